@@ -62,6 +62,10 @@ class Secret:
         """Return a text that tells whether two secrets give the same passwords, and nothing else about them."""
         return _derived(self._role_value, "fingerprint of the passwords").hex()[:32]
 
+    def cursor_mac(self, sealed: bytes) -> bytes:
+        """Return the HMAC-SHA256 of what a cursor holds."""
+        return hmac.new(_derived(self._value, "cursors"), sealed, hashlib.sha256).digest()
+
     def claims_pads(self) -> tuple[bytes, bytes]:
         """Return the inner and outer padded HMAC keys (64 bytes each) with which the database checks claims."""
         key = _derived(self._value, "claims").ljust(_BLOCK, b"\0")
@@ -160,7 +164,7 @@ def require_visible(database: Database, claims: Claims, kind: str, wanted: UUID)
     """Require that a caller sees something by its id, in one statement whose time says nothing about hidden ids.
 
     Args:
-        kind: ``node``, ``record``, ``file``, ``source``, ``key``, ``grant`` or ``failure``.
+        kind: ``node``, ``record``, ``file``, ``source``, ``key``, ``grant``, ``failure`` or ``quarantine``.
 
     Raises:
         NotFoundError: There is no such thing, or it is hidden from the caller.

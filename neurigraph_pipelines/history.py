@@ -15,8 +15,9 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
+from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -74,9 +75,24 @@ def pipeline_author(model: str) -> str:
     return f"pipeline:{model}"
 
 
-def authored(tx: Transaction, author: str) -> None:
-    """Set the author of all changes to records in this transaction. Changes without an author fail."""
-    tx.execute(_QUERIES["set_author"], {"author": author})
+def authored(tx: Transaction, author: str, caller: Claims | None = None) -> None:
+    """Set the author of all changes to records in this transaction. Changes without an author fail.
+
+    Args:
+        caller: Whose change it is, for its key; None for jobs.
+
+    Raises:
+        ForbiddenError: What the caller writes now is in quarantine.
+    """
+    of_caller = {
+        "key_id": caller.key_id if caller is not None else None,
+        "user_id": caller.user_id if caller is not None else None,
+    }
+    row = tx.execute(_QUERIES["set_author"], {"author": author, **of_caller}).fetchone()
+    if row is not None and row["is_held"]:
+        raise ForbiddenError(
+            "what this key writes is in quarantine and changes no memory: the owner of the graph can release it"
+        )
 
 
 def append_delta(
@@ -134,16 +150,35 @@ def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime 
     return {**found, "embedding_pending": found["embedding_model"] is None}
 
 
-def history(database: Database, claims: Claims, record_id: UUID, *, limit: int = 50, offset: int = 0) -> list[Delta]:
-    """Return the deltas of a memory, newest first.
+def history(
+    database: Database, claims: Claims, record_id: UUID, *, limit: int = 50, after: Position | None = None
+) -> list[Delta]:
+    """Return the deltas of a memory, newest first; only those after a position, the time of a delta.
 
     Raises:
         NotFoundError: There is no such record, or the caller may not see it. Third parties see no history.
     """
-    found = database.ask(claims, _QUERIES["history"], {"record_id": record_id, "limit": limit, "offset": offset})
-    if not found and offset == 0:
+    (before,) = after or NEWEST[:1]
+    found = database.ask(claims, _QUERIES["history"], {"record_id": record_id, "limit": limit, "before": before})
+    if not found and after is None:
         raise NotFoundError
     return [Delta(**row) for row in found]
+
+
+def page_of_history(
+    database: Database, cursors: Cursors, claims: Claims, record_id: UUID, limit: int, cursor: str | None
+) -> Page[Delta]:
+    """Return a page of the deltas of a memory, newest first.
+
+    Raises:
+        NotFoundError: As for ``history``.
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[Delta]:
+        return history(database, claims, record_id, limit=most, after=after)
+
+    return cursors.page(claims, "history", {"record_id": record_id}, limit, cursor, read, lambda one: (one.w,))
 
 
 def diff(

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, TOOL_FIELDS, type_of
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, TOOL_FIELDS, SourceKind, type_of
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.erasure.receipts import ErasedObject, Receipt
@@ -43,6 +43,10 @@ _RECEIPT = {"w": "requested_at"}
 _CONDITIONS = {"received_from": "received_after", "received_until": "received_before"}
 
 
+_OF_UPLOADS = ("file_name", "media_type", "size_bytes", "sha256", "file_id")
+_OF_SOURCES = {"source_id", "kind", "event_kind", *_OF_UPLOADS}
+
+
 def node(shell: Mapping[str, Any]) -> dict[str, Any]:
     """Return the shell of a node with its children and edges."""
     return {
@@ -50,6 +54,11 @@ def node(shell: Mapping[str, Any]) -> dict[str, Any]:
         "children": [_renamed(child, _NODE) for child in shell["children"]],
         "edges": [_renamed(edge, _OTHER_NODE) for edge in shell["edges"]],
     }
+
+
+def listed_node(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a node of a list."""
+    return _renamed(found, _NODE)
 
 
 def tree(top: TreeNode) -> dict[str, Any]:
@@ -81,6 +90,18 @@ def records(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def delta(change: Delta) -> dict[str, Any]:
     """Return one change of a record, with the changed fields under the names that the record shows."""
     return {**_renamed(asdict(change), _DELTA), "before": record(change.before), "after": record(change.after)}
+
+
+def source(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a conversation, event, upload or note with its progress. Its id carries its own name."""
+    kind = found["kind"]
+    shown = {f"{kind}_id": found["source_id"]}
+    shown |= {name: value for name, value in found.items() if name not in _OF_SOURCES}
+    if kind == SourceKind.EVENT:
+        shown["kind"] = found["event_kind"]
+    if kind == SourceKind.UPLOAD:
+        shown |= {name: found[name] for name in _OF_UPLOADS}
+    return shown
 
 
 def difference(record_id: UUID, changes: Mapping[str, Any]) -> dict[str, Any]:

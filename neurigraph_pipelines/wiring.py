@@ -21,6 +21,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import AccountError, ConfigurationError
 from neurigraph_pipelines.migrations import MigrationReport, migrate
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.paging import Cursors
 from neurigraph_pipelines.ports import (
     DropPlace,
     Embedder,
@@ -105,9 +106,14 @@ class Installation:
         """What signs claims and derives the passwords of the database roles."""
         return self.secrets.secret()
 
+    @cached_property
+    def cursors(self) -> Cursors:
+        """What seals the cursors of lists; they end when the secret is replaced."""
+        return Cursors(self.secret.cursor_mac)
+
     def rotate_secret(self) -> tuple[str, ...]:
         """Replace the secrets in the database; return the files of the home folder that were generated again."""
-        for cached in ("secret", "database"):
+        for cached in ("secret", "cursors", "database"):
             self.__dict__.pop(cached, None)
 
         def replace() -> None:

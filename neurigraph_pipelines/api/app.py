@@ -46,6 +46,8 @@ from neurigraph_pipelines.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.errors import ChangedError
 from neurigraph_pipelines.ingestion.backlog import Backlog
+from neurigraph_pipelines.listing.sources import settled
+from neurigraph_pipelines.listing.waiting import Waiters
 from neurigraph_pipelines.readiness import Checks
 from neurigraph_pipelines.wiring import Installation
 
@@ -134,6 +136,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     app.state.measures = process_measures()
     app.state.figures = installation_registry(installation.context)
     app.state.backlog = Backlog(installation.context)
+    app.state.waiters = Waiters(lambda source_ids: settled(installation.database, source_ids))
     upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
     app.add_middleware(idempotency.Idempotency, installation=installation)
     app.add_middleware(

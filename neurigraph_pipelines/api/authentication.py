@@ -113,7 +113,7 @@ _Claims = Annotated[Claims, Depends(_claims)]
 
 # Who may not call at all gets 403 before any id is looked at: the same answer for what is hidden and what is absent.
 async def _caller(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
-    if request.path_params:
+    if request.path_params or request.query_params:
         await run_in_threadpool(look_at_address, request, installation, caller)
     return caller
 

@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import ConversationGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -73,6 +74,26 @@ def end_conversation(
         "conversation_id": conversation_id,
         "ended_at": sources.end(installation, caller, SourceKind.CONVERSATION, conversation_id, body),
     }
+
+
+@router.get("", response_model=responses.Conversations)
+def list_conversations(
+    caller: Caller,
+    installation: InstallationDep,
+    wanted: sources.Wanted,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List conversations with their states, those received last first. A persona sees those that it handed in."""
+    return sources.listed(installation, caller, SourceKind.CONVERSATION, wanted, limit, cursor)
+
+
+@router.get("/{conversation_id}", response_model=responses.ConversationState)
+async def conversation_state(
+    conversation_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0
+) -> dict[str, Any]:
+    """Return the state of a conversation, and the memories that it became."""
+    return await sources.progress(request, caller, SourceKind.CONVERSATION, conversation_id, wait)
 
 
 @router.patch("/{conversation_id}", status_code=204, responses=documented(412))

@@ -12,9 +12,10 @@ from pydantic import BaseModel, Field
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
-from neurigraph_pipelines.api.paging import Offset, page
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NodeGuard, RecordGuard
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.erasure import forget, receipts
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.guards import FREE, Guard
@@ -76,7 +77,7 @@ class Erasures(BaseModel):
     """A page of receipts, newest first."""
 
     erasures: list[Erasure]
-    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+    next_cursor: str | None = NEXT_CURSOR
 
 
 @router.delete("/records/{record_id}", response_model=ErasureWithObjects | ErasurePreview, responses=documented(412))
@@ -107,13 +108,12 @@ def forget_user(
 def list_erasures(
     caller: Caller,
     installation: InstallationDep,
-    limit: Annotated[int, Query(ge=1, le=receipts.MAX_RECEIPTS)] = 50,
-    offset: Offset = 0,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> dict[str, Any]:
     """List the receipts of the caller's erasures, newest first."""
-    with installation.database.agent(caller) as tx:
-        found = receipts.receipts(tx, caller.user_id, limit=limit + 1, offset=offset)
-    return page("erasures", [presentation.receipt(receipt) for receipt in found], limit, offset)
+    found = receipts.page_of_receipts(installation.database, installation.cursors, caller, limit, cursor)
+    return found.shown("erasures", presentation.receipt)
 
 
 def _forget(

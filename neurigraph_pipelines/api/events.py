@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import EventGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -77,6 +78,24 @@ def end_event(
         "event_id": event_id,
         "ended_at": sources.end(installation, caller, SourceKind.EVENT, event_id, body),
     }
+
+
+@router.get("", response_model=responses.Events)
+def list_events(
+    caller: Caller,
+    installation: InstallationDep,
+    wanted: sources.Wanted,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List events with their states, those received last first. A persona sees those that it handed in."""
+    return sources.listed(installation, caller, SourceKind.EVENT, wanted, limit, cursor)
+
+
+@router.get("/{event_id}", response_model=responses.EventState)
+async def event_state(event_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0) -> dict[str, Any]:
+    """Return the state of an event, and the memories that it became."""
+    return await sources.progress(request, caller, SourceKind.EVENT, event_id, wait)
 
 
 @router.patch("/{event_id}", status_code=204, responses=documented(412))

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
-from neurigraph_pipelines.api.paging import Offset, page
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.ingestion import failures
@@ -22,13 +22,14 @@ def list_failures(
     caller: Caller,
     installation: InstallationDep,
     replayed: Annotated[bool, Query(description="Include failures that were replayed.")] = False,
-    limit: Annotated[int, Query(ge=1, le=failures.MAX_FAILURES)] = 50,
-    offset: Offset = 0,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> dict[str, Any]:
     """List segments and uploads whose last attempt failed, newest first."""
-    with installation.database.agent(caller) as tx:
-        found = failures.list_failures(tx, caller.user_id, with_replayed=replayed, limit=limit + 1, offset=offset)
-    return page("failures", [asdict(failure) for failure in found], limit, offset)
+    found = failures.page_of_failures(
+        installation.database, installation.cursors, caller, with_replayed=replayed, limit=limit, cursor=cursor
+    )
+    return found.shown("failures", asdict)
 
 
 @router.post("/{failure_id}/replay", response_model=responses.Replay)

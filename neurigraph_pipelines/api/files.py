@@ -55,7 +55,8 @@ def compress(file_id: UUID, caller: Caller, installation: InstallationDep) -> di
     response_class=Response,
     responses={
         200: {
-            "description": "The file; an upload as it was uploaded. With `message`, only that message.",
+            "description": "The file; an upload as it was uploaded. Each line of a transcript has the `author` under "
+            "which it is shown, the `stated_author` and the `voice`. With `message`, only that message.",
             "content": {
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
                 TRANSCRIPT_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
@@ -74,6 +75,9 @@ async def open_by_id(
     installation: InstallationDep,
     message: Annotated[int | None, Query(ge=1, le=_LARGEST_SEQ, description="Number of one message.")] = None,
     text: Annotated[bool, Query(description="For an upload, return the text that was extracted from it.")] = False,
+    stored: Annotated[
+        bool, Query(description="Return a transcript byte by byte as it is stored, with stated authors alone.")
+    ] = False,
     wait: Annotated[
         float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait while another caller decompresses it.")
     ] = 0.0,
@@ -86,7 +90,7 @@ async def open_by_id(
     until = time.monotonic() + wait
     while True:
         try:
-            file = await run_in_threadpool(open_file, context, file_id, as_text=text)
+            file = await run_in_threadpool(open_file, context, file_id, as_text=text, as_stored=stored)
             return _content(file)
         except RehydratingError as error:
             left = until - time.monotonic()
@@ -98,12 +102,9 @@ async def open_by_id(
 
 
 def _content(file: OpenedFile) -> Response:
-    headers: dict[str, Any] = {
-        "Content-Disposition": _disposition(file.file_name),
-        "ETag": f'"{file.file_id}"',  # a file's bytes never change
-        "X-Content-Type-Options": "nosniff",
-        "Content-Length": str(file.size_bytes),
-    }
+    headers = {"Content-Disposition": _disposition(file.file_name), "X-Content-Type-Options": "nosniff"}
+    if file.as_stored:  # stored bytes never change; the names of personas may
+        headers |= {"ETag": f'"{file.file_id}"', "Content-Length": str(file.size_bytes)}
     return StreamingResponse(file.chunks(), media_type=file.media_type, headers=headers)
 
 

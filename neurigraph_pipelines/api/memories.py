@@ -13,18 +13,60 @@ from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.idempotency import IsRepeated
-from neurigraph_pipelines.api.nodes import MAX_PAGE
-from neurigraph_pipelines.api.paging import Offset, page
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, RecordGuard, read_record, tagged
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import memories as responses
+from neurigraph_pipelines.api.responses.graph import ListedRecords
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.ingestion import revision
+from neurigraph_pipelines.listing import records as listing
+from neurigraph_pipelines.listing.records import RecordFilter
+from neurigraph_pipelines.model import ContentType
 
-router = APIRouter(prefix="/records/{record_id}", tags=["memories"], responses=documented(401, 404, 422, 503))
+router = APIRouter(prefix="/records", tags=["memories"], responses=documented(401, 404, 422, 503))
 
 
-@router.get("", response_model=responses.Memory, responses=NOT_MODIFIED)
+@router.get("", response_model=ListedRecords)
+def list_records(
+    caller: Caller,
+    installation: InstallationDep,
+    node_id: Annotated[UUID | None, Query(description="In this node, or below it.")] = None,
+    below: Annotated[bool, Query(description="False leaves out the nodes below `node_id`.")] = True,
+    source_id: Annotated[UUID | None, Query(description="From this conversation, event or upload.")] = None,
+    created_after: Annotated[datetime | None, Query(description="Stored at this time or later.")] = None,
+    created_before: Annotated[datetime | None, Query(description="Stored before this time.")] = None,
+    occurred_after: Annotated[datetime | None, Query(description="Of what happened then or later.")] = None,
+    occurred_before: Annotated[datetime | None, Query(description="Of what happened before this time.")] = None,
+    content_type: ContentType | None = None,
+    superseded: Annotated[bool | None, Query(description="Whether a newer memory replaces it. Default: both.")] = None,
+    entity: Annotated[str | None, Query(description="With this entity; case is ignored.")] = None,
+    topic: Annotated[str | None, Query(description="With this topic; case is ignored.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List memories of the whole graph, those stored last first."""
+    look(installation, caller, node_id=node_id, source_id=source_id)
+    wanted = RecordFilter(
+        node_id,
+        below,
+        source_id,
+        created_after,
+        created_before,
+        occurred_after,
+        occurred_before,
+        content_type,
+        superseded,
+        entity,
+        topic,
+    )
+    found = listing.list_records(
+        installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor
+    )
+    return found.shown("records", presentation.record)
+
+
+@router.get("/{record_id}", response_model=responses.Memory, responses=NOT_MODIFIED)
 def memory(
     record_id: UUID,
     response: Response,
@@ -39,20 +81,20 @@ def memory(
     return tagged(response, *read_record(installation, caller, record_id, at), if_none_match)
 
 
-@router.get("/history", response_model=responses.History)
+@router.get("/{record_id}/history", response_model=responses.History)
 def deltas(
     record_id: UUID,
     caller: Caller,
     installation: InstallationDep,
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-    offset: Offset = 0,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> dict[str, Any]:
     """List all changes of a memory, newest first."""
-    found = history.history(installation.database, caller, record_id, limit=limit + 1, offset=offset)
-    return page("deltas", [presentation.delta(delta) for delta in found], limit, offset)
+    found = history.page_of_history(installation.database, installation.cursors, caller, record_id, limit, cursor)
+    return found.shown("deltas", presentation.delta)
 
 
-@router.get("/diff", response_model=responses.Difference)
+@router.get("/{record_id}/diff", response_model=responses.Difference)
 def difference(
     record_id: UUID,
     caller: Caller,
@@ -65,7 +107,7 @@ def difference(
     return presentation.difference(record_id, changes)
 
 
-@router.patch("", response_model=responses.Memory, responses=documented(403, 412))
+@router.patch("/{record_id}", response_model=responses.Memory, responses=documented(403, 412))
 def revise(
     record_id: UUID,
     body: requests.Revise,
@@ -81,7 +123,7 @@ def revise(
     return tagged(response, *read_record(installation, caller, record_id))
 
 
-@router.post("/supersede", response_model=responses.Memory, responses=documented(403, 409, 412))
+@router.post("/{record_id}/supersede", response_model=responses.Memory, responses=documented(403, 409, 412))
 def supersede(
     record_id: UUID,
     body: requests.Supersede,

@@ -12,7 +12,7 @@ from neurigraph_pipelines import presentation, sharing
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.idempotency import Once
-from neurigraph_pipelines.api.paging import Offset, page
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import graph as responses
@@ -20,19 +20,43 @@ from neurigraph_pipelines.api.responses.files import NodeFiles
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.listing import nodes as listing
+from neurigraph_pipelines.listing.nodes import NodeFilter
 from neurigraph_pipelines.model import NodeType
 
-router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
+MAX_TREE_NODES = 5_000
+"""Most nodes of a tree that is sent as a whole."""
 
-MAX_PAGE = 200
-"""Most records in one page."""
+router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 
 
 @router.get("/tree", response_model=responses.Tree)
 def tree(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
-    """Return the whole graph from the root down; for a persona or a third party, the nodes that they may read."""
+    """Return the whole graph from the root down; for a persona or a third party, the nodes that they may read.
+
+    A graph with more nodes than one tree may have gets 422: `GET /v1/nodes` lists its nodes page by page.
+    """
     with installation.database.agent(caller) as tx:
-        return presentation.tree(navigation.tree(tx, caller.user_id))
+        return presentation.tree(navigation.tree(tx, caller.user_id, MAX_TREE_NODES))
+
+
+@router.get("/nodes", response_model=responses.Nodes)
+def list_nodes(
+    caller: Caller,
+    installation: InstallationDep,
+    path: Annotated[
+        str | None, Query(description="The node at this path, such as `Family/Dave`, with or without the root.")
+    ] = None,
+    name: Annotated[str | None, Query(description="Nodes with this name or alias.")] = None,
+    parent_node_id: Annotated[UUID | None, Query(description="Nodes directly below this one.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List nodes, parents before their children. Without filters the pages hold the whole graph."""
+    look(installation, caller, parent_node_id=parent_node_id)
+    wanted = NodeFilter(path, name, parent_node_id)
+    found = listing.list_nodes(installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor)
+    return found.shown("nodes", presentation.listed_node)
 
 
 @router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
@@ -76,10 +100,9 @@ def records(
     node_id: UUID,
     caller: Caller,
     installation: InstallationDep,
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-    offset: Offset = 0,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> dict[str, Any]:
     """List the records of one node, newest first."""
-    with installation.database.agent(caller) as tx:
-        found = navigation.records(tx, node_id, limit=limit + 1, offset=offset)
-    return page("records", presentation.records(found), limit, offset)
+    found = navigation.page_of_records(installation.database, installation.cursors, caller, node_id, limit, cursor)
+    return found.shown("records", presentation.record)

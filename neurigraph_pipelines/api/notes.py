@@ -6,11 +6,12 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.lag import NotesLag
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NoteGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -42,6 +43,24 @@ def remember(
         response.status_code = 200
     response.headers["Location"] = f"/v1/notes/{written.note_id}"
     return asdict(written)
+
+
+@router.get("", response_model=responses.Notes)
+def list_notes(
+    caller: Caller,
+    installation: InstallationDep,
+    wanted: sources.Wanted,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List notes with their states, those received last first. A persona sees those that it wrote."""
+    return sources.listed(installation, caller, SourceKind.NOTE, wanted, limit, cursor)
+
+
+@router.get("/{note_id}", response_model=responses.NoteState)
+async def note_state(note_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0) -> dict[str, Any]:
+    """Return the state of a note, and the memories that its versions became."""
+    return await sources.progress(request, caller, SourceKind.NOTE, note_id, wait)
 
 
 @router.patch("/{note_id}", status_code=204, responses=documented(412))

@@ -1,18 +1,21 @@
-"""Pages of lists. A caller reads one item more than the page holds, which shows whether another page follows."""
+"""Query parameters of lists."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query
 
-LARGEST_OFFSET = 2**31 - 1
+from neurigraph_pipelines.paging import MAX_CURSOR_CHARACTERS, MAX_PAGE
 
-Offset = Annotated[int, Query(ge=0, le=LARGEST_OFFSET)]
-"""Number of items before the page."""
+Cursor = Annotated[
+    str | None,
+    Query(
+        max_length=MAX_CURSOR_CHARACTERS,
+        description="`next_cursor` of the page before, with the same filters. Default: the first page.",
+    ),
+]
+"""The cursor of a page."""
 
-
-def page(name: str, found: Sequence[Any], limit: int, offset: int) -> dict[str, Any]:
-    """Return at most ``limit`` of the items that were found under ``name``, and the offset of the next page."""
-    return {name: found[:limit], "next_offset": offset + limit if len(found) > limit else None}
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of items in the page.")]
+"""The size of a page."""

@@ -13,7 +13,10 @@ from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import quarantines as responses
+from neurigraph_pipelines.api.sight import look
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.quarantine import holding, rules, suggestions
+from neurigraph_pipelines.wiring import Installation
 
 router = APIRouter(prefix="/quarantines", tags=["quarantine"], responses=documented(401, 403, 404, 422, 503))
 
@@ -23,13 +26,20 @@ _MOST_READ = 1_000
 @router.post("", status_code=201, response_model=responses.Quarantine, responses=documented(413))
 def quarantine(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Put memories out of every retrieval at once, and keep them. The same conditions are in force once."""
+    _look(installation, caller, body)
     return presentation.quarantine(holding.quarantine(installation.acting_for(caller), body.rule, body.reason))
 
 
 @router.post("/preview", response_model=responses.QuarantinePreview, responses=documented(413))
 def preview(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Return what a quarantine would hide, and hide nothing."""
+    _look(installation, caller, body)
     return asdict(rules.preview(installation.database, caller, body.rule))
+
+
+def _look(installation: Installation, caller: Claims, body: requests.NewQuarantine) -> None:
+    """Look at the ids of a rule; at a key later, since a deleted key has rules, too."""
+    look(installation, caller, source_id=body.source_id, persona_id=body.persona_id)
 
 
 @router.get("", response_model=responses.Quarantines)

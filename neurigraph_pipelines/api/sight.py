@@ -24,21 +24,24 @@ _KINDS = {
     "conversation_id": "source",
     "event_id": "source",
     "upload_id": "source",
+    "source_id": "source",
     "note_id": "source",
     "key_id": "key",
     "grant_id": "grant",
     "failure_id": "failure",
+    "quarantine_id": "quarantine",
 }
 """What the ids of addresses and bodies name."""
 
 
 def look_at_address(request: Request, installation: Installation, caller: Claims) -> None:
-    """Require that the caller sees what the ids in the address of a request name.
+    """Require that the caller sees what the ids in the path and the query of a request name.
 
     Raises:
         NotFoundError: One of them does not exist, or is hidden from the caller.
     """
-    look(installation, caller, **{name: text for name, text in request.path_params.items() if name in _KINDS})
+    named = {**request.query_params, **request.path_params}
+    look(installation, caller, **{name: text for name, text in named.items() if name in _KINDS})
 
 
 def look(installation: Installation, caller: Claims, **ids: UUID | str | None) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import IO, Annotated, Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
@@ -15,13 +15,12 @@ from starlette.datastructures import UploadFile
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner
 from neurigraph_pipelines.api.lag import NotesLag
-from neurigraph_pipelines.api.paging import Offset, page
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import UploadGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
-from neurigraph_pipelines.ingestion.uploads import MAX_LISTED
 from neurigraph_pipelines.model import Privacy, SourceKind
 
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
@@ -92,18 +91,18 @@ async def upload(request: Request, response: Response, caller: Owner, installati
 def list_uploads(
     caller: Caller,
     installation: InstallationDep,
-    limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
-    offset: Offset = 0,
+    wanted: sources.Wanted,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> dict[str, Any]:
-    """List uploads with their progress, newest first."""
-    found = installation.uploads.list_uploads(caller, limit + 1, offset)
-    return page("uploads", found, limit, offset)
+    """List uploads with their states, those received last first."""
+    return sources.listed(installation, caller, SourceKind.UPLOAD, wanted, limit, cursor)
 
 
 @router.get("/uploads/{upload_id}", response_model=responses.Upload)
-def upload_status(upload_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
-    """Return the progress of an upload."""
-    return installation.uploads.status(caller, upload_id)
+async def upload_state(upload_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0) -> dict[str, Any]:
+    """Return the state of an upload, and the memories that it became."""
+    return await sources.progress(request, caller, SourceKind.UPLOAD, upload_id, wait)
 
 
 @router.patch("/uploads/{upload_id}", status_code=204, responses=documented(412))

@@ -25,6 +25,7 @@ from neurigraph_pipelines.cli import (
     forgetting,
     graph_changes,
     lifecycle,
+    listing,
     memories,
     noting,
     operating,
@@ -36,7 +37,6 @@ from neurigraph_pipelines.cli import (
     stack,
     status,
     storing,
-    uploading,
 )
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.cli.signals import install_handlers
@@ -74,7 +74,7 @@ app = typer.Typer(
 for subject in (
     storing,
     noting,
-    uploading,
+    listing,
     exporting,
     backups,
     privacy,

@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,6 +30,11 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
+def _plain(value: object) -> str:
+    """Return a value that JSON has no type for; times are RFC 3339."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
 class Output:
     """Prints the result, progress and messages of one command."""
 
@@ -44,7 +50,7 @@ class Output:
         """Print the whole result as JSON; nothing without ``--json``."""
         if self._as_json:
             print(
-                json.dumps(data, default=str), flush=True
+                json.dumps(data, default=_plain), flush=True
             )  # `serve` keeps running, and its reader waits for the address
 
     def show(self, view: Callable[[], RenderableType]) -> None:

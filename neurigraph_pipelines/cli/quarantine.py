@@ -159,6 +159,7 @@ def _line(held: Quarantine) -> str:
         f"released {held.released_at:%Y-%m-%d %H:%M} UTC"
         if held.released_at
         else f"{counted(held.records, 'memory', 'memories')} held"
+        + (f", {counted(held.revisions, 'change')} undone" if held.revisions else "")
     )
     return (
         f"{held.quarantine_id}  {state}  {_conditions(held)}  "
@@ -180,10 +181,14 @@ def _preview_view(met: Preview) -> Any:
     from neurigraph_pipelines.cli import views
 
     already = f", of which {met.hidden_already:,} are in quarantine already" if met.hidden_already else ""
-    return views.lines(
+    lines = [
         f"Would put away {counted(met.records, 'memory', 'memories')} in {counted(met.nodes, 'node')}, "
         f"for {counted(met.messages, 'message')}{already}."
-    )
+    ]
+    if met.revisions:
+        memories = counted(len(met.revised_record_ids), "memory", "memories")
+        lines.append(f"Would undo {counted(met.revisions, 'change')} of {memories}.")
+    return views.lines(*lines)
 
 
 def _lines(*texts: str) -> Callable[[], Any]:

@@ -162,6 +162,9 @@ def open_file(
     user: UserSlug,
     message: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Open only this message.")] = None,
     text: Annotated[bool, typer.Option("--text", help="For an upload, open the text extracted from it.")] = False,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Open a transcript byte by byte as stored, with stated authors alone.")
+    ] = False,
     wait: Annotated[
         float, typer.Option(min=0, max=86_400, help="Seconds to wait while another process decompresses the file.")
     ] = 0.0,
@@ -186,7 +189,7 @@ def open_file(
                 one = phase_two.open_message(context, file_id, message)
                 data, view, content = presentation.message(one), partial(_message_view, one), iter([one.text.encode()])
             else:
-                file = phase_two.open_file(context, file_id, as_text=text, wait=wait)
+                file = phase_two.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
         except NotFoundError:
             raise NotFoundError(

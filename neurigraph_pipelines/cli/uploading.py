@@ -1,4 +1,4 @@
-"""Files that are stored as they are: the ``uploads`` command, and the parts of ``import`` and ``ingest`` for files."""
+"""Files that are stored as they are: the parts of ``import`` and ``ingest`` for files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, opened
+from neurigraph_pipelines import presentation
+from neurigraph_pipelines.cli.output import Output
+from neurigraph_pipelines.cli.session import argument, opened
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 
 if TYPE_CHECKING:
@@ -29,44 +30,14 @@ Private = Annotated[
 _READ_BYTES = 1 << 20
 
 
-@commands.command()
-def uploads(
-    user: UserSlug,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of files, newest first.")] = 20,
-    as_json: Json = False,
-) -> None:
-    """List uploaded files with their progress, newest first."""
-    with opened() as installation:
-        found = installation.uploads.list_uploads(claims_of(installation, user), limit)
-
-    def view() -> Any:
-        from neurigraph_pipelines.cli import views
-
-        if not found:
-            return views.lines("No files were uploaded.")
-        return views.table(
-            [
-                {
-                    "file": row["file_name"],
-                    "type": row["media_type"],
-                    "bytes": f"{row['size_bytes']:,}",
-                    "state": row["state"],
-                    "error": row["error"] or "",
-                }
-                for row in found
-            ]
-        )
-
-    Output(as_json).result({"uploads": found}, view)
-
-
 def import_document(path: Path, user: str, output: Output, private: bool) -> None:
     """Upload a file and extract its text.
 
     Raises:
         UnreadableFileError: The file was received, and its text cannot be read.
     """
-    from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
+    from neurigraph_pipelines.listing.sources import get_source
+    from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough, SourceKind
 
     try:
         status = path.stat()
@@ -87,7 +58,7 @@ def import_document(path: Path, user: str, output: Output, private: bool) -> Non
                 privacy=Privacy.PRIVATE if private else Privacy.SHARED,
             )
         installation.uploads.read_due(installation.text_extractor, owner.user_id)
-        state = installation.uploads.status(claims, received.upload_id)
+        state = presentation.source(get_source(installation.database, claims, SourceKind.UPLOAD, received.upload_id))
     if state["state"] == "failed":
         raise UnreadableFileError(f"{path.name}: {state['error']}")
     data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document", "new": received.new}

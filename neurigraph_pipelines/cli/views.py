@@ -17,7 +17,7 @@ from rich.tree import Tree
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.ingestion.failures import Failure
-from neurigraph_pipelines.model import KEYWORD_COLUMNS
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.retrieval.query.question import Answer
@@ -189,7 +189,7 @@ def _edge(edge: Mapping[str, Any]) -> str:
 
 
 def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
-    """Return the messages of a file, in order."""
+    """Return the messages of a file, in order, under the names by which the server knows their speakers."""
     return Group(
         *(
             Text.assemble(
@@ -203,14 +203,17 @@ def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 
 def sayer(message: Mapping[str, Any]) -> str:
-    """Return who said a message of a transcript; of a tool, also what it did."""
+    """Return who said a message of a transcript, as the server knows it; of a tool, also what it did."""
+    voice = Voice(message["voice"]) if message.get("voice") else None
+    speaker = speaker_called(message["author"], voice, message["role"])
     if message.get("tool_use_id") is None and message.get("tool_name") is None:
-        return str(message["author"] or message["role"])
+        return speaker
     what = {"tool_use": "was called", "error": "failed"}.get(message["type"], "returned")
     if message.get("error") is not None:
         what = "failed"
     took = f" in {message['duration_ms']:,} ms" if message.get("duration_ms") is not None else ""
-    return f"[tool {message.get('tool_name') or message['tool_use_id']} {what}{took}]"
+    tool = f"[tool {message.get('tool_name') or message['tool_use_id']} {what}{took}]"
+    return f"{speaker} {tool}" if voice in (Voice.PERSONA, Voice.FETCHED) else tool
 
 
 def memory(found: Mapping[str, Any]) -> RenderableType:
@@ -333,3 +336,21 @@ def _date(moment: datetime | str) -> str:
 def _excerpt(text: str) -> str:
     one_line = " ".join(text.split())
     return one_line if len(one_line) <= EXCERPT_CHARACTERS else one_line[: EXCERPT_CHARACTERS - 1].rstrip() + "…"
+
+
+def sources(found: Sequence[Mapping[str, Any]], kind: str, next_cursor: str | None) -> RenderableType:
+    """Return conversations, events, uploads or notes, one a row, and how to see more."""
+    if not found:
+        return Text("Nothing found.")
+    rows = [
+        {
+            kind: one[f"{kind}_id"],
+            "received": _date(one["received_at"]),
+            "state": one["state"],
+            "title": one.get("file_name") or one["title"] or one["external_id"],
+            "error": one["error"] or "",
+        }
+        for one in found
+    ]
+    more = [plain(f"More: --cursor {next_cursor}", "dim")] if next_cursor else []
+    return Group(table([{name: str(value) for name, value in row.items()} for row in rows]), *more)

@@ -14,7 +14,9 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 MAX_RECEIPTS = 200
@@ -110,7 +112,7 @@ def receipt(tx: Transaction, erasure_id: UUID) -> Receipt:
 
 
 def receipts(
-    tx: Transaction, user_id: UUID | None = None, *, limit: int = MAX_RECEIPTS, offset: int = 0
+    tx: Transaction, user_id: UUID | None = None, *, limit: int = MAX_RECEIPTS, after: Position | None = None
 ) -> list[Receipt]:
     """Return the receipts that the transaction's role may see, newest first.
 
@@ -118,10 +120,27 @@ def receipts(
         tx: A transaction of the pipeline, or one with claims.
         user_id: Only this user's receipts; the user may be erased.
         limit: Most receipts.
-        offset: Number of receipts to skip.
+        after: Only receipts after this position: a time and an id.
     """
-    rows = tx.execute(_QUERIES["erasures"], {"user_id": user_id, "limit": limit, "offset": offset})
+    at, last = after or NEWEST
+    rows = tx.execute(_QUERIES["erasures"], {"user_id": user_id, "limit": limit, "at": at, "id": last})
     return [_receipt(row) for row in rows]
+
+
+def page_of_receipts(
+    database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None
+) -> Page[Receipt]:
+    """Return a page of the receipts of the caller's erasures, newest first.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[Receipt]:
+        with database.agent(claims) as tx:
+            return receipts(tx, claims.user_id, limit=most, after=after)
+
+    return cursors.page(claims, "erasures", {}, limit, cursor, read, lambda one: (one.w, one.erasure_id))
 
 
 def objects_of(tx: Transaction, erasure_id: UUID) -> list[ErasedObject]:

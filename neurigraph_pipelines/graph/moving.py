@@ -26,7 +26,7 @@ from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.graph.provisioning import resolve_path, upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of
+from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
@@ -99,7 +99,7 @@ def move_records(
             records = {node.schema_name: ids for node, ids in leaving.items()}
             lock_rows(tx, records, [node.node_id for node in (*leaving, target)])
             for source, ids in leaving.items():
-                transfer_records(tx, ids, source, target, author_of(claims))
+                transfer_records(tx, ids, source, target, author_of(claims), claims)
             for node in (*leaving, target):
                 rebuild_shell(tx, node.node_id, slug)
         change = GraphChange(to_node_id, target.path, records=sum(map(len, leaving.values())), dry_run=dry_run)
@@ -151,7 +151,7 @@ def split_node(
         created = resolve_path(tx, claims.user_id, slug, path, [PlannedNode(path, kind, confidence=1.0)])
         target = node_and_below(tx, claims.user_id, created.node_id)[0]
         lock_rows(tx, {source.schema_name: record_ids}, [node_id, target.node_id])
-        transfer_records(tx, record_ids, source, target, author_of(claims))
+        transfer_records(tx, record_ids, source, target, author_of(claims), claims)
         for node in (source, target):
             rebuild_shell(tx, node.node_id, slug)
         created_id = None if dry_run else target.node_id
@@ -161,12 +161,18 @@ def split_node(
 
 
 def transfer_records(
-    tx: Transaction, record_ids: Collection[UUID], source: GraphNode, target: GraphNode, author: str
+    tx: Transaction,
+    record_ids: Collection[UUID],
+    source: GraphNode,
+    target: GraphNode,
+    author: str,
+    caller: Claims | None = None,
 ) -> None:
     """Move locked records from one node to another, and append the delta of each."""
     if not record_ids:
         return
     move = {"record_ids": list(record_ids), "from_node": source.node_id, "to_node": target.node_id}
+    authored(tx, author, caller)
     tx.execute(_QUERIES["move_records"], move)
     tx.execute(_QUERIES["append_moves"], {**move, "from_path": source.path, "to_path": target.path, "author": author})
 

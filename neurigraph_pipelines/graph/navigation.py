@@ -12,11 +12,12 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.model import ConceptKind, Outline, OutlineNode
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model import Claims, ConceptKind, Outline, OutlineNode
+from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 PATH_SEPARATOR = "/"
@@ -82,12 +83,25 @@ def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
     )
 
 
-def tree(tx: Transaction, user_id: UUID) -> Tree:
+def tree(tx: Transaction, user_id: UUID, most: int | None = None) -> Tree:
     """Return the visible graph of a user from the root down, children by name, edges as links.
+
+    Args:
+        tx: A transaction with claims.
+        user_id: The owner of the graph.
+        most: Most nodes; None for any number.
 
     Raises:
         NotFoundError: The user has no graph, or nothing of it is visible.
+        InvalidInputError: The graph has more nodes than ``most``.
     """
+    if most is not None:
+        counted = tx.execute(_QUERIES["count_nodes"], {"user_id": user_id}).fetchone()
+        if counted is not None and counted["nodes"] > most:
+            raise InvalidInputError(
+                f"the graph has {counted['nodes']:,} nodes, and at most {most:,} are sent as one tree: list the nodes "
+                "page by page"
+            )
     nodes: dict[UUID, TreeNode] = {}
     paths: dict[UUID, str] = {}
     tops: list[TreeNode] = []
@@ -154,8 +168,8 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
     }
 
 
-def records(tx: Transaction, node_id: UUID, *, limit: int = 50, offset: int = 0) -> list[dict[str, Any]]:
-    """Return the metadata layer of one node, newest first.
+def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position | None = None) -> list[dict[str, Any]]:
+    """Return the metadata layer of one node, newest first; only records after a position, a time and an id.
 
     Raises:
         NotFoundError: No such node, or not visible to the caller.
@@ -164,7 +178,33 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, offset: int = 0)
     if row is None:
         raise NotFoundError
     query = _QUERIES["records_of_node"].format(schema=sql.Identifier(row["schema_name"]))
-    return tx.execute(query, {"limit": limit, "offset": offset}).fetchall()
+    at, last = after or NEWEST
+    return tx.execute(query, {"limit": limit, "at": at, "id": last}).fetchall()
+
+
+def page_of_records(
+    database: Database, cursors: Cursors, claims: Claims, node_id: UUID, limit: int, cursor: str | None
+) -> Page[dict[str, Any]]:
+    """Return a page of the records of one node, newest first.
+
+    Raises:
+        NotFoundError: As for ``records``.
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        with database.agent(claims) as tx:
+            return records(tx, node_id, limit=most, after=after)
+
+    return cursors.page(
+        claims,
+        "records_of_node",
+        {"node_id": node_id},
+        limit,
+        cursor,
+        read,
+        lambda row: (row["occurred_at"], row["record_id"]),
+    )
 
 
 def totals(tx: Transaction, user_id: UUID) -> dict[str, int]:

@@ -148,7 +148,7 @@ def merge_nodes(
         grants = tx.execute(_QUERIES["count_grants"], {"node_ids": list(to_drop)}).fetchone()
         assert grants is not None
         for source, successor in plan.merged:
-            transfer_records(tx, records[source.schema_name], source, successor, author_of(claims))
+            transfer_records(tx, records[source.schema_name], source, successor, author_of(claims), claims)
         _replace_nodes(tx, plan, slug)
         now = node_and_below(tx, claims.user_id, into_id)
         update_candidates(tx, claims.user_id, before, now, successors)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from uuid import UUID, uuid4
 
@@ -41,6 +42,7 @@ from neurigraph_pipelines.ingestion.records import (
     failure_of,
 )
 from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_original, write_transcript
+from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.ingestion.voices import voices_of
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
@@ -153,10 +155,12 @@ class _SegmentStorage:
         plans = sorted(plans, key=lambda plan: (tuple(map(name_key, plan.filing.path)), plan.part))
         attempt = uuid4()
         keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, attempt) for p in plans]
+        limited = partial(time_limit, self._context.settings, STEP, plans[0].ref.token_count)
         try:
-            voices = voices_of(segment)
-            written = [self._write(plan, segment, voices, key) for plan, key in zip(plans, keys, strict=True)]
-            with self._context.database.pipeline() as tx:
+            with limited():
+                voices = voices_of(segment)
+                written = [self._write(plan, segment, voices, key) for plan, key in zip(plans, keys, strict=True)]
+            with self._context.database.pipeline() as tx, limited():  # the limit ends before the transaction commits
                 committed = self._commit(tx, written)
         except OperationalError:
             # The connection broke and the transaction may have been committed, so its objects stay; the sweep removes

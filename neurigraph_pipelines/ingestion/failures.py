@@ -16,6 +16,7 @@ from psycopg.sql import SQL
 
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.model import Claims, SourceKind, TriggerType
+from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -79,7 +80,7 @@ def list_failures(
     *,
     with_replayed: bool = False,
     limit: int = MAX_FAILURES,
-    offset: int = 0,
+    after: Position | None = None,
 ) -> list[Failure]:
     """Return the failures that the transaction's role may see, newest first.
 
@@ -88,11 +89,12 @@ def list_failures(
         user_id: Only this user's failures.
         with_replayed: Include replayed failures.
         limit: Maximum number of failures.
-        offset: Number of failures to skip.
+        after: Only failures after this position: a time and an id.
     """
+    at, last = after or NEWEST
     rows = tx.execute(
         _QUERIES["list_failures"],
-        {"user_id": user_id, "with_replayed": with_replayed, "limit": limit, "offset": offset},
+        {"user_id": user_id, "with_replayed": with_replayed, "limit": limit, "at": at, "id": last},
     )
     return [
         Failure(
@@ -104,6 +106,23 @@ def list_failures(
         )
         for row in rows
     ]
+
+
+def page_of_failures(
+    database: Database, cursors: Cursors, claims: Claims, *, with_replayed: bool, limit: int, cursor: str | None
+) -> Page[Failure]:
+    """Return a page of the caller's failures, newest first.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[Failure]:
+        with database.agent(claims) as tx:
+            return list_failures(tx, claims.user_id, with_replayed=with_replayed, limit=most, after=after)
+
+    filters = {"replayed": with_replayed}
+    return cursors.page(claims, "failures", filters, limit, cursor, read, lambda one: (one.occurred_at, one.failure_id))
 
 
 def replay(database: Database, failure_ids: Sequence[UUID] | None, user_id: UUID | None = None) -> list[Replay]:

@@ -5,8 +5,10 @@ A table lists these pending records, so that no node has to be searched for them
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
@@ -14,7 +16,7 @@ from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
-from neurigraph_pipelines.ingestion.triggers import retry_delay
+from neurigraph_pipelines.ingestion.triggers import renewed, retry_delay
 from neurigraph_pipelines.statements import statements
 
 MAX_HEALED = 2_000
@@ -103,16 +105,19 @@ def heal_pending(
         leased = _lease(context, user_id, min(_LEASED_AT_ONCE, limit - leased_count))
         leased_count += len(leased)
         down = False
-        for location, result in embed_records(context, [location for location, _ in leased]):
-            if isinstance(result, int):
-                done.records += 1
-                done.passages += result
-            else:
-                done.failed.append((location.record_id, str(result)))
-                _postpone(context, location, dict(leased)[location], result)
-                down |= isinstance(result, TransientError)
-            if on_done is not None:
-                on_done(1)
+        attempts = dict(leased)
+        with renewed(context.settings.ingestion.claim_lease_seconds, partial(_renew, context, attempts)):
+            for location, result in embed_records(context, [location for location, _ in leased]):
+                attempt = attempts.pop(location)
+                if isinstance(result, int):
+                    done.records += 1
+                    done.passages += result
+                else:
+                    done.failed.append((location.record_id, str(result)))
+                    _postpone(context, location, attempt, result)
+                    down |= isinstance(result, TransientError)
+                if on_done is not None:
+                    on_done(1)
         if down or not leased:
             break
     done.moves = finish_moves(context.database, context.embedder.model, user_id, only_switched=True)
@@ -154,6 +159,18 @@ def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[Rec
             },
         ).fetchall()
     return [(RecordLocation.of_row(row), row["attempts"]) for row in rows]
+
+
+def _renew(context: Context, attempts: Mapping[RecordLocation, int]) -> None:
+    """Renew the leases of records that this run still works on, unless another run has taken them over."""
+    held = list(attempts.items())  # the other thread removes items
+    values = {
+        "record_ids": [location.record_id for location, _ in held],
+        "attempts": [attempt for _, attempt in held],
+        "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+    }
+    with context.database.pipeline() as tx:
+        tx.execute(_QUERIES["renew_pending"], values)
 
 
 def _postpone(context: Context, location: RecordLocation, attempts: int, error: Exception) -> None:

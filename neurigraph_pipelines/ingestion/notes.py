@@ -86,6 +86,7 @@ class WrittenNote:
         node_id: The node that it is pinned to.
         replaces: The note whose memory this one will supersede; for a later version, the note itself.
         redacted: Number of redactions by kind.
+        record_ids: The memories of a note that was there already; none while it waits.
     """
 
     note_id: UUID
@@ -94,6 +95,7 @@ class WrittenNote:
     node_id: UUID | None = None
     replaces: UUID | None = None
     redacted: dict[str, int] = field(default_factory=dict)
+    record_ids: tuple[UUID, ...] = field(default=(), compare=False)
 
 
 def write_note(context: Context, note: NewNote) -> WrittenNote:
@@ -265,7 +267,8 @@ def _same(tx: Transaction, user_id: UUID, digest: bytes) -> WrittenNote | None:
     row = tx.execute(_QUERIES["same_note"], {"user_id": user_id, "digest": digest}).fetchone()
     if row is None or (row["record_ids"] and superseded_of(tx, row["record_ids"]).issuperset(row["record_ids"])):
         return None
-    return WrittenNote(row["source_id"], row["message"], False, row["node_id"], row["replaces"])
+    record_ids = tuple(row["record_ids"])
+    return WrittenNote(row["source_id"], row["message"], False, row["node_id"], row["replaces"], record_ids=record_ids)
 
 
 def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str | None) -> dict[str, Any] | None:

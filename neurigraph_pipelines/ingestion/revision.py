@@ -76,7 +76,7 @@ def revise(
     with context.database.pipeline() as tx:
         words = lock_words(tx, user_id, record_id)
         guard.admit(tx)
-        replace_words(tx, words, values, vector, context.embedder.model, author_of(context.claims))
+        replace_words(tx, words, values, vector, context.embedder.model, author_of(context.claims), context.claims)
         guard.settle(tx)
 
 
@@ -108,6 +108,7 @@ def replace_words(
     vector: NDArray[np.float32] | None,
     model: str,
     author: str,
+    caller: Claims | None = None,
 ) -> bool:
     """Write new words for a record. All revisions use this function.
 
@@ -118,6 +119,7 @@ def replace_words(
         vector: The vector of the new summary; None leaves the record pending.
         model: The embedding model of the vector.
         author: The author of the delta.
+        caller: Who revises the words; None for jobs.
 
     Returns:
         False if the record has these words already.
@@ -133,7 +135,7 @@ def replace_words(
         lost = row["embedding"].to_numpy() if row["embedding_model"] == words.current_model else None
         replace_vector(tx, location.node_id, location.record_id, lost=lost, gained=usable)
         vectors = _vector_columns(usable, model)
-    authored(tx, author)
+    authored(tx, author, caller)
     revised = {**row, **values, **vectors, "record_id": location.record_id}
     tx.execute(_QUERIES["revise"].format(schema=location.schema), revised)
     return True
@@ -167,7 +169,7 @@ def supersede(database: Database, claims: Claims, record_id: UUID, by: UUID | No
             if newer == record_id:
                 raise ConflictError("the newer memory is superseded by this one: restore the newer memory first")
             newer = _superseded_by(tx, newer)
-        authored(tx, author_of(claims))
+        authored(tx, author_of(claims), claims)
         tx.execute(_QUERIES["set_superseded"].format(schema=location.schema), {"record_id": record_id, "by": by})
         guard.settle(tx)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -178,14 +178,22 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
 @contextmanager
 def keep_lease(context: Context, batch_id: UUID) -> Iterator[None]:
     """Renew the lease of a batch in a thread while the block runs, however long a step takes."""
+    lease_seconds = context.settings.ingestion.claim_lease_seconds
+    renew(context.database, batch_id, lease_seconds)
+    with renewed(lease_seconds, lambda: renew(context.database, batch_id, lease_seconds)):
+        yield
+
+
+@contextmanager
+def renewed(lease_seconds: float, renewal: Callable[[], object]) -> Iterator[None]:
+    """Call ``renewal`` in a thread while the block runs, three times in the seconds that a lease lasts."""
     done = threading.Event()
 
     def renew_until_done() -> None:
-        while not done.wait(context.settings.ingestion.claim_lease_seconds / 3):
+        while not done.wait(lease_seconds / 3):
             with suppress(NeurigraphError, OperationalError):  # the next renewal may succeed
-                renew(context.database, batch_id, context.settings.ingestion.claim_lease_seconds)
+                renewal()
 
-    renew(context.database, batch_id, context.settings.ingestion.claim_lease_seconds)
     thread = threading.Thread(target=renew_until_done, name="lease", daemon=True)
     thread.start()
     try:

@@ -32,8 +32,6 @@ STEP = "read_uploads"
 """The step name in failures of unreadable uploads."""
 
 MAX_FILE_NAME_LENGTH = 255
-MAX_LISTED = 1_000
-
 _QUERIES = statements("uploads")
 _MEDIA_BYTES = 1 << 20
 """Bytes of a file without text that are searched for its metadata, such as its size in pixels."""
@@ -184,25 +182,11 @@ class Uploads:
         Raises:
             NotFoundError: No such upload, or not visible to the caller.
         """
-        found = self._list(claims, upload_id, limit=1)
-        if not found:
-            raise NotFoundError
-        return found[0]
-
-    def list_uploads(self, claims: Claims, limit: int = MAX_LISTED, offset: int = 0) -> list[dict[str, Any]]:
-        """Return the uploads of a user, newest first, in the form of ``status``.
-
-        Args:
-            claims: Who is asking.
-            limit: Maximum number of uploads.
-            offset: Number of uploads to skip.
-        """
-        return self._list(claims, None, limit, offset)
-
-    def _list(self, claims: Claims, source_id: UUID | None, limit: int, offset: int = 0) -> list[dict[str, Any]]:
-        values = {"user_id": claims.user_id, "source_id": source_id, "limit": limit, "offset": offset}
         with self._database.agent(claims) as tx:
-            return tx.execute(_QUERIES["status"], values).fetchall()
+            found = tx.execute(_QUERIES["status"], {"user_id": claims.user_id, "source_id": upload_id}).fetchone()
+        if found is None:
+            raise NotFoundError
+        return found
 
     def read_due(
         self, extractor: TextExtractor, user_id: UUID | None = None, on_read: Callable[[Read], None] | None = None

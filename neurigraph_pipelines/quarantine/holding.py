@@ -6,7 +6,7 @@ candidates and nodes. What is changed in the graph is remembered row by row, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -23,11 +23,13 @@ from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims
 from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.quarantine.revisions import hide_revisions, show_revisions
 from neurigraph_pipelines.quarantine.rules import (
     MAX_REASON,
     MetRecord,
     Quarantine,
     Rule,
+    as_row,
     checked,
     get_quarantine,
     records_met,
@@ -92,7 +94,7 @@ def release(context: Context, quarantine_id: UUID) -> Quarantine:
             raise NotFoundError(f"there is no quarantine {quarantine_id}")
         if row["released_at"] is None:
             tx.execute(_QUERIES["release"], {**values, "released_by": _requester(claims)})
-            _let_go(tx, slug, quarantine_id)
+            _let_go(tx, claims.user_id, slug, quarantine_id)
     return get_quarantine(context.database, claims, quarantine_id)
 
 
@@ -102,22 +104,23 @@ def _requester(claims: Claims) -> str:
 
 
 def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: Rule, lexer: Lexer) -> None:
-    met = records_met(tx, user_id, rule)
     values: dict[str, Any] = {"user_id": user_id, "quarantine_id": quarantine_id}
+    tx.execute(_QUERIES["remember_graph"], values)
+    revised = hide_revisions(tx, user_id, quarantine_id, as_row(rule, user_id))
+    met = records_met(tx, user_id, rule)
     tx.execute(_QUERIES["hold"], {**values, "record_ids": [one.record_id for one in met]})
     fresh = [one for one in met if not one.quarantined]
-    if not fresh:
+    if not fresh and not revised:
         return
-    places = {(one.node_id, one.schema_name) for one in fresh}
-    for node_id, schema_name in sorted(places):
+    for node_id, schema_name in sorted({(one.node_id, one.schema_name) for one in fresh}):
         upgrade_node(tx, node_id, schema_name)
     # Files need no lock: hiding a record changes none, and waits for nobody who reads one.
     lock_rows(tx, {}, {one.node_id for one in fresh})
-    tx.execute(_QUERIES["remember_graph"], values)
     lexemes, texts = _words_of(tx, fresh)
     tx.execute(_QUERIES["set_quarantined"], {"record_ids": [one.record_id for one in fresh], "hidden": True})
     touched = _forget_in_graph(tx, user_id, sorted({one.created_at for one in fresh}))
-    Traces(tx, user_id, slug, lexer).remove(lexemes, texts, [], touched={*touched, *(node for node, _ in places)})
+    touched |= revised | {one.node_id for one in fresh}
+    Traces(tx, user_id, slug, lexer).remove(lexemes, texts, [], touched=touched)
     tx.execute(_QUERIES["note_changes"], values)
 
 
@@ -145,26 +148,26 @@ def _forget_in_graph(tx: Transaction, user_id: UUID, moments: Sequence[datetime]
     return {node_id for edge in edges for node_id in (edge["from_node_id"], edge["to_node_id"])}
 
 
-def _is_complete(tx: Transaction, place: Mapping[str, Any]) -> bool:
+def _is_complete(tx: Transaction, node_id: UUID) -> bool:
     """Return whether the shell of a node counts all its records: not if some were stored or embedded while hidden."""
-    counted = tx.execute(
-        _GRAPH["content_of_shell"].format(schema=sql.Identifier(place["schema_name"])), {"node_id": place["node_id"]}
-    ).fetchone()
-    shell = tx.execute(_GRAPH["lock_shell"], {"node_id": place["node_id"]}).fetchone()
-    assert counted is not None
+    shell = tx.execute(_GRAPH["lock_shell"], {"node_id": node_id}).fetchone()
     assert shell is not None
+    schema = sql.Identifier(shell["schema_name"])
+    counted = tx.execute(_GRAPH["content_of_shell"].format(schema=schema), {"node_id": node_id}).fetchone()
+    assert counted is not None
     return all(counted[name] == shell[name] for name in ("record_count", "embedded_count"))
 
 
-def _let_go(tx: Transaction, slug: str, quarantine_id: UUID) -> None:
+def _let_go(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID) -> None:
     values: dict[str, Any] = {"quarantine_id": quarantine_id}
+    revised = show_revisions(tx, user_id, quarantine_id)
     successor = tx.execute(_QUERIES["successor"], values).fetchone()
     freed = tx.execute(_QUERIES["let_go"], values).fetchall()
     for node_id, schema_name in sorted({(row["node_id"], row["schema_name"]) for row in freed}):
         upgrade_node(tx, node_id, schema_name)
     lock_rows(tx, {}, {row["node_id"] for row in freed})
     tx.execute(_QUERIES["set_quarantined"], {"record_ids": [row["record_id"] for row in freed], "hidden": False})
-    nodes = {row["node_id"] for row in freed}
+    nodes = {row["node_id"] for row in freed} | revised
     if successor is not None:
         tx.execute(_QUERIES["hand_on"], {**values, "successor": successor["quarantine_id"]})
         stale = nodes
@@ -172,7 +175,7 @@ def _let_go(tx: Transaction, slug: str, quarantine_id: UUID) -> None:
         for restore in (_QUERIES["restore_shells"], _QUERIES["restore_edges"], _QUERIES["restore_candidates"]):
             tx.execute(restore, values)
         stale = {row["node_id"] for row in tx.execute(_QUERIES["changed_shells"], values)}
-        stale |= {row["node_id"] for row in freed if not _is_complete(tx, row)}
+        stale |= {node_id for node_id in nodes if not _is_complete(tx, node_id)}
     tx.execute(_QUERIES["show_nodes"], {"node_ids": list(nodes | stale)})
     for node_id in sorted(stale):
         rebuild_shell(tx, node_id, slug)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -48,6 +47,7 @@ class Quarantine:
         requested_by: Who put it in force: ``user:`` and an id, with the key or door that was used.
         released_at: When it ended; None while it is in force.
         records: How many records it holds now.
+        revisions: How many changes of other records it hides now.
     """
 
     quarantine_id: UUID
@@ -62,6 +62,7 @@ class Quarantine:
     released_by: str | None
     released_at: datetime | None
     records: int
+    revisions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ class Preview:
 
     Attributes:
         hidden_already: How many of the records another quarantine holds.
+        revisions: How many changes of records it would hide: titles, summaries, keywords, supersessions and moves.
+        revised_record_ids: The records that would show what they were without these changes.
     """
 
     records: int
@@ -89,6 +92,8 @@ class Preview:
     nodes: int
     hidden_already: int
     record_ids: list[UUID]
+    revisions: int
+    revised_record_ids: list[UUID]
 
 
 def checked(tx: Transaction, claims: Claims, rule: Rule) -> Rule:
@@ -119,9 +124,14 @@ def records_met(tx: Transaction, user_id: UUID, rule: Rule) -> list[MetRecord]:
     Args:
         tx: A transaction of the owner role.
     """
-    stated = {name: str(value) for name, value in asdict(rule).items() if value is not None}
-    rows = tx.execute(_QUERIES["records_met"], {"rule": Jsonb({**stated, "user_id": str(user_id)})})
+    rows = tx.execute(_QUERIES["records_met"], {"rule": as_row(rule, user_id)})
     return [MetRecord(**row) for row in rows]
+
+
+def as_row(rule: Rule, user_id: UUID) -> Jsonb:
+    """Return a rule of a user as the JSON of a row of quarantines."""
+    stated = {name: str(value) for name, value in asdict(rule).items() if value is not None}
+    return Jsonb({**stated, "user_id": str(user_id)})
 
 
 def preview(database: Database, claims: Claims, rule: Rule) -> Preview:
@@ -133,18 +143,18 @@ def preview(database: Database, claims: Claims, rule: Rule) -> Preview:
     """
     require_owner(claims)
     with database.owner() as tx:
-        return summary_of(records_met(tx, claims.user_id, checked(tx, claims, rule)))
-
-
-def summary_of(met: Iterable[MetRecord]) -> Preview:
-    """Return the numbers of records, their messages and nodes."""
-    records = list(met)
+        records = records_met(tx, claims.user_id, checked(tx, claims, rule))
+        revised = [
+            row["record_id"] for row in tx.execute(_QUERIES["revisions_met"], {"rule": as_row(rule, claims.user_id)})
+        ]
     return Preview(
         len(records),
         sum(one.messages for one in records),
         len({one.node_id for one in records}),
         sum(one.quarantined for one in records),
         [one.record_id for one in records],
+        len(revised),
+        sorted(set(revised)),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -41,13 +41,19 @@ _LINES = statements("open")
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A verified file; its content is read in chunks, since an upload may be larger than memory."""
+    """A verified file; its content is read in chunks, since an upload may be larger than memory.
+
+    Attributes:
+        size_bytes: Of the stored content.
+        as_stored: Whether the chunks are the stored bytes; otherwise each line of a transcript says who speaks.
+    """
 
     file_id: UUID
     file_name: str
     media_type: str
     is_transcript: bool
     size_bytes: int
+    as_stored: bool
     chunks: Callable[[], Iterator[bytes]]
 
     @property
@@ -85,12 +91,17 @@ def open_file(
     file_id: UUID,
     *,
     as_text: bool = False,
+    as_stored: bool = False,
     wait: float = 0.0,
 ) -> OpenedFile:
     """Open a whole file, reset its dormancy clock, and decompress it if it is dormant.
 
+    Every line of a transcript gets the ``author`` under which its message is shown, the ``stated_author``, and the
+    ``voice``: who speaks, as the server knows it.
+
     Args:
         as_text: For an upload, open the transcript of its text instead.
+        as_stored: Return the bytes of a transcript as they are stored, with the authors that its writers stated.
         wait: Seconds to wait while another caller decompresses it.
 
     Raises:
@@ -108,14 +119,44 @@ def open_file(
     is_transcript = manifest["file_type"] == TRANSCRIPT
     name = manifest["file_name"]
     head = next(content.chunks(), b"")[:HEAD_BYTES]
+    as_stored = as_stored or not is_transcript
+    speakers = {} if as_stored else {row["message"]: row for row in _places(context, place.file_id, None)}
     return OpenedFile(
         place.file_id,
         name,
         TRANSCRIPT_MEDIA_TYPE if is_transcript else media_type_of(head, name).name,
         is_transcript,
         content.size_bytes,
-        content.chunks,
+        as_stored,
+        content.chunks if as_stored else lambda: _with_speakers(content.chunks(), speakers),
     )
+
+
+def _with_speakers(chunks: Iterable[bytes], speakers: Mapping[int, Mapping[str, Any]]) -> Iterator[bytes]:
+    """Yield the lines of a transcript with who speaks. A message that the database does not know has no author."""
+    for text in _whole_lines(chunks):
+        line = json.loads(text)
+        content = line.pop("content")
+        known = speakers.get(line["seq"])
+        shown = {"author": None, "stated_author": line["author"], "voice": None}
+        if known is not None:
+            voice = Voice(known["voice"])
+            shown |= {"author": shown_author(line["author"], voice, known["persona"]), "voice": voice.value}
+        shown_line = json.dumps({**line, **shown, "content": content}, ensure_ascii=False)
+        yield f"{shown_line}\n".encode("utf-8", "backslashreplace")  # what UTF-8 cannot hold stays escaped
+
+
+def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a text that is read in chunks."""
+    pending: list[bytes] = []
+    for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        pending.append(first)
+        for other in others:
+            yield b"".join(pending)
+            pending = [other]
+    if any(pending):
+        yield b"".join(pending)
 
 
 @retry_not_found
@@ -155,21 +196,23 @@ def open_messages(
         LostObjectError: The bytes are lost or damaged; they are not returned.
         StorageError: The object store failed.
     """
-    places = context.database.ask(
-        context.claims,
-        _LINES["open_messages"],
-        {
-            "file_id": file_id,
-            "messages": list(messages),
-            "ttl_seconds": context.settings.lifecycle.recompress_ttl_minutes * 60,
-        },
-    )
+    places = _places(context, file_id, messages)
     try:
         return [_message(context.objects, place, file_id) for place in places]
     except LostObjectError as error:
         (place, *_) = places
         read_failed(context.database, FileLocation(place["file_id"], place["node_id"], place["schema_name"]), error)
         raise
+
+
+def _places(context: Context, file_id: UUID, messages: Sequence[int] | None) -> list[dict[str, Any]]:
+    """Return where messages of a transcript are and who speaks in them; None for all of them."""
+    values = {
+        "file_id": file_id,
+        "messages": None if messages is None else list(messages),
+        "ttl_seconds": context.settings.lifecycle.recompress_ttl_minutes * 60,
+    }
+    return context.database.ask(context.claims, _LINES["open_messages"], values)
 
 
 @retry_not_found

@@ -58,8 +58,8 @@ class RetrievalSettings(BaseModel):
     max_searched_passages: int = Field(
         default=5_000,
         ge=100,
-        description="Passages up to which a whole graph is searched, about 0.5 µs each in memory. In a larger graph "
-        "a fifth as many are compared, in the most promising nodes.",
+        description="Passages up to which a whole graph is searched, about 0.5 µs each in memory. In a graph of twice "
+        "as many and more, a fifth of these are compared, in the most promising nodes.",
     )
     retrieval_log_days: int = Field(
         default=0,

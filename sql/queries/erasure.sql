@@ -34,9 +34,10 @@ WHERE e.erasure_id = %(erasure_id)s;
 -- Receipts of one user or of all, newest first.
 SELECT e.*
 FROM neurigraph.erasures AS e
-WHERE %(user_id)s::uuid IS NULL OR e.user_id = %(user_id)s
-ORDER BY e.w_coordinate DESC, e.erasure_id
-LIMIT %(limit)s OFFSET %(offset)s;
+WHERE (%(user_id)s::uuid IS NULL OR e.user_id = %(user_id)s)
+    AND (e.w_coordinate, e.erasure_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY e.w_coordinate DESC, e.erasure_id DESC
+LIMIT %(limit)s;
 
 -- name: unfinished
 SELECT e.erasure_id

@@ -28,8 +28,9 @@ LEFT JOIN neurigraph.uploads AS p ON s.source_id = p.source_id
 INNER JOIN neurigraph.users AS u ON f.user_id = u.user_id
 WHERE (%(user_id)s::uuid IS NULL OR f.user_id = %(user_id)s::uuid)
     AND (%(with_replayed)s OR f.replayed_at IS NULL)
-ORDER BY f.occurred_at DESC, f.failure_id
-LIMIT %(limit)s OFFSET %(offset)s;
+    AND (f.occurred_at, f.failure_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY f.occurred_at DESC, f.failure_id DESC
+LIMIT %(limit)s;
 
 -- name: replay
 SELECT

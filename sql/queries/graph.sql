@@ -165,6 +165,12 @@ CROSS JOIN LATERAL (
 WHERE g.user_id = %(user_id)s AND NOT g.quarantined
 ORDER BY g.layer_depth, n.names;
 
+-- name: count_nodes
+-- Those that the caller sees.
+SELECT count(*) AS nodes
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s;
+
 -- name: edges_of_user
 SELECT
     e.from_node_id,
@@ -228,8 +234,9 @@ SELECT
     f.stored_bytes
 FROM {schema}.metadata_records AS r
 LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
-ORDER BY r.occurred_at DESC, r.record_id
-LIMIT %(limit)s OFFSET %(offset)s;
+WHERE (r.occurred_at, r.record_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY r.occurred_at DESC, r.record_id DESC
+LIMIT %(limit)s;
 
 -- name: upsert_edge
 INSERT INTO neurigraph.node_edges (user_id, from_node_id, to_node_id, relation, strength)

@@ -9,7 +9,11 @@ FROM neurigraph.append_delta(
 ) AS d;
 
 -- name: set_author
-SELECT set_config('neurigraph.author', %(author)s, true);
+-- With the key of the caller, and whether what the caller writes now is in quarantine.
+SELECT
+    set_config('neurigraph.author', %(author)s, true),
+    set_config('neurigraph.author_key', coalesce(%(key_id)s::text, ''), true),
+    neurigraph.is_held(%(user_id)s::uuid, %(author)s, %(key_id)s::uuid) AS is_held;
 
 -- name: record_at
 SELECT neurigraph.record_at(%(record_id)s, coalesce(%(at)s::timestamptz, 'infinity')) AS found;
@@ -27,9 +31,9 @@ SELECT
     d.w_coordinate AS w
 FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.delta_log AS d ON i.record_id = d.record_id
-WHERE i.record_id = %(record_id)s
+WHERE i.record_id = %(record_id)s AND d.w_coordinate < %(before)s::timestamptz
 ORDER BY d.w_coordinate DESC
-LIMIT %(limit)s OFFSET %(offset)s;
+LIMIT %(limit)s;
 
 -- name: values_then
 SELECT

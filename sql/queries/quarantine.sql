@@ -43,6 +43,136 @@ SELECT
 FROM unnest(%(record_ids)s::uuid []) AS r (record_id)
 ON CONFLICT DO NOTHING;
 
+-- name: revisions_met
+-- The changes of records that a rule meets.
+SELECT
+    r.delta_id,
+    r.record_id
+FROM neurigraph_private.revisions_met(jsonb_populate_record(NULL::neurigraph.quarantines, %(rule)s)) AS r
+ORDER BY r.record_id, r.delta_id;
+
+-- name: hide_deltas
+-- Those that a rule meets, and what earlier quarantines appended to the same records.
+WITH met AS MATERIALIZED (
+    SELECT
+        r.delta_id,
+        r.record_id
+    FROM neurigraph_private.revisions_met(jsonb_populate_record(NULL::neurigraph.quarantines, %(rule)s)) AS r
+)
+
+INSERT INTO neurigraph.quarantined_deltas (quarantine_id, delta_id, record_id, user_id, reverts)
+SELECT
+    %(quarantine_id)s,
+    m.delta_id,
+    m.record_id,
+    %(user_id)s,
+    false
+FROM met AS m
+UNION ALL
+SELECT
+    %(quarantine_id)s,
+    d.delta_id,
+    d.record_id,
+    %(user_id)s,
+    true
+FROM neurigraph.delta_log AS d
+WHERE d.record_id IN (SELECT m.record_id FROM met AS m) AND split_part(d.authored_by, ':', 1) = 'quarantine'
+RETURNING record_id;
+
+-- name: hide_reverts
+-- What quarantines appended to records is hidden by every quarantine in force that hides changes of theirs.
+INSERT INTO neurigraph.quarantined_deltas (quarantine_id, delta_id, record_id, user_id, reverts)
+SELECT DISTINCT
+    q.quarantine_id,
+    d.delta_id,
+    d.record_id,
+    d.user_id,
+    true
+FROM neurigraph.quarantined_deltas AS q
+INNER JOIN neurigraph.delta_log AS d ON q.record_id = d.record_id
+WHERE q.record_id = ANY(%(record_ids)s) AND split_part(d.authored_by, ':', 1) = 'quarantine'
+ON CONFLICT DO NOTHING;
+
+-- name: show_deltas
+DELETE FROM neurigraph.quarantined_deltas AS q WHERE q.quarantine_id = %(quarantine_id)s
+RETURNING q.record_id;
+
+-- name: visible_fields
+-- The fields that hidden changes touch, with the values that the visible ones give them.
+SELECT
+    i.record_id,
+    i.node_id,
+    g.schema_name,
+    neurigraph_private.visible_fields(i.record_id) AS visible
+FROM neurigraph.record_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE i.record_id = ANY(%(record_ids)s)
+ORDER BY i.record_id;
+
+-- name: set_supersessions
+UPDATE {schema}.metadata_records SET superseded = neurigraph_private.visible_supersessions(record_id)
+WHERE record_id = %(record_id)s;
+
+-- name: place
+SELECT
+    i.node_id,
+    g.schema_name
+FROM neurigraph.record_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE i.record_id = %(record_id)s;
+
+-- name: node
+SELECT g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s AND g.user_id = %(user_id)s;
+
+-- name: keep_vector
+INSERT INTO neurigraph.quarantined_vectors (
+    record_id, summary_digest, user_id, embedding, embedding_model, embedding_next, embedding_next_model
+)
+SELECT
+    r.record_id,
+    md5(r.summary),
+    %(user_id)s,
+    r.embedding::text,
+    r.embedding_model,
+    r.embedding_next::text,
+    r.embedding_next_model
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = %(record_id)s
+ON CONFLICT (record_id, summary_digest) DO UPDATE SET
+    embedding = excluded.embedding,
+    embedding_model = excluded.embedding_model,
+    embedding_next = excluded.embedding_next,
+    embedding_next_model = excluded.embedding_next_model;
+
+-- name: kept_vector
+-- The vector of a summary, unless it is of another model than the one in use.
+SELECT
+    v.embedding::vector AS embedding,
+    false AS embedding_pending,
+    v.embedding_model,
+    v.embedding_next::vector AS embedding_next,
+    v.embedding_next_model
+FROM neurigraph.quarantined_vectors AS v
+WHERE v.record_id = %(record_id)s AND v.summary_digest = md5(%(summary)s) AND v.embedding_model = %(model)s;
+
+-- name: no_vector
+-- A summary without a vector: the record is pending, as after a commit.
+SELECT
+    array_fill(0, ARRAY[1536])::vector AS embedding,
+    true AS embedding_pending,
+    NULL AS embedding_model,
+    NULL AS embedding_next,
+    NULL AS embedding_next_model;
+
+-- name: forget_vectors
+-- Of records of which nothing is hidden any more.
+DELETE FROM neurigraph.quarantined_vectors AS v
+WHERE v.record_id = ANY(%(record_ids)s) AND NOT EXISTS (
+    SELECT FROM neurigraph.quarantined_deltas AS q WHERE q.record_id = v.record_id
+);
+
 -- name: set_quarantined
 SELECT neurigraph_private.set_quarantined(%(record_ids)s, %(hidden)s);
 
@@ -244,7 +374,11 @@ SELECT
     q.released_at,
     (
         SELECT count(*) FROM neurigraph.quarantined_records AS r WHERE r.quarantine_id = q.quarantine_id
-    ) AS records
+    ) AS records,
+    (
+        SELECT count(*) FROM neurigraph.quarantined_deltas AS d
+        WHERE d.quarantine_id = q.quarantine_id AND NOT d.reverts
+    ) AS revisions
 FROM neurigraph.quarantines AS q
 WHERE q.user_id = %(user_id)s
     AND (%(quarantine_id)s::uuid IS NULL OR q.quarantine_id = %(quarantine_id)s)

@@ -43,9 +43,7 @@ SELECT
     u.received_at
 FROM neurigraph.uploads AS u
 INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
-WHERE (%(source_id)s::uuid IS NULL OR u.source_id = %(source_id)s) AND u.user_id = %(user_id)s
-ORDER BY u.received_at DESC, u.source_id
-LIMIT %(limit)s OFFSET %(offset)s;
+WHERE u.source_id = %(source_id)s AND u.user_id = %(user_id)s;
 
 -- name: lease_upload
 -- Leases the oldest upload that is due.

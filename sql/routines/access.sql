@@ -121,6 +121,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
 $$;
 
+-- The deltas of the graph that a quarantine in force hides, from its owner, too.
+CREATE OR REPLACE FUNCTION neurigraph.hidden_deltas() RETURNS uuid []
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ARRAY(
+        SELECT q.delta_id FROM neurigraph.quarantined_deltas AS q WHERE q.user_id = neurigraph.asking_user_id()
+    )
+$$;
+
 -- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if a hidden
 -- source is counted in them. Then all words are equally rare.
 CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_visible(asking jsonb) RETURNS boolean
@@ -179,6 +187,22 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT neurigraph_private.persona_of(c.asking)
     FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
     WHERE EXISTS (SELECT FROM neurigraph_private.reach(c.asking, 'read_write'))
+$$;
+
+-- The sources that the caller handed in as a persona that may still write, for policies: the policies of sources need
+-- not be planned again for each table that follows them.
+CREATE OR REPLACE FUNCTION neurigraph.handed_in_sources() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT s.source_id FROM neurigraph.sources AS s WHERE s.persona_id = neurigraph.writing_persona()
+$$;
+
+-- The segments of these sources.
+CREATE OR REPLACE FUNCTION neurigraph.handed_in_triggers() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.trigger_id
+    FROM neurigraph.storage_triggers AS t
+    INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
+    WHERE s.persona_id = neurigraph.writing_persona()
 $$;
 
 -- The nodes in which the pipeline may file what a persona sent.
@@ -264,15 +288,16 @@ $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
-neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.may_read_node(uuid),
-neurigraph.may_write_node(uuid),
+neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
+neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid),
 neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
+neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
 neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
-neurigraph.sees_all_records(),
+neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.readable_nodes(),
-neurigraph.writing_persona(), neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(),
-neurigraph.holder_of_key(bytea)
+neurigraph.writing_persona(), neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
+neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
 TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

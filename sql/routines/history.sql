@@ -16,7 +16,7 @@ BEGIN
     SELECT d.delta_id, d.w_coordinate INTO latest
     FROM neurigraph.delta_log AS d WHERE d.record_id = changed ORDER BY d.w_coordinate DESC LIMIT 1;
     INSERT INTO neurigraph.delta_log AS d (
-        user_id, record_id, w_coordinate, delta_payload, previous_delta_id, authored_by
+        user_id, record_id, w_coordinate, delta_payload, previous_delta_id, authored_by, key_id
     )
     VALUES (
         record.user_id,
@@ -27,7 +27,8 @@ BEGIN
         END,
         jsonb_build_object('operation', operation, 'before', old_values, 'after', new_values, 'notes', notes),
         latest.delta_id,
-        author
+        author,
+        nullif(current_setting('neurigraph.author_key', true), '')::uuid
     )
     RETURNING d.delta_id, d.w_coordinate INTO append_delta.delta_id, append_delta.w;
 END

@@ -26,10 +26,12 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.records_from(home text, ddl integer) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT format(
-        CASE WHEN ddl >= 7 THEN '%I.metadata_records' ELSE
-            '(SELECT m.*, NULL::uuid AS persona_id, NULL::uuid AS key_id,'
-            ' NULL::neurigraph.received_through AS received_through, NULL::timestamptz AS received_at,'
-            ' false AS quarantined FROM %I.metadata_records AS m)'
+        CASE WHEN ddl >= 8 THEN '%I.metadata_records'
+            WHEN ddl = 7 THEN '(SELECT m.*, NULL::real AS importance FROM %I.metadata_records AS m)'
+            ELSE
+                '(SELECT m.*, NULL::uuid AS persona_id, NULL::uuid AS key_id,'
+                ' NULL::neurigraph.received_through AS received_through, NULL::timestamptz AS received_at,'
+                ' false AS quarantined, NULL::real AS importance FROM %I.metadata_records AS m)'
         END, home
     )
 $$;
@@ -206,7 +208,9 @@ BEGIN
                     || float8send(extract(EPOCH FROM r.occurred_at)::double precision)
                     || float8send(extract(EPOCH FROM r.created_at)::double precision)
                     || uuid_send(r.source_id)
-                    || uuid_send(coalesce(f.file_id, '00000000-0000-0000-0000-000000000000')), ''
+                    || uuid_send(coalesce(f.file_id, '00000000-0000-0000-0000-000000000000'))
+                    -- What others say of their own notes lifts nothing.
+                    || float4send(coalesce(CASE WHEN r.persona_id IS NULL THEN r.importance END, 0.5)), ''
                 ) AS records,
                 array_agg(r.title) AS titles,
                 array_agg(r.summary) AS summaries,

@@ -64,8 +64,9 @@ BEGIN
 END
 $$;
 
--- The byte ranges of single messages of a transcript, for a caller who may read its node, in one round trip; no row for
--- an absent or invisible file. A line ends with its content, and starts after the content before it. Accepts any file
+-- The byte ranges of messages of a transcript, of all without a list, for a caller who may read its node, in one round
+-- trip; no row for an absent or invisible file. A line ends with its content, and starts after the content before it.
+-- Accepts any file
 -- of the record, and updates its access times at most once a minute, without waiting for the disk: a crash may lose the
 -- latest. Runs with the owner's rights, since interfaces may not write.
 DROP FUNCTION IF EXISTS neurigraph.open_messages(uuid, bigint [], double precision);
@@ -133,7 +134,7 @@ BEGIN
                     CASE WHEN r.received_at IS NULL THEN s.persona_id ELSE r.persona_id END AS persona_id
                 FROM %2$s AS r LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
             ) AS o ON p.record_id = o.record_id
-            WHERE p.record_id = f.record_id AND p.first_message = ANY($2)
+            WHERE p.record_id = f.record_id AND ($2 IS NULL OR p.first_message = ANY($2))
             GROUP BY p.first_message
         ) AS m
         LEFT JOIN %1$I.passages AS b ON f.record_id = b.record_id AND m.first_passage - 1 = b.seq

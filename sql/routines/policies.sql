@@ -91,6 +91,15 @@ USING (
     )
 );
 
+-- It sees how far the storing of these is, and why it failed.
+DROP POLICY IF EXISTS handed_in ON neurigraph.storage_triggers;
+CREATE POLICY handed_in ON neurigraph.storage_triggers FOR SELECT TO neurigraph_agent
+USING (source_id IN (SELECT neurigraph.handed_in_sources()));
+
+DROP POLICY IF EXISTS handed_in ON neurigraph.pipeline_failures;
+CREATE POLICY handed_in ON neurigraph.pipeline_failures FOR SELECT TO neurigraph_agent
+USING (trigger_id IN (SELECT neurigraph.handed_in_triggers()));
+
 -- A note can only be pinned to a node that its writer may write to; another one is absent for the writer.
 DROP POLICY IF EXISTS handed_in ON neurigraph.notes;
 CREATE POLICY handed_in ON neurigraph.notes TO neurigraph_agent
@@ -137,8 +146,11 @@ USING (
 DROP POLICY IF EXISTS not_hidden ON neurigraph.delta_log;
 CREATE POLICY not_hidden ON neurigraph.delta_log AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
-    (SELECT neurigraph.sees_all_records())
-    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+    (
+        (SELECT neurigraph.sees_all_records())
+        OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+    )
+    AND delta_id <> ALL((SELECT neurigraph.hidden_deltas())::uuid [])
 );
 
 DROP POLICY IF EXISTS not_hidden ON neurigraph.compression_state_log;

@@ -112,6 +112,83 @@ BEGIN
 END
 $$;
 
+-- Whether a change of a record meets the conditions of a quarantine. Changes that people and personas make have a key,
+-- a persona and a time, but no source. The key of changes from before it was recorded is unknown.
+CREATE OR REPLACE FUNCTION neurigraph_private.is_revision_met(
+    rule neurigraph.quarantines, author text, key_used uuid, moment timestamptz
+) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT rule.source_id IS NULL AND split_part(author, ':', 1) IN ('user', 'persona')
+        AND (rule.key_id IS NULL OR key_used IS NOT DISTINCT FROM rule.key_id)
+        AND (rule.persona_id IS NULL OR author = 'persona:' || rule.persona_id)
+        AND (rule.received_from IS NULL OR moment >= rule.received_from)
+        AND (rule.received_until IS NULL OR moment < rule.received_until)
+$$;
+
+-- The deltas that a quarantine meets.
+CREATE OR REPLACE FUNCTION neurigraph_private.revisions_met(rule neurigraph.quarantines)
+RETURNS TABLE (delta_id uuid, record_id uuid)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT d.delta_id, d.record_id
+    FROM neurigraph.delta_log AS d
+    WHERE d.user_id = rule.user_id
+        AND neurigraph_private.is_revision_met(rule, d.authored_by, d.key_id, d.w_coordinate)
+$$;
+
+-- Whether a change that an author made now would be in quarantine.
+CREATE OR REPLACE FUNCTION neurigraph.is_held(of_user uuid, author text, key_used uuid) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM neurigraph.quarantines AS q
+        WHERE q.user_id = of_user AND q.released_at IS NULL
+            AND neurigraph_private.is_revision_met(q, author, key_used, clock_timestamp())
+    )
+$$;
+
+-- The fields of a record that hidden deltas changed, with the values that the visible deltas give them: what the last
+-- visible delta set or, without one, what the first delta replaced. Deltas of quarantines give no values.
+CREATE OR REPLACE FUNCTION neurigraph_private.visible_fields(wanted uuid) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH changes AS MATERIALIZED (
+        SELECT
+            v.key, v.value AS after, d.delta_payload -> 'before' -> v.key AS before, d.w_coordinate AS w,
+            split_part(d.authored_by, ':', 1) <> 'quarantine' AND NOT EXISTS (
+                SELECT FROM neurigraph.quarantined_deltas AS q WHERE q.delta_id = d.delta_id
+            ) AS is_visible
+        FROM neurigraph.delta_log AS d CROSS JOIN LATERAL jsonb_each(d.delta_payload -> 'after') AS v
+        WHERE d.record_id = wanted AND v.key NOT IN ('embedding_model', 'node_path')
+    )
+
+    SELECT coalesce(jsonb_object_agg(f.key, f.value), '{}')
+    FROM (
+        SELECT
+            c.key,
+            coalesce(
+                (array_agg(c.after ORDER BY c.w DESC) FILTER (WHERE c.is_visible))[1],
+                (array_agg(c.before ORDER BY c.w))[1]
+            ) AS value
+        FROM changes AS c
+        GROUP BY c.key
+        HAVING NOT bool_and(c.is_visible)
+    ) AS f
+$$;
+
+-- The times at which a record was superseded, by its visible deltas.
+CREATE OR REPLACE FUNCTION neurigraph_private.visible_supersessions(wanted uuid) RETURNS tstzmultirange
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(range_agg(tstzrange(s.w, s.until)) FILTER (WHERE s.is_superseded), '{}')
+    FROM (
+        SELECT
+            d.w_coordinate AS w,
+            lead(d.w_coordinate) OVER (ORDER BY d.w_coordinate) AS until,
+            d.delta_payload -> 'after' ->> 'superseded_by' IS NOT NULL AS is_superseded
+        FROM neurigraph.delta_log AS d
+        WHERE d.record_id = wanted AND d.delta_payload -> 'after' ? 'superseded_by'
+            AND split_part(d.authored_by, ':', 1) <> 'quarantine'
+            AND NOT EXISTS (SELECT FROM neurigraph.quarantined_deltas AS q WHERE q.delta_id = d.delta_id)
+    ) AS s
+$$;
+
 -- The quarantines in force that a part of a source meets. The commit asks before it stores the part.
 CREATE OR REPLACE FUNCTION neurigraph.quarantines_of(of_source uuid, first_message integer, last_message integer)
 RETURNS SETOF uuid
@@ -166,7 +243,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.quarantines_of(uuid, integer, integer), neurigraph.hold_record(uuid, uuid [])
-FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.quarantines_of(uuid, integer, integer), neurigraph.hold_record(uuid, uuid [])
-TO neurigraph_pipeline;
+REVOKE ALL ON FUNCTION neurigraph.quarantines_of(uuid, integer, integer), neurigraph.hold_record(uuid, uuid []),
+neurigraph.is_held(uuid, text, uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.quarantines_of(uuid, integer, integer), neurigraph.hold_record(uuid, uuid []),
+neurigraph.is_held(uuid, text, uuid) TO neurigraph_pipeline;

@@ -45,6 +45,9 @@ BEGIN
             SELECT p.user_id, NULL, NULL, NULL, false
             FROM neurigraph.pipeline_failures AS p WHERE of_kind = 'failure' AND p.failure_id = wanted
             UNION ALL
+            SELECT q.user_id, NULL, NULL, NULL, false
+            FROM neurigraph.quarantines AS q WHERE of_kind = 'quarantine' AND q.quarantine_id = wanted
+            UNION ALL
             -- What was forgotten has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false
             FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record') AND e.subject_id = wanted

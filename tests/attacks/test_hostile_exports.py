@@ -23,7 +23,7 @@ from neurigraph_pipelines.portability.archive import MANIFEST
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
-from tests.support.exported_user import QUESTIONS, Source, exported_user, replace_text, restore, rewrite
+from tests.support.exported_user import QUESTIONS, Source, exported_user, replace_text, restore, rewrite, seal
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, rows
 
@@ -76,12 +76,21 @@ def take_record_with_wrong_checksum(export: Path, victim: StoredFile) -> None:
     rewrite(str(node.relative_to(export)), lie)(export)
 
 
+def take_record_in_the_node(export: Path, victim: StoredFile) -> None:
+    """Change the rows of the node only: the registries keep the attacker's ids, which no unique index refuses."""
+    registries = {path: path.read_bytes() for path in export.glob("tables/*")}
+    take_record(export, victim)
+    for path, content in registries.items():
+        path.write_bytes(content)
+    seal(export)
+
+
 def take_key(export: Path, victim: StoredFile) -> None:
     """Name the victim's object, and keep the attacker's ids."""
     replace_text(export, {one_file(export)["storage_path"]: victim.key})
 
 
-@pytest.mark.parametrize("attack", [take_record, take_record_with_wrong_checksum, take_key])
+@pytest.mark.parametrize("attack", [take_record, take_record_with_wrong_checksum, take_record_in_the_node, take_key])
 def test_object_of_another_user(
     installation: Installation, victim: StoredFile, export: Path, attack: Callable[[Path, StoredFile], None]
 ) -> None:
@@ -93,7 +102,7 @@ def test_object_of_another_user(
         restored = restore(installation, export, "exporter")
     except InvalidInputError:
         assert objects(installation) == before
-    assert restored is not None or attack is take_record_with_wrong_checksum
+    assert restored is not None or attack in (take_record_with_wrong_checksum, take_record_in_the_node)
     after = objects(installation)
     assert {key: after.get(key) for key in before} == before
     if restored is not None:

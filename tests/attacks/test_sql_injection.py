@@ -117,7 +117,7 @@ FIELDS: dict[str, Send] = {
     "node in an address": address("/v1/nodes/{}"),
     "file in an address": address("/v1/files/{}"),
     "upload in an address": address("/v1/uploads/{}"),
-    "page": lambda client, text: client.get("/v1/uploads", params={"limit": text, "offset": text}),
+    "page": lambda client, text: client.get("/v1/uploads", params={"limit": text, "cursor": text}),
     "API key": lambda client, text: client.get("/v1/tree", headers=[(b"Authorization", b"Bearer " + text.encode())]),
     "slug": lambda client, text: client.post(
         "/v1/users", json={"slug": text}, headers={"Authorization": f"Bearer {ADMIN_KEY}"}

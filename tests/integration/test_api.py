@@ -59,7 +59,13 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     lines = [json.loads(line) for line in opened.content.splitlines()]
     assert [line["content"] for line in lines] == [message["content"] for message in TALK]
     assert opened.headers["content-type"] == "application/jsonl"
-    assert opened.headers["etag"] == f'"{file_id}"'
+    stored = client.post(f"/v1/files/{file_id}/open", params={"stored": True}, headers=bob)
+    assert (stored.headers["etag"], "etag" in opened.headers) == (f'"{file_id}"', False)
+    kept = [json.loads(line) for line in stored.content.splitlines()]
+    assert lines == [
+        {**line, "stated_author": line["author"], "voice": voice}
+        for line, voice in zip(kept, ("owner", "assistant", "owner"), strict=True)
+    ]
     assert opened.headers["content-disposition"].startswith("attachment; filename=")
     assert "filename*=UTF-8''" in opened.headers["content-disposition"]
     assert client.post(f"/v1/files/{file_id}/open", params={"message": 3}, headers=bob).json() == {
@@ -80,7 +86,7 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     assert shell["record_count"] == 1
     records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
     assert [record["record_id"] for record in records["records"]] == [hit["record_id"]]
-    assert records["next_offset"] is None
+    assert records["next_cursor"] is None
     tree = client.get("/v1/tree", headers=bob).json()
     assert tree["name"] == "bob"
     assert node_id in _node_ids(tree)
@@ -112,9 +118,10 @@ def test_record_pages_join(client: httpx.Client, installation: Installation) -> 
     root = client.get("/v1/tree", headers=bob).json()
     (node_id,) = [node["node_id"] for node in _nodes(root) if node["record_count"] == 3]
     first = client.get(f"/v1/nodes/{node_id}/records", params={"limit": 2}, headers=bob).json()
-    assert first["next_offset"] == 2
-    second = client.get(f"/v1/nodes/{node_id}/records", params={"limit": 2, "offset": 2}, headers=bob).json()
-    assert second["next_offset"] is None
+    second = client.get(
+        f"/v1/nodes/{node_id}/records", params={"limit": 2, "cursor": first["next_cursor"]}, headers=bob
+    ).json()
+    assert second["next_cursor"] is None
     assert len({record["record_id"] for record in first["records"] + second["records"]}) == 3
 
 
@@ -282,7 +289,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/grants/{grant_id}", "/v1/keys", "/v1/keys/{key_id}", "/v1/keys/{key_id}/rotate", "/v1/nodes",
         "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/merge", "/v1/nodes/{node_id}/records", "/v1/nodes/{node_id}/split",
         "/v1/nodes/{node_id}/state", "/v1/quarantines", "/v1/quarantines/preview", "/v1/quarantines/suggestions",
-        "/v1/quarantines/{quarantine_id}", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
+        "/v1/quarantines/{quarantine_id}", "/v1/records", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
         "/v1/records/{record_id}/history", "/v1/records/{record_id}/move", "/v1/records/{record_id}/supersede",
         "/v1/search", "/v1/tree", "/v1/uploads", "/v1/uploads/{upload_id}", "/v1/users", "/v1/users/{user_id}",
     }  # fmt: skip

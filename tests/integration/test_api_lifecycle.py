@@ -60,7 +60,7 @@ def test_file_states_over_http(client: httpx.Client, file: StoredFile) -> None:
     assert node["saved_bytes"] == len(text) - file.row["stored_bytes"]
     assert client.post(f"{path}/open?message=1").json()["content"] == "#Notes Hello."
     assert file.state == "dormant"
-    opened = client.post(f"{path}/open")
+    opened = client.post(f"{path}/open?stored=true")
     assert (opened.status_code, opened.content) == (200, text)
     node = client.get(f"/nodes/{file.place.node_id}/state").json()
     assert node["state"] == "active"
@@ -80,7 +80,7 @@ def test_caller_without_wait_gets_retry_after(client: httpx.Client, file: Stored
     assert int(refused.headers["retry-after"]) >= 1
     assert client.post(f"{path}/open?message=2").status_code == 200
     for wait in ("-1", str(MAX_WAIT_SECONDS + 1), "nan", "inf", "long"):
-        assert_problem(client.post(f"{path}/open?wait={wait}"), 422)
+        assert_problem(client.post(f"{path}/open?stored=true&wait={wait}"), 422)
     assert file.events == ["decompressed", "compressed", "rehydrating"]
 
 
@@ -89,7 +89,9 @@ def test_concurrent_opens_decompress_once(client: httpx.Client, file: StoredFile
     text = file.open().content
     client.post(f"/files/{file.file_id}/compress")
     with ThreadPoolExecutor(CLIENTS) as clients:
-        answers = list(clients.map(lambda _: client.post(f"/files/{file.file_id}/open?wait={wait}"), range(CLIENTS)))
+        answers = list(
+            clients.map(lambda _: client.post(f"/files/{file.file_id}/open?stored=true&wait={wait}"), range(CLIENTS))
+        )
     served = [answer for answer in answers if answer.status_code == 200]
     deferred = [answer for answer in answers if answer.status_code == 202]
     assert len(served) + len(deferred) == CLIENTS
@@ -104,7 +106,9 @@ def test_waiting_clients_block_nobody(client: httpx.Client, file: StoredFile) ->
     client.post(f"/files/{file.file_id}/compress")
     start_rehydration(file)
     with ThreadPoolExecutor(CLIENTS - 1) as clients:
-        waiting = [clients.submit(client.post, f"/files/{file.file_id}/open?wait=30") for _ in range(CLIENTS - 1)]
+        waiting = [
+            clients.submit(client.post, f"/files/{file.file_id}/open?stored=true&wait=30") for _ in range(CLIENTS - 1)
+        ]
         time.sleep(1)  # until more calls wait than the server has threads, which shows nowhere
         assert client.get(f"/files/{file.file_id}").json()["state"] == "rehydrating"
         assert not any(each.done() for each in waiting)

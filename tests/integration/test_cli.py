@@ -50,6 +50,40 @@ def here(home_env: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pyte
     return run_here
 
 
+def test_retrievals_and_canaries(here: Here, user: str, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From planting a canary to who retrieved it, and the log of what was retrieved, for a person and as JSON."""
+
+    def ask_here(*arguments: str | Path) -> Any:
+        return json.loads(here(*arguments, "--user", user, "--json")[0])
+
+    here("import", talk, "--user", user)
+    planted = ask_here("plant-canary", "--text", "The vault opens with 7c1f3e.")
+    assert "not yet" in here("canaries", "--user", user)[0]
+    here("ingest", "--user", user)
+    (canary,) = ask_here("canaries")["canaries"]
+    assert (canary["source_id"], canary["retrieved_at"], len(canary["record_ids"])) == (planted["source_id"], None, 1)
+    (hit, *_) = ask_here("search", "How many trout?", "--limit", "1")["hits"]
+    assert "The log of retrievals is off" in here("retrievals", "--user", user)[1]
+    assert ask_here("retrievals") == {"retrievals": []}, "nothing was logged"
+    monkeypatch.setenv("NEURIGRAPH_RETRIEVAL_LOG_DAYS", "30")
+    monkeypatch.setenv("NEURIGRAPH_RETRIEVAL_LOG_QUESTIONS", "true")
+    here("search", "What does the vault open with?", "--user", user, "--limit", "1")
+    (canary,) = ask_here("canaries")["canaries"]
+    assert (canary["role"], canary["operation"]) == ("user", "search")
+    assert "by the owner" in here("canaries", "--user", user)[0]
+    here("open", hit["record_id"], "--user", user)
+    opened, searched = ask_here("retrievals")["retrievals"]
+    assert (opened["operation"], opened["record_ids"]) == ("open", [hit["record_id"]])
+    assert (searched["operation"], searched["question"]) == ("search", "What does the vault open with?")
+    assert canary["record_ids"][0] in searched["record_ids"]
+    assert ask_here("retrievals", "--record", hit["record_id"])["retrievals"][0] == opened
+    assert len(ask_here("retrievals", "--limit", "1", "--since", searched["asked_at"])["retrievals"]) == 1
+    assert ask_here("retrievals", "--since", "2999-01-01") == {"retrievals": []}
+    assert "What does the vault open with?" in here("retrievals", "--user", user)[0]
+    here("retrievals", "--user", user, "--record", "no-uuid", code=2)
+    here("retrievals", "--user", f"{user}-unknown", code=3)
+
+
 def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, talk: Path, tmp_path: Path) -> None:
     """Each kind of command in a process of its own, and variations of it in this process."""
 

@@ -24,7 +24,7 @@ from resources.storage.drop_s3 import DropS3
 from tests.support.command_line import describe
 from tests.support.documents import pdf_of
 from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, s3_client
-from tests.support.uploads import FERRY, found, opened, staged, store, upload, user
+from tests.support.uploads import FERRY, found, opened, staged, store, upload, uploads_of, user
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_drop_folder_is_read_unchanged(tmp_path: Path, installation: Installatio
     assert drops.ingest_drops(installation.database, place, installation.uploads) == []
     assert sorted(str(path) for path in folder.rglob("*")) == before
     assert len(store(installation)) == 1
-    assert installation.uploads.list_uploads(bob)[0]["file_name"] == "ferry.pdf"
+    assert uploads_of(installation, bob)[0]["file_name"] == "ferry.pdf"
     (folder / "bob" / "2024" / "ferry.pdf").write_bytes(pdf_of("The ferry does not run any more."))
     assert len(drops.ingest_drops(installation.database, place, installation.uploads)) == 1
     assert len(store(installation)) == 1
@@ -124,7 +124,7 @@ def test_sensor_requests_upload_run(
         run = upload_job.execute_in_process(instance=instance, resources=resources)
         assert run.success
         assert installation.uploads.status(bob, upload_id)["state"] == "extracted"
-        assert len(installation.uploads.list_uploads(bob)) == 2
+        assert len(uploads_of(installation, bob)) == 2
         assert isinstance(tick(), dg.SkipReason)
         assert len(next(run_due(installation.context, "tests")).stored) == 2
         assert isinstance(tick(), dg.RunRequest)  # staged bytes can be cleared away

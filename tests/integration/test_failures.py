@@ -124,8 +124,8 @@ def test_api_lists_own_failures(installation: Installation) -> None:
     with serving(installation) as base, httpx.Client(base_url=base, timeout=60) as client:
         auth = {"Authorization": f"Bearer {bobs_key}", **SAME_ID}
         page = client.get("/v1/failures", params={"limit": 2}, headers=auth).json()
-        rest = client.get("/v1/failures", params={"limit": 2, "offset": page["next_offset"]}, headers=auth).json()
-        assert rest["next_offset"] is None
+        rest = client.get("/v1/failures", params={"limit": 2, "cursor": page["next_cursor"]}, headers=auth).json()
+        assert rest["next_cursor"] is None
         listed = [each["failure_id"] for each in page["failures"] + rest["failures"]]
         assert listed == [str(each.failure_id) for each in mine]
         assert "user_slug" not in page["failures"][0]

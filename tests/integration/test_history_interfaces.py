@@ -59,15 +59,14 @@ def test_revise_over_http(client: httpx.Client, owner: dict[str, str], records: 
     assert client.get(path, params={"at": first["changed_at"]}, headers=owner).json() == first
 
     page = client.get(f"{path}/history", params={"limit": 1}, headers=owner).json()
-    assert page["next_offset"] == 1
     (revision,) = page["deltas"]
     assert (revision["operation"], revision["delta_id"], revision["changed_at"]) == (
         "revise",
         revised["delta_id"],
         revised["changed_at"],
     )
-    page = client.get(f"{path}/history", params={"offset": 1}, headers=owner).json()
-    assert ([delta["operation"] for delta in page["deltas"]], page["next_offset"]) == (["create"], None)
+    page = client.get(f"{path}/history", params={"cursor": page["next_cursor"]}, headers=owner).json()
+    assert ([delta["operation"] for delta in page["deltas"]], page["next_cursor"]) == (["create"], None)
     changes = client.get(f"{path}/diff", params={"from_at": first["changed_at"]}, headers=owner).json()
     assert changes == {
         "record_id": records[0],

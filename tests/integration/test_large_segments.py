@@ -16,6 +16,7 @@ from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.failures import list_failures, replay
 from neurigraph_pipelines.model import Claims, Segment, Summary
 from neurigraph_pipelines.wiring import Installation
+from resources.tokens.tokenizer import EstimatedCounter
 from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, rows, stored
 
 LARGE_TOKENS = 40
@@ -60,6 +61,15 @@ class EndlessEmbedder(WordEmbedder):
         if any("ENDLESS" in text for text in texts):
             compute_for_ever()
         return super().embed(texts, kind)
+
+
+class EndlessCounter(EstimatedCounter):
+    """Never ends with sentences that say so. Only the commit counts the tokens of sentences of a large segment."""
+
+    def count_each(self, texts: Sequence[str]) -> list[int]:
+        if any("ENDLESS" in text for text in texts):
+            compute_for_ever()
+        return super().count_each(texts)
 
 
 def test_large_segment_runs_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
@@ -109,6 +119,23 @@ def test_endless_step_fails_alone(here: Installation, context: Context, bob: tup
         (failure,) = list_failures(tx, user.user_id)
     assert (failure.step, failure.attempts) == ("summarize", 1)
     assert failure.error.startswith("summarize took more than 0 s of processor time for ")
+    replay(here.database, [failure.failure_id])
+    assert [record.already_stored for record in stored(ingest(context, user))] == [False], "the cause is mended"
+
+
+def test_endless_commit_fails_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    user, claims = bob
+    for name, text in {"before": "Short.", "ENDLESS": "ENDLESS " + LONG_TEXT, "after": "Short, too."}.items():
+        converse(here, claims, text, external_id=name)
+    objects = set(here.objects.keys("durable/"))
+    hanging = limited(context.using(tokens=EndlessCounter()), step_seconds=0.3, large_segment_tokens=LARGE_TOKENS)
+    ingest(limited(hanging, passage_max_tokens=50), user)
+    assert states(here, user) == {"before": "stored", "ENDLESS": "failed", "after": "stored"}
+    with here.database.pipeline() as tx:
+        (failure,) = list_failures(tx, user.user_id)
+    assert failure.step == "commit"
+    assert "processor time" in failure.error
+    assert len(set(here.objects.keys("durable/")) - objects) == 2, "it leaves no object"
     replay(here.database, [failure.failure_id])
     assert [record.already_stored for record in stored(ingest(context, user))] == [False], "the cause is mended"
 

@@ -234,7 +234,7 @@ def test_notes_are_remembered_as_what_an_assistant_wrote(address: str, here: Ins
         written = found(await client.call_tool("remember", note))
         again = found(await client.call_tool("remember", note))
         assert (written["created"], again["created"]) == (True, False)
-        assert written["note_id"] == again["note_id"]
+        assert (written["note_id"], []) == (again["note_id"], again["record_ids"])
         other = note | {"text": "Bob prefers window seats."}
         assert "on_conflict" in failure(await client.call_tool("remember", other))
         assert "on_conflict: " in failure(await client.call_tool("remember", note | {"on_conflict": "maybe"}))
@@ -250,6 +250,8 @@ def test_notes_are_remembered_as_what_an_assistant_wrote(address: str, here: Ins
     async def read(client: Client) -> None:
         (hit, *_) = found(await client.call_tool("search_memory", {"query": "aisle"}))["hits"]
         assert (hit["node_id"], hit["said_by"]) == (written["node_id"], ["assistant"])
+        again = found(await client.call_tool("remember", note))
+        assert (again["created"], again["record_ids"]) == (False, [hit["record_id"]])
         (message,) = found(await client.call_tool("open_memory", {"record_id": hit["record_id"]}))["messages"]
         assert message["content"] == note["text"]
         shown = found(await client.call_tool("memory_history", {"record_id": hit["record_id"], "at": "2190-01-01"}))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 
 from neurigraph_pipelines.context import Context
@@ -16,11 +18,13 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
 from neurigraph_pipelines.history import history
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.notes import MAX_TAGS, NewNote, OnConflict, WrittenNote, write_note
-from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough, TriggerType
+from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, SourceKind, TriggerType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, stored
@@ -232,6 +236,31 @@ def test_others_pin_only_where_they_may_write(graph: SharedGraph) -> None:
     assert blue.replaces == mine.note_id
 
 
+def test_database_refuses_a_pin(graph: SharedGraph) -> None:
+    """Whatever a face lets through: the row of a note names no node that its writer may not write to."""
+    here = graph.installation
+    _, mallory = new_user(here)
+    inbox, pin = Inbox(here.context), statements("notes")["insert_note"]
+    for claims, path, is_open in (
+        (graph.personas, "Work/Marketing", True),
+        (graph.personas, "Work/Legal", False),
+        (mallory, "Work/Marketing", False),
+    ):
+        values: dict[str, Any] = {
+            "node_id": graph.node(path),
+            "importance": None,
+            "tags": [],
+            "replaces": None,
+            "digest": bytes(32),
+        }
+        with here.database.agent(claims) as tx:
+            source_id, _ = inbox.open_source(tx, claims.user_id, SourceKind.NOTE)
+            inbox.append(tx, SourceKind.NOTE, source_id, [NewMessage(Role.USER, "Planted.")])
+            with nullcontext() if is_open else pytest.raises(psycopg.errors.InsufficientPrivilege):
+                assert tx.execute(pin, {**values, "source_id": source_id}).fetchone() == {"message": 1}
+            tx.rollback()
+
+
 def test_grant_that_ended_stores_nothing(graph: SharedGraph) -> None:
     grant = graph.grant("Family/Dave", writes=True)
     note = write(graph, "Dave is a spy.", graph.personas, path="Dave")
@@ -261,6 +290,21 @@ def test_private_note_is_the_owners(graph: SharedGraph) -> None:
             privacy=Privacy.PRIVATE,
         )
     assert shared.created
+
+
+def test_importance_decides_between_equals(graph: SharedGraph) -> None:
+    """Of equal records the newest comes first. What a persona says of its own notes lifts none."""
+    for claims, path, text in (
+        (None, "Harbour", "The ferry takes cyclists."),
+        (graph.personas, "Marketing", "A yacht."),
+    ):
+        first = write(graph, text, claims, path=path, title="Going north", importance=1.0)
+        last = write(graph, text, claims, path=path, title="Going south", importance=0.0)
+        store(graph)
+        answer = phase_one(acting(graph), Question(text))
+        order = [hit["source_id"] for hit in answer.hits if hit["title"].startswith("Going")][:2]
+        expected = [first, last] if claims is None else [last, first]
+        assert order == [str(note.note_id) for note in expected]
 
 
 def test_voice_of_a_note_follows_its_door(graph: SharedGraph) -> None:

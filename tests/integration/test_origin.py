@@ -15,7 +15,7 @@ from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewMessage, ReceivedThrough, Role, SourceKind, Voice
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.open import open_message
+from neurigraph_pipelines.retrieval.open import open_file, open_message, speaker_lines
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
@@ -99,6 +99,15 @@ def test_persona_is_shown_whatever_it_states(graph: SharedGraph) -> None:
     assert {message["author"] for message in said} == {"Legal (persona)"}
     opened = open_message(context(graph), UUID(hit["file_id"]), 1)
     assert (opened.author, opened.voice, opened.role) == ("Legal (persona)", Voice.PERSONA, Role.USER)
+    whole = open_file(context(graph), UUID(hit["file_id"]))
+    lines = speaker_lines(whole.content)
+    assert [(line["author"], line["stated_author"], line["voice"], line["content"]) for line in lines] == [
+        ("Legal (persona)", message.author, "persona", message.content) for message in stated
+    ]
+    assert not whole.as_stored
+    kept = open_file(context(graph), whole.file_id, as_stored=True)
+    assert [line["author"] for line in speaker_lines(kept.content)] == [message.author for message in stated]
+    assert len(kept.content) == kept.size_bytes
     reply = ask(context(graph), Question("Who pays the vermilion invoice?"))
     (cited, *_) = [one for one in reply.citations if one.record_id == hit["record_id"]]
     assert (cited.author, cited.voice) == ("Legal (persona)", Voice.PERSONA)

@@ -33,11 +33,12 @@ from tests.support.vectors import (
 from tests.support.waiting import wait_for_process, wait_until
 
 DOWN = Fault("status", 503)
+LEASE_SECONDS = 5
 
 
 @pytest.fixture
 def embedder(provider: ModelProvider) -> Iterator[OpenAiEmbedder]:
-    client = make_client(provider, max_retries=0)
+    client = make_client(provider, max_retries=0, timeout=20.0)
     yield make_embedder(client)
     client.close()
 
@@ -257,6 +258,29 @@ def test_concurrent_healing_is_exclusive(
     assert len(results) == 3
     healing.heal_pending(context)
     assert_healed(installation, user, 12)
+
+
+def test_long_embedding_keeps_its_lease(
+    installation: Installation, context: Context, provider: ModelProvider, user: User
+) -> None:
+    store_without_provider(installation, context, provider, user)
+    make_due(installation)
+    short = context.using(settings=context.settings.changed(claim_lease_seconds=LEASE_SECONDS))
+    provider.slow_down(LEASE_SECONDS + 3)
+    results: list[healing.Healed] = []
+    thread = threading.Thread(target=lambda: results.append(healing.heal_pending(short)))
+    thread.start()
+    wait_until(lambda: provider.requests, "the thread embeds the record")
+    leased_until = one(installation, "SELECT next_attempt_at FROM neurigraph.pending_embeddings")
+    wait_until(
+        lambda: one(installation, "SELECT clock_timestamp()") > leased_until,
+        "the first lease would have run out",
+    )
+    assert thread.is_alive(), "the first run still embeds the record"
+    assert healing.heal_pending(short).records == 0, "another run does not take it"
+    thread.join(60)
+    assert [done.records for done in results] == [1]
+    assert_healed(installation, user, 1)
 
 
 def test_killed_process_is_repeated(

@@ -122,19 +122,19 @@ def test_api_replays_own_failures(installation: Installation) -> None:
         assert state_of(installation, hers) == ("failed", 1)
 
         page = client.get("/v1/uploads", params={"limit": 1}, headers=auth).json()
-        rest = client.get("/v1/uploads", params={"offset": page["next_offset"]}, headers=auth).json()
+        rest = client.get("/v1/uploads", params={"cursor": page["next_cursor"]}, headers=auth).json()
         both = page["uploads"] + rest["uploads"]
         assert [(each["file_name"], each["state"]) for each in both] == [
-            ("two.txt", "received"),
+            ("two.txt", "waiting"),
             ("ferry.txt", "failed"),
         ]
         assert TOO_LONG in both[1]["error"]
-        assert rest["next_offset"] is None
+        assert rest["next_cursor"] is None
         assert client.get("/v1/uploads").status_code == 401
         assert client.get("/v1/uploads", params={"limit": 1_001}, headers=auth).status_code == 422
 
         assert client.post(f"/v1/failures/{shown['failure_id']}/replay", headers=auth).json()["outcome"] == "replayed"
         states = {each["state"] for each in client.get("/v1/uploads", headers=auth).json()["uploads"]}
-        assert states == {"received"}
+        assert states == {"waiting"}
         listed = client.get("/v1/uploads", headers={"Authorization": f"Bearer {eves_key}"}).json()["uploads"]
         assert [each["file_name"] for each in listed] == ["secret.txt"]

@@ -249,7 +249,7 @@ def test_upload_by_cli(tmp_path: Path, settings: Settings, installation: Install
         return json.loads(done.stdout if done.returncode == 0 else done.stderr.splitlines()[-1])
 
     taken = run("import", "ferry times.pdf", "--user", "bob")
-    assert (taken["format"], taken["state"], taken["media_type"]) == ("document", "extracted", "application/pdf")
+    assert (taken["format"], taken["state"], taken["media_type"]) == ("document", "waiting", "application/pdf")
     refused = run("import", "broken.pdf", "--user", "bob")
     assert refused["error"] == "UnreadableFileError"
     assert refused["message"].startswith("broken.pdf: the file cannot be read: it is damaged")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines import sharing
@@ -12,6 +13,8 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.model import Claims, EventKind, NodeType, SourceKind, SubjectType
+from neurigraph_pipelines.quarantine import holding
+from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.wiring import Installation
 from tests.support.failed_segments import fail
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
@@ -46,6 +49,7 @@ class Ids:
     key: UUID
     grant: UUID
     persona: UUID
+    quarantine: UUID
 
     def texts(self) -> dict[str, str]:
         """Return the ids by name, as text."""
@@ -155,6 +159,9 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
     nobody = sharing.Subject(SubjectType.THIRD_PARTY, "nobody")
     grant, _ = sharing.grant(installation.database, claims, nobody, user.root_node_id)
     persona = sharing.add_node(installation.database, claims, user.root_node_id, "Butler", node_type=NodeType.PERSONA)
+    # It meets nothing, so that nothing else changes.
+    long_ago = Rule(received_until=datetime(2001, 1, 1, tzinfo=UTC))
+    quarantine = holding.quarantine(installation.acting_for(claims), long_ago, "Nothing is this old.")
     return {
         row["path"]: Ids(
             node=row["node_id"],
@@ -168,6 +175,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             key=key.key_id,
             grant=grant.grant_id,
             persona=persona,
+            quarantine=quarantine.quarantine_id,
         )
         for row in found
     }

@@ -97,7 +97,13 @@ def exported_user(here: Installation, folder: Path) -> Source:
             " (user_id, received_until, reason, requested_by, released_by, released_at)"
             " VALUES (%(user)s, '2001-01-01', 'a test', 'tests', 'tests', now()) RETURNING quarantine_id),"
             " records AS (INSERT INTO neurigraph.quarantined_records (quarantine_id, record_id, user_id)"
-            " SELECT h.quarantine_id, %(record)s, %(user)s FROM held AS h)"
+            " SELECT h.quarantine_id, %(record)s, %(user)s FROM held AS h),"
+            " deltas AS (INSERT INTO neurigraph.quarantined_deltas (quarantine_id, delta_id, record_id, user_id)"
+            " SELECT h.quarantine_id, d.delta_id, d.record_id, d.user_id FROM held AS h"
+            " CROSS JOIN neurigraph.delta_log AS d WHERE d.record_id = %(record)s),"
+            " vectors AS (INSERT INTO neurigraph.quarantined_vectors"
+            " (record_id, summary_digest, user_id, embedding, embedding_model)"
+            " VALUES (%(record)s, 'digest', %(user)s, '[1]', 'model'))"
             " INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before)"
             " SELECT h.quarantine_id, %(user)s, 'graph_index', %(root)s, '{}' FROM held AS h",
             {"user": user.user_id, "root": user.root_node_id, "record": file.row["record_id"]},

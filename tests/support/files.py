@@ -92,7 +92,7 @@ class StoredFile:
 
     def open(self, wait: float = 0.0) -> OpenedFile:
         here = self.here
-        return open_file(here.acting_for(self.claims), self.file_id, wait=wait)
+        return open_file(here.acting_for(self.claims), self.file_id, as_stored=True, wait=wait)
 
 
 def store_file(here: Installation, *contents: str, user: tuple[User, Claims] | None = None) -> StoredFile:

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.listing.sources import SourceFilter, list_sources
+from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -41,6 +42,11 @@ def found(installation: Installation, claims: Claims, query: str) -> Any:
 def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
     file_id = file_of_record(installation.database, claims, record_id)
     return open_file(installation.acting_for(claims), file_id, **how)
+
+
+def uploads_of(installation: Installation, claims: Claims) -> list[dict[str, Any]]:
+    """Return the uploads of a user, those received last first."""
+    return list_sources(installation.database, installation.cursors, claims, SourceKind.UPLOAD, SourceFilter()).items
 
 
 def staged(installation: Installation) -> list[str]:

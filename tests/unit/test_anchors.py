@@ -197,15 +197,33 @@ def test_very_many_nodes_use_estimates() -> None:
     assert len(nearest) == 5
 
 
-def test_one_fifth_of_the_rest_is_searched() -> None:
-    nodes = [Node("root", records=0), *(Node(f"n{i}", records=10, passages=100) for i in range(30))]
+def equal_nodes(count: int, passages: int = 100) -> list[Node]:
+    return [Node("root", records=0, passages=0), *(Node(f"n{i}", records=10, passages=passages) for i in range(count))]
+
+
+def test_less_is_searched_of_larger_graphs() -> None:
     bounds = Bounds(within=None, nodes=50, passages=1_500, records=10)
-    assert len(places(shells_of(nodes, corpus=1_500), Said(), bounds)) == 15
-    assert len(places(shells_of(nodes, corpus=1_501), Said(), bounds)) == 3
-    indexed = shells_of([Node("root", 0), *(Node(f"n{i}", 10, 50_000, is_indexed=True) for i in range(30))])
+    searched = [len(places(shells_of(equal_nodes(count)), Said(), bounds)) for count in (15, 16, 20, 30, 49)]
+    assert searched == [15, 15, 11, 3, 3], "all, and then less and less, to a fifth"
+
+
+def test_indexed_nodes_count_for_less() -> None:
     bounds = Bounds(within=None, nodes=50, passages=4 * INDEXED_COST, records=10)
-    assert len(places(indexed, Said(), bounds)) == 4
-    assert {anchor.version for anchor in anchors(indexed, Said(), bounds)} == {None}
+    for count, searched in ((4, 4), (30, 1)):
+        indexed = shells_of([Node("root", 0, 0), *(Node(f"n{i}", 10, 50_000, is_indexed=True) for i in range(count))])
+        assert len(places(indexed, Said(), bounds)) == searched
+        assert {anchor.version for anchor in anchors(indexed, Said(), bounds)} == {None}
+
+
+@pytest.mark.parametrize(("honest", "least"), [(40, 40), (49, 37)])
+def test_flooded_node_leaves_room_for_others(honest: int, least: int) -> None:
+    """A flood that the question names first takes a fair share of what is searched, however large it is."""
+    nodes = equal_nodes(honest)
+    flood = Node("flood", records=400, passages=20_000)
+    said = Said("What is in the flood?", content=[{honest + 1: 900}], words={honest + 1: 1.0})
+    found = places(shells_of([*nodes, flood]), said)
+    assert found[0] == honest + 1
+    assert len(found) - 1 >= least
 
 
 def test_no_node_gives_no_anchor() -> None:

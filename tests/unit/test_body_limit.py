@@ -69,8 +69,30 @@ def test_bodies_share_their_room() -> None:
         with pytest.raises(HTTPException) as refused:
             await sent(limit, b"x")
         assert refused.value.status_code == 503
+        assert refused.value.headers is not None
+        assert refused.value.headers["Retry-After"] == "1"
         held.set()
         await asyncio.gather(*bodies)
         await sent(limit, b"x" * LIMIT)
 
     asyncio.run(many())
+
+
+def test_body_that_comes_late() -> None:
+    """A body is awaited for as long as the patience lasts, and no longer."""
+
+    async def receive() -> Message:
+        await asyncio.sleep(0.2)
+        return {"type": "http.request", "body": b"x"}
+
+    async def send(_: Message) -> None:
+        """Nobody listens."""
+
+    async def after(patience: float) -> None:
+        limit = BodyLimit(read_all, LIMIT, {}, patience=patience)
+        await limit({"type": "http", "method": "POST", "path": "/", "headers": []}, receive, send)
+
+    asyncio.run(after(30.0))
+    with pytest.raises(HTTPException) as refused:
+        asyncio.run(after(0.0))
+    assert refused.value.status_code == 408

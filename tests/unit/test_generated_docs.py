@@ -9,10 +9,10 @@ import subprocess
 import sys
 
 from neurigraph_pipelines.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES, SLOWEST_BYTES_PER_SECOND
-from neurigraph_pipelines.api.nodes import MAX_PAGE
 from neurigraph_pipelines.api.requests import MAX_FIELDS, MAX_MESSAGES
 from neurigraph_pipelines.api.server import MAX_HEAD_BYTES
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.paging import MAX_PAGE
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.settings import list_settings
 from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR, MAX_NAME_CHARACTERS
@@ -52,7 +52,7 @@ def test_api_page_states_limits() -> None:
         f"| {MAX_TITLE_LENGTH}; {MAX_EXTERNAL_ID_LENGTH}; {MAX_NAME_CHARACTERS} characters |",
         f"| query | {MAX_QUERY_CHARACTERS:,} characters |",
         f"| `limit`; `message_limit` of a search | {MAX_LIMIT}; {MAX_MESSAGE_LIMIT:,} |",
-        f"| `limit` of a page of records | {MAX_PAGE} |",
+        f"| `limit` of a page | {MAX_PAGE} |",
         f"the years {FIRST_YEAR} to {LAST_YEAR}",
     ]:
         assert row in limits, row

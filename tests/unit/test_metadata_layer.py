@@ -54,8 +54,9 @@ def sent(numbers: list[float], width: int, kind: str) -> bytes:
     return struct.pack(">HH", width, 0) + np.pad(np.array(numbers, kind), (0, width - len(numbers))).tobytes()
 
 
-def record(record_id: UUID, occurred: float = 5.0, file: UUID = FILE) -> bytes:
-    return record_id.bytes + struct.pack(">dd", occurred, 7.0) + SOURCE.bytes + file.bytes
+def record(record_id: UUID, occurred: float = 5.0, file: UUID = FILE, importance: float = 0.5) -> bytes:
+    times = struct.pack(">dd", occurred, 7.0)
+    return record_id.bytes + times + SOURCE.bytes + file.bytes + struct.pack(">f", importance)
 
 
 def passage(

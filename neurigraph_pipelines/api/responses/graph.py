@@ -8,11 +8,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.model import (
     CompressionState,
     ConceptKind,
     ContentType,
     NodeType,
+    SourceKind,
     TriggerType,
 )
 
@@ -93,7 +95,49 @@ class Records(BaseModel):
     """A page of records, newest first."""
 
     records: list[Record]
-    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class ListedRecord(Record):
+    """A record of a list, with its node and source."""
+
+    node_id: UUID
+    node_path: str
+    source_kind: SourceKind
+    source_id: UUID
+    superseded_by: UUID | None = Field(description="The newer memory that replaces this one in searches.")
+
+
+class ListedRecords(BaseModel):
+    """A page of records, those stored last first."""
+
+    records: list[ListedRecord]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class ListedNode(BaseModel):
+    """A node of a list."""
+
+    node_id: UUID
+    parent_node_id: UUID | None = Field(description="Null for the root, and if the caller does not see the parent.")
+    name: str
+    path: str
+    node_type: NodeType
+    kind: ConceptKind
+    depth: int = Field(description="0 is the root.")
+    state: CompressionState
+    summary: str | None
+    aliases: list[str]
+    record_count: int
+    last_accessed_at: datetime
+    created_at: datetime
+
+
+class Nodes(BaseModel):
+    """A page of nodes, parents before their children."""
+
+    nodes: list[ListedNode]
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class TreeNode(BaseModel):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.ingestion.failures import ReplayOutcome
-from neurigraph_pipelines.model import SourceKind, TriggerType
+from neurigraph_pipelines.listing.sources import Progress
+from neurigraph_pipelines.model import EventKind, Privacy, SourceKind, TriggerType
 
 
 class Conversation(BaseModel):
@@ -76,30 +77,108 @@ class Uploaded(BaseModel):
     upload_id: UUID
 
 
-class Upload(BaseModel):
-    """The progress of an uploaded file."""
+class Source(BaseModel):
+    """What conversations, events, uploads and notes have in common."""
 
-    upload_id: UUID
     external_id: str
     title: str | None
+    state: Progress = Field(
+        description="`open`: more may arrive. `waiting`: it has ended and waits for a run. `storing`: a run stores it. "
+        "`stored`: all of it can be found. `failed`: `error` gives the reason, and replaying `failure_id` retries it."
+    )
+    error: str | None = Field(description="The reason of a failure.")
+    failure_id: UUID | None = Field(description="See `GET /v1/failures`.")
+    privacy: Privacy
+    persona_id: UUID | None = Field(description="The persona that handed it in; null is the owner.")
+    message_count: int
+    started_at: datetime
+    ended_at: datetime | None
+    received_at: datetime
+
+
+class ListedConversation(Source):
+    """A conversation and how far it is."""
+
+    conversation_id: UUID
+
+
+class ListedEvent(Source):
+    """An event and how far it is."""
+
+    event_id: UUID
+    kind: EventKind
+
+
+class ListedUpload(Source):
+    """An uploaded file and how far it is. It is never `open`; sending a failed one again retries it."""
+
+    upload_id: UUID
     file_name: str
     media_type: str = Field(description="Detected from the content, not from the name.")
     size_bytes: int
     sha256: str
-    state: Literal["received", "extracted", "stored", "failed"] = Field(
-        description="`stored`: the file can be searched and opened. `failed`: `error` gives the reason; sending the "
-        "file again retries it."
-    )
-    error: str | None
     file_id: UUID | None = Field(description="The id to open the file by, once it is stored.")
-    received_at: datetime
+
+
+class ListedNote(Source):
+    """A note and how far it is."""
+
+    note_id: UUID
+
+
+_RECORD_IDS = Field(description="The memories that it became so far, oldest first; those that the caller may see.")
+
+
+class ConversationState(ListedConversation):
+    """A conversation, how far it is, and what it became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class EventState(ListedEvent):
+    """An event, how far it is, and what it became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class Upload(ListedUpload):
+    """An uploaded file, how far it is, and what it became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class NoteState(ListedNote):
+    """A note, how far it is, and what its versions became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class Notes(BaseModel):
+    """A page of notes, those received last first."""
+
+    notes: list[ListedNote]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class Conversations(BaseModel):
+    """A page of conversations, those received last first."""
+
+    conversations: list[ListedConversation]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class Events(BaseModel):
+    """A page of events, those received last first."""
+
+    events: list[ListedEvent]
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class Uploads(BaseModel):
-    """A page of uploads, newest first."""
+    """A page of uploads, those received last first."""
 
-    uploads: list[Upload]
-    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+    uploads: list[ListedUpload]
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class Failure(BaseModel):
@@ -126,7 +205,7 @@ class Failures(BaseModel):
     """A page of failures, newest first."""
 
     failures: list[Failure]
-    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class Replay(BaseModel):

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.graph import Record
+from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.model import ReceivedThrough, SourceKind
 
 
@@ -48,7 +49,7 @@ class History(BaseModel):
     """A page of deltas, newest first."""
 
     deltas: list[Delta]
-    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class Change(BaseModel):

@@ -30,6 +30,7 @@ class Quarantine(Conditions):
     released_by: str | None
     released_at: datetime | None = Field(description="Null while it is in force.")
     records: int = Field(description="Records that it holds now.")
+    revisions: int = Field(description="Changes of other records that it hides now.")
 
 
 class Quarantines(BaseModel):
@@ -46,6 +47,8 @@ class QuarantinePreview(BaseModel):
     nodes: int
     hidden_already: int = Field(description="How many of the records another quarantine holds.")
     record_ids: list[UUID]
+    revisions: int = Field(description="Changes of records that it would hide: words, supersessions and moves.")
+    revised_record_ids: list[UUID] = Field(description="Records that would be shown without these changes.")
 
 
 class Suggestion(BaseModel):

@@ -31,7 +31,7 @@ class BrowseArguments(Arguments):
 
     node: str = Field(default="", max_length=2_000, description="Path such as Family/Dave, or id; default: the top.")
     limit: int = Field(default=10, ge=0, le=MAX_PAGE, description="Records to list, newest first.")
-    skip: int = Field(default=0, ge=0, le=1_000_000, description="Records to leave out, to go on.")
+    skip: int = Field(default=0, ge=0, le=10_000, description="Records to leave out, to go on.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -82,7 +82,7 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
     with database.agent(claims) as tx:
         node_id = wanted or navigation.tree(tx, claims.user_id).node_id
         node = plain(presentation.node(navigation.shell(tx, node_id)))
-        records = navigation.records(tx, node_id, limit=given.limit + 1, offset=given.skip)
+        records = navigation.records(tx, node_id, limit=given.skip + given.limit + 1)[given.skip :]
     budget, notes = call.budget(given.max_tokens), list[str]()
     node["summary"] = budget.cut(node["summary"] or "")
     budget.takes(as_json({name: node[name] for name in ("node_id", "path", "kind", "parent_node_id")}))
@@ -121,7 +121,7 @@ class HistoryArguments(Arguments):
     record_id: UUID
     at: datetime | None = Field(default=None, description="Return the memory as it was then, instead of its changes.")
     limit: int = Field(default=10, ge=1, le=MAX_PAGE)
-    skip: int = Field(default=0, ge=0, le=1_000_000, description="Changes to leave out, to go on.")
+    skip: int = Field(default=0, ge=0, le=10_000, description="Changes to leave out, to go on.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -189,7 +189,7 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
         version = plain(presentation.record(history.record_at(database, call.claims, given.record_id, utc(given.at))))
         version["summary"] = budget.cut(version["summary"])
         return History(record_id=record_id, version=_of(version, _VERSION))
-    found = history.history(database, call.claims, given.record_id, limit=given.limit + 1, offset=given.skip)
+    found = history.history(database, call.claims, given.record_id, limit=given.skip + given.limit + 1)[given.skip :]
     deltas = [plain(presentation.delta(one)) for one in found]
     shown: list[dict[str, Any]] = []
     for delta in deltas[: given.limit]:

@@ -39,13 +39,16 @@ class Remembered(Result):
     created: bool
     node_id: str | None
     replaces: str | None
+    record_ids: list[str]
 
     def lines(self) -> Iterator[str]:
         """Yield what was written, and how to find it."""
         if self.created:
             yield f"Noted: note_id {self.note_id}, version {self.version}. It is stored in the background."
+            yield "Call remember again with the same arguments to get its record_id, which open_memory reads."
         else:
             yield f"This note was there already: note_id {self.note_id}, version {self.version}. Nothing was written."
+            yield f"Its record_id: {', '.join(self.record_ids)}." if self.record_ids else "It waits to be stored."
         if self.node_id is not None:
             yield f"It lies at node_id {self.node_id}."
         if self.replaces is not None:
@@ -76,6 +79,7 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
         created=written.created,
         node_id=None if written.node_id is None else str(written.node_id),
         replaces=None if written.replaces is None else str(written.replaces),
+        record_ids=[str(one) for one in written.record_ids],
     )
 
 

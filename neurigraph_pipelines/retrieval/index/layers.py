@@ -42,7 +42,16 @@ APART = 1 - min(WINDOW_WEIGHTS)
 """The distance in places from which on no window holds two passages."""
 
 _PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("has_file", ">i4")])
-_RECORD = np.dtype([("id", "V16"), ("occurred", ">f8"), ("created", ">f8"), ("source", "V16"), ("file", "V16")])
+_RECORD = np.dtype(
+    [
+        ("id", "V16"),
+        ("occurred", ">f8"),
+        ("created", ">f8"),
+        ("source", "V16"),
+        ("file", "V16"),
+        ("importance", ">f4"),
+    ]
+)
 _PASSAGE = np.dtype(
     [
         ("record", "V16"),
@@ -115,6 +124,7 @@ class MetadataLayer:
         record_ids: The id of each record.
         occurred: When each record happened, in seconds since 1970.
         created: When each record was stored, in seconds since 1970.
+        importance: How important the owner said each record is, from 0 to 1; 0.5 if nothing was said.
         source_kinds: The source kind of each record.
         vectors: The vector of each record, ``(records, dimensions)``; zeros for a record without one of the model.
         has_vector: Whether each record has a vector.
@@ -175,6 +185,7 @@ class MetadataLayer:
             "created": sent["created"].astype(np.float64),
             "source": sent["source"],
             "file": sent["file"],
+            "importance": sent["importance"].astype(np.float64),
             "source_kinds": np.array(row["source_kinds"] or (), np.str_),
             "titles": np.array(row["titles"] or (), object),
             "summaries": np.array(row["summaries"] or (), object),
@@ -190,6 +201,7 @@ class MetadataLayer:
         self.records = len(columns["id"])
         self.record_ids = format_ids(columns["id"])
         self.occurred, self.created = columns["occurred"], columns["created"]
+        self.importance = columns["importance"]
         self.source_kinds = columns["source_kinds"]
         self.vectors: Floats = columns["vectors"]
         self.has_vector = np.asarray(self.vectors.any(axis=1))

@@ -62,6 +62,12 @@ class Rows:
         return np.concatenate([layer.occurred for layer in self.layers])
 
     @cached_property
+    def importance(self) -> NDArray[np.float64] | None:
+        """How important each record is, from -1 to 1; None if nothing was said of any."""
+        said = 2 * np.concatenate([layer.importance for layer in self.layers]) - 1
+        return said if said.any() else None
+
+    @cached_property
     def lengths(self) -> NDArray[Any]:
         """The number of lexemes in the passages of each record."""
         return np.concatenate([layer.lengths for layer in self.layers])

@@ -61,6 +61,10 @@ changes little. The first three make a message's score. The next three are added
 question is about, by the user, or in a time that the question names. A record's score mixes its best message, all of
 its passages together, and its summary; ``name`` is added to the records of a node that the question names."""
 
+IMPORTANCE = 0.05
+"""Share of its score that a record of importance 1 gains, and one of importance 0 loses. It decides between records
+that answer a question about equally well."""
+
 NEAR = 0.3
 """The cosine that scales to 1 if no other is higher: then the nearest is noise, and not what was asked for."""
 
@@ -265,6 +269,8 @@ class _Ranking:
             most = np.zeros(rows.records)
             np.maximum.at(most, rows.record, left)
             score *= np.where(most > 0, most, 1.0)
+        if rows.importance is not None:
+            score *= 1 + IMPORTANCE * rows.importance
         if shown is not None:
             score[~shown] = -np.inf
         order = []

@@ -16,9 +16,14 @@ INDEXED_COST = 1_500
 """Searching a node by its vector indexes costs about as much as comparing so many passages one by one."""
 
 SEARCHED = 1 / 5
-"""A graph that is too large to be searched as a whole is searched up to this share of that bound on passages. In a
+"""A graph of twice the passages that are searched as a whole is searched up to this share of that bound, and a larger
+one, too; in between the share falls evenly, so that a few passages more never leave most nodes out. In a
 graph of LoCoMo and QMSum together (6,369 passages in 22 nodes) recall at 10 is 0.805 to 0.808 from a seventh of the
 bound to its whole, 0.775 with an eighth, and 0.815 when everything is searched."""
+
+OUTSIZED = 8
+"""So many times the passages of the median node are what a larger node counts for: a flood is compared, but takes only
+a fair share of the bound from the other nodes."""
 
 _CONTENT = np.dtype([("lexeme", ">i4"), ("node_id", "S16"), ("passages", ">i4")])
 _WORDS = np.dtype([("node_id", "S16"), ("score", ">f4")])
@@ -60,8 +65,8 @@ def select_nodes(evidence: Evidence) -> list[Anchor]:
         searched &= _with_evidence(shells, scores.inside, score > 0, bounds.records)
     found = np.flatnonzero(searched)
     found = found[np.lexsort((-shells.records[found], -score[found]))]
-    records, cost = shells.records[found], np.where(shells.is_indexed[found], INDEXED_COST, shells.passages[found])
-    budget = bounds.passages if shells.corpus_passages <= bounds.passages else int(SEARCHED * bounds.passages)
+    costs = _costs(shells, bounds.passages)
+    records, cost, budget = shells.records[found], costs[found], _budget(int(costs.sum()), bounds.passages)
     fits = (np.arange(len(found)) < bounds.nodes) & (np.cumsum(cost) - cost < budget)
     found = found[fits | (np.cumsum(records) - records < bounds.records)]
     parts = np.array((score, scores.name, scores.linked, word - scores.centroid))[:, found].T.tolist()
@@ -75,6 +80,23 @@ def select_nodes(evidence: Evidence) -> list[Anchor]:
         )
         for number, (total, name, linked, by_words) in zip(found.tolist(), parts, strict=True)
     ]
+
+
+def _costs(shells: Shells, bound: int) -> NDArray[Any]:
+    """Return what searching each node counts for, in passages; what one source floods counts for a fair share.
+
+    Half of the nodes would have to be flooded to change the median. Small graphs have no outsized nodes.
+    """
+    filled = shells.passages[shells.passages > 0]
+    if not len(filled):
+        return shells.passages
+    share = max(OUTSIZED * float(np.median(filled)), bound / 20)
+    return np.where(shells.is_indexed, INDEXED_COST, np.minimum(shells.passages, int(share)))
+
+
+def _budget(corpus: int, bound: int) -> int:
+    """Return how many passages are compared: all up to the bound, and less and less up to twice the bound."""
+    return bound - int((1 - SEARCHED) * min(max(corpus - bound, 0), bound))
 
 
 def _content_scores(shells: Shells, packed: bytes | None, rarities: NDArray[Any]) -> NDArray[Any]:

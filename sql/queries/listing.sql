@@ -1,0 +1,141 @@
+-- Lists that callers read page by page, and the progress of single sources.
+
+-- name: sources
+-- Newest first, of the owner, or of the persona that handed them in. Sources of shared memories are not listed.
+SELECT
+    s.source_id,
+    s.kind,
+    s.event_kind,
+    s.external_id,
+    s.title,
+    s.privacy,
+    s.persona_id,
+    s.started_at,
+    s.ended_at,
+    s.created_at AS received_at,
+    s.last_message AS message_count,
+    u.file_name,
+    u.media_type,
+    u.size_bytes,
+    encode(u.sha256, 'hex') AS sha256,
+    u.file_id,
+    p.state,
+    f.failure_id,
+    coalesce(f.error, u.error) AS error
+FROM neurigraph.sources AS s
+LEFT JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
+CROSS JOIN LATERAL neurigraph.progress_of(s) AS p (state)
+LEFT JOIN LATERAL (
+    SELECT
+        l.failure_id,
+        l.error
+    FROM (
+        SELECT i.*
+        FROM neurigraph.pipeline_failures AS i
+        WHERE i.upload_id = s.source_id
+        UNION ALL
+        SELECT i.*
+        FROM neurigraph.storage_triggers AS t
+        INNER JOIN neurigraph.pipeline_failures AS i ON t.trigger_id = i.trigger_id
+        WHERE t.source_id = s.source_id
+    ) AS l
+    WHERE l.replayed_at IS NULL
+    ORDER BY l.occurred_at DESC, l.failure_id
+    LIMIT 1
+) AS f ON p.state = 'failed'
+WHERE s.user_id = %(user_id)s AND s.kind = {kind}
+    AND (
+        s.user_id = (SELECT neurigraph.asking_user_id())
+        OR s.persona_id = (SELECT neurigraph.writing_persona())
+    )
+    AND (%(source_id)s::uuid IS NULL OR s.source_id = %(source_id)s)
+    AND (s.created_at, s.source_id) < (%(at)s::timestamptz, %(id)s::uuid)
+    AND (%(external_id)s::text IS NULL OR s.external_id = %(external_id)s)
+    AND s.title ILIKE ALL(%(words)s::text [])
+    AND s.created_at >= coalesce(%(received_after)s::timestamptz, '-infinity')
+    AND s.created_at < coalesce(%(received_before)s::timestamptz, 'infinity')
+    AND s.started_at >= coalesce(%(started_after)s::timestamptz, '-infinity')
+    AND s.started_at < coalesce(%(started_before)s::timestamptz, 'infinity')
+    AND (%(state)s::text IS NULL OR p.state = %(state)s)
+    -- What the rarer states need, so that not every source is looked at more closely.
+    AND (%(state)s::text IS DISTINCT FROM 'open' OR s.ended_at IS NULL)
+    AND (
+        %(state)s::text IS DISTINCT FROM 'storing'
+        OR s.source_id IN (SELECT t.source_id FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed')
+    )
+    AND (
+        %(state)s::text IS DISTINCT FROM 'failed'
+        OR s.source_id IN (SELECT t.source_id FROM neurigraph.storage_triggers AS t WHERE t.state = 'failed')
+        OR u.state = 'failed'
+    )
+ORDER BY s.created_at DESC, s.source_id DESC
+LIMIT %(limit)s;
+
+-- name: records_of_source
+-- The visible records that a source became, oldest first.
+SELECT i.record_id
+FROM neurigraph.record_index AS i
+WHERE i.user_id = %(user_id)s AND i.source = %(source)s
+ORDER BY i.created_at, i.record_id;
+
+-- name: settled
+-- Those of some sources that are stored or have failed, whoever asks.
+SELECT s.source_id
+FROM neurigraph.sources AS s
+CROSS JOIN LATERAL neurigraph.progress_of(s) AS p (state)
+WHERE s.source_id = ANY(%(source_ids)s) AND p.state IN ('stored', 'failed');
+
+-- name: nodes
+-- Parents first. A parent that the caller does not see is not named.
+SELECT
+    g.node_id,
+    p.node_id AS parent_node_id,
+    g.node_name,
+    g.node_type,
+    g.concept_kind,
+    g.layer_depth,
+    g.compression_state,
+    g.node_summary AS summary,
+    g.aliases,
+    CASE
+        WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
+        ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
+    END AS record_count,
+    n.node_path,
+    g.last_accessed_at,
+    g.created_at
+FROM neurigraph.graph_index AS g
+LEFT JOIN neurigraph.graph_index AS p ON g.parent_node_id = p.node_id
+CROSS JOIN LATERAL (
+    SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) AS node_path
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.user_id = %(user_id)s
+    AND (g.layer_depth, g.node_id) > (%(depth)s::integer, %(id)s::uuid)
+    AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)
+    AND (%(parent_node_id)s::uuid IS NULL OR g.parent_node_id = %(parent_node_id)s)
+    AND (%(name_key)s::text IS NULL OR g.name_key = %(name_key)s OR %(name)s = ANY(g.aliases))
+ORDER BY g.layer_depth, g.node_id
+LIMIT %(limit)s;
+
+-- name: node_and_below
+SELECT g.node_id
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND CASE
+    WHEN %(below)s THEN g.path @> ARRAY[%(node_id)s::uuid]
+    ELSE g.node_id = %(node_id)s
+END;
+
+-- name: records
+SELECT r.found
+FROM neurigraph.list_records(
+    %(user_id)s, %(nodes)s::uuid [], %(source)s::text,
+    coalesce(%(created_after)s::timestamptz, '-infinity'), coalesce(%(created_before)s::timestamptz, 'infinity'),
+    %(inside)s::jsonb, %(at)s::timestamptz, %(id)s::uuid, %(limit)s
+) AS r (found);
+
+-- name: source_by_id
+SELECT s.kind
+FROM neurigraph.sources AS s
+WHERE s.source_id = %(source_id)s;

@@ -1,0 +1,152 @@
+-- Progress of sources, for callers who wait for what they sent.
+
+-- The state of a source: open while more may arrive; then waiting for a run, storing during one, and stored; or failed,
+-- which needs a person, whatever else is under way. Runs with the caller's rights, and has no search path of its own so
+-- that it becomes a part of the query that calls it.
+CREATE OR REPLACE FUNCTION neurigraph.progress_of(source neurigraph.sources) RETURNS SETOF text
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN q.failed OR u.state = 'failed' THEN 'failed'
+        WHEN source.ended_at IS NULL AND u.source_id IS NULL THEN 'open'
+        WHEN q.claimed THEN 'storing'
+        WHEN q.pending OR source.triggered_through < source.last_message OR u.state = 'received'
+            OR (u.source_id IS NOT NULL AND u.file_id IS NULL) THEN 'waiting'
+        ELSE 'stored'
+    END
+    FROM (
+        SELECT
+            bool_or(t.state = 'failed') AS failed,
+            bool_or(t.state = 'claimed') AS claimed,
+            bool_or(t.state = 'pending') AS pending
+        FROM neurigraph.storage_triggers AS t
+        WHERE t.source_id = source.source_id
+    ) AS q
+    LEFT JOIN neurigraph.uploads AS u ON u.source_id = source.source_id
+$$;
+
+-- The newest records of a graph that meet all conditions that are set, of those that the caller sees. The registry's
+-- index answers conditions on what the registry knows; others are asked of each node, which is read at most once. Runs
+-- with the caller's rights.
+CREATE OR REPLACE FUNCTION neurigraph.list_records(
+    graph uuid, nodes uuid [], of_source text, created_from timestamptz, created_until timestamptz,
+    inside jsonb, at timestamptz, last_id uuid, most integer
+) RETURNS SETOF jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    node record;
+    more_times timestamptz [];
+    more_ids uuid [];
+    times timestamptz [] := '{}';
+    ids uuid [] := '{}';
+    homes uuid [] := '{}';
+    first_time timestamptz := created_from;
+    shown jsonb [];
+    found jsonb [] := '{}';
+BEGIN
+    IF inside = '{}' THEN
+        SELECT coalesce(array_agg(n.record_id), '{}'), coalesce(array_agg(n.node_id), '{}') INTO ids, homes
+        FROM (
+            SELECT i.record_id, i.node_id FROM neurigraph.record_index AS i
+            WHERE i.user_id = graph AND (i.created_at, i.record_id) < (at, last_id)
+                AND i.created_at >= created_from AND i.created_at < created_until
+                AND (nodes IS NULL OR i.node_id = ANY(nodes))
+                AND (of_source IS NULL OR i.source = of_source)
+            ORDER BY i.created_at DESC, i.record_id DESC
+            LIMIT most
+        ) AS n;
+    ELSE
+        FOR node IN
+            SELECT g.node_id, g.schema_name FROM neurigraph.graph_index AS g
+            WHERE g.user_id = graph AND g.record_count > 0 AND (nodes IS NULL OR g.node_id = ANY(nodes))
+            ORDER BY g.last_accessed_at DESC
+        LOOP
+            EXECUTE format(
+                $newest$
+                SELECT array_agg(n.created_at), array_agg(n.record_id)
+                FROM (
+                    SELECT r.created_at, r.record_id FROM %I.metadata_records AS r
+                    WHERE (r.created_at, r.record_id) < ($2, $3) AND r.created_at >= $4 AND r.created_at < $5
+                        AND ($6 IS NULL OR r.source_kind || ':' || r.source_id = $6)
+                        AND ($1 ->> 'content_type' IS NULL OR r.content_type::text = $1 ->> 'content_type')
+                        AND ($1 ->> 'superseded' IS NULL
+                            OR (r.superseded_by IS NOT NULL) = ($1 ->> 'superseded')::boolean)
+                        AND ($1 ->> 'occurred_after' IS NULL
+                            OR r.occurred_at >= ($1 ->> 'occurred_after')::timestamptz)
+                        AND ($1 ->> 'occurred_before' IS NULL
+                            OR r.occurred_at < ($1 ->> 'occurred_before')::timestamptz)
+                        AND ($1 ->> 'entity' IS NULL OR EXISTS (
+                            SELECT FROM unnest(r.kw_entities) AS w (word) WHERE lower(w.word) = lower($1 ->> 'entity')
+                        ))
+                        AND ($1 ->> 'topic' IS NULL OR EXISTS (
+                            SELECT FROM unnest(r.kw_topics) AS w (word) WHERE lower(w.word) = lower($1 ->> 'topic')
+                        ))
+                    ORDER BY r.created_at DESC, r.record_id DESC
+                    LIMIT $7
+                ) AS n
+                $newest$, node.schema_name
+            ) INTO more_times, more_ids USING inside, at, last_id, first_time, created_until, of_source, most;
+            CONTINUE WHEN more_ids IS NULL;
+            SELECT array_agg(n.moment), array_agg(n.id), array_agg(n.home) INTO times, ids, homes
+            FROM (
+                SELECT k.moment, k.id, k.home
+                FROM (
+                    SELECT o.moment, o.id, o.home FROM unnest(times, ids, homes) AS o (moment, id, home)
+                    UNION ALL
+                    SELECT m.moment, m.id, node.node_id FROM unnest(more_times, more_ids) AS m (moment, id)
+                ) AS k
+                ORDER BY k.moment DESC, k.id DESC
+                LIMIT most
+            ) AS n;
+            IF cardinality(ids) = most THEN
+                first_time := greatest(first_time, times[most]);
+            END IF;
+        END LOOP;
+    END IF;
+    FOR node IN
+        SELECT
+            g.node_id,
+            g.schema_name,
+            array_agg(k.id) AS wanted,
+            (
+                SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
+                FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(g.path)
+            ) AS path
+        FROM unnest(ids, homes) AS k (id, home)
+        INNER JOIN neurigraph.graph_index AS g ON k.home = g.node_id
+        GROUP BY g.node_id
+    LOOP
+        EXECUTE format(
+            $shown$
+            SELECT array_agg(jsonb_build_object(
+                'record_id', r.record_id, 'title', r.title, 'summary', r.summary, 'content_type', r.content_type,
+                'trigger_type', r.trigger_type, 'embedding_pending', r.embedding_pending,
+                'kw_entities', coalesce(r.kw_entities, '{}'), 'kw_topics', coalesce(r.kw_topics, '{}'),
+                'kw_dates', coalesce(r.kw_dates, '{}'), 'kw_relationships', coalesce(r.kw_relationships, '{}'),
+                'occurred_at', r.occurred_at, 'created_at', r.created_at,
+                'source_kind', r.source_kind, 'source_id', r.source_id,
+                'superseded_by', (
+                    SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.record_id = r.superseded_by
+                ),
+                'node_id', $2, 'node_path', $3, 'file_id', f.file_id, 'file_name', f.file_name,
+                'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes
+            ))
+            FROM %1$I.metadata_records AS r
+            LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+            WHERE r.record_id = ANY($1)
+            $shown$, node.schema_name
+        ) INTO shown USING node.wanted, node.node_id, node.path;
+        found := found || coalesce(shown, '{}');
+    END LOOP;
+    RETURN QUERY
+    SELECT s.shown FROM unnest(found) AS s (shown)
+    ORDER BY array_position(ids, (s.shown ->> 'record_id')::uuid);
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.progress_of(neurigraph.sources), neurigraph.list_records(
+    uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer
+) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.progress_of(neurigraph.sources) TO neurigraph_agent, neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.list_records(
+    uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer
+) TO neurigraph_agent;
