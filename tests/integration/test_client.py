@@ -22,11 +22,12 @@ from neurigraph_pipelines.client import (
     NotFound,
     Unavailable,
 )
+from neurigraph_pipelines.client.transport import Given
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import new_user, store
 from tests.support.api_server import serving
 
-TALK = [
+TALK: list[Given] = [
     "I went fishing with Dave at the lake.",
     Message(role="assistant", content="How many trout did you catch?"),
     {"role": "user", "content": "We caught two trout and Dave fell into the water.", "author": "Bob"},
@@ -133,7 +134,7 @@ def test_refusals_are_typed(base: str, memory: Memory, monkeypatch: pytest.Monke
     with Memory(base, "ng_wrong") as stranger, pytest.raises(Denied):
         stranger.ask("Who?")
     with pytest.raises(ValueError, match="time zone"):
-        memory.search("boat", occurred_after=__import__("datetime").datetime(2025, 1, 1))  # noqa: DTZ001
+        memory.search("boat", occurred_after=__import__("datetime").datetime(2025, 1, 1))
     monkeypatch.delenv("NEURIGRAPH_API_KEY", raising=False)
     with pytest.raises(ValueError, match="NEURIGRAPH_API_KEY"):
         Memory(base)
