@@ -32,7 +32,7 @@ from tests.support.warm_cli import PROGRAM, warm_program
 pytestmark = pytest.mark.end_to_end
 
 PAGES = ("README.md", "samples/README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))))
-PATIENCE_SECONDS = 240
+PATIENCE_SECONDS = 400
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # `make test` is what runs this; `make demo` has a test of its own below.
 _NOT_AGAIN = {"make test", "make demo"}
