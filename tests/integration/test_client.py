@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -134,7 +135,7 @@ def test_refusals_are_typed(base: str, memory: Memory, monkeypatch: pytest.Monke
     with Memory(base, "ng_wrong") as stranger, pytest.raises(Denied):
         stranger.ask("Who?")
     with pytest.raises(ValueError, match="time zone"):
-        memory.search("boat", occurred_after=__import__("datetime").datetime(2025, 1, 1))
+        memory.search("boat", occurred_after=datetime(2025, 1, 1))  # noqa: DTZ001 - it is refused
     monkeypatch.delenv("NEURIGRAPH_API_KEY", raising=False)
     with pytest.raises(ValueError, match="NEURIGRAPH_API_KEY"):
         Memory(base)
