@@ -81,7 +81,7 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     assert_problem(client.post(f"/v1/files/{file_id}/open", params={"message": 4}, headers=bob), 404)
 
     node_id = hit["node_id"]
-    shell = client.get(f"/v1/nodes/{node_id}", headers=bob).json()
+    shell = client.get(f"/v1/nodes/{node_id}", "/v1/notes", "/v1/notes/{note_id}", headers=bob).json()
     assert shell["path"] == hit["node_path"]
     assert shell["record_count"] == 1
     records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
