@@ -81,7 +81,7 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     assert_problem(client.post(f"/v1/files/{file_id}/open", params={"message": 4}, headers=bob), 404)
 
     node_id = hit["node_id"]
-    shell = client.get(f"/v1/nodes/{node_id}", "/v1/notes", "/v1/notes/{note_id}", headers=bob).json()
+    shell = client.get(f"/v1/nodes/{node_id}", headers=bob).json()
     assert shell["path"] == hit["node_path"]
     assert shell["record_count"] == 1
     records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
@@ -288,7 +288,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/files/{file_id}/compress", "/v1/files/{file_id}/open", "/v1/files/{file_id}/touch", "/v1/grants",
         "/v1/grants/{grant_id}", "/v1/keys", "/v1/keys/{key_id}", "/v1/keys/{key_id}/rotate", "/v1/nodes",
         "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/merge", "/v1/nodes/{node_id}/records", "/v1/nodes/{node_id}/split",
-        "/v1/nodes/{node_id}/state", "/v1/quarantines", "/v1/quarantines/preview", "/v1/quarantines/suggestions",
+        "/v1/nodes/{node_id}/state", "/v1/notes", "/v1/notes/{note_id}", "/v1/quarantines", "/v1/quarantines/preview", "/v1/quarantines/suggestions",
         "/v1/quarantines/{quarantine_id}", "/v1/records", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
         "/v1/records/{record_id}/history", "/v1/records/{record_id}/move", "/v1/records/{record_id}/supersede",
         "/v1/search", "/v1/tree", "/v1/uploads", "/v1/uploads/{upload_id}", "/v1/users", "/v1/users/{user_id}",
