@@ -1,4 +1,6 @@
-"""Generates ``settings.md``, ``cli.md``, ``openapi.json`` and ``schema.md`` from the code; other pages are prose.
+"""Generates ``settings.md``, ``cli.md``, ``openapi.json``, ``schema.md`` and the synchronous client from the code.
+
+Other pages are prose.
 
 Arguments name the pages; without any, all are written. ``--check`` writes nothing, and fails if a page is stale.
 """
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import typer
+import unasync
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from schema_page import schema_page
@@ -25,6 +29,7 @@ from neurigraph_pipelines.settings import Settings, list_settings
 from neurigraph_pipelines.wiring import Installation
 
 DOCS = Path(__file__).resolve().parent
+CLIENT = DOCS.parent / "neurigraph_pipelines" / "client"
 WRITTEN = "<!-- Written by docs/generate.py: change the code instead, then run `make docs`. -->"
 
 
@@ -128,6 +133,33 @@ def openapi_document() -> str:
         return json.dumps(create_app(Installation(settings)).openapi(), indent=2) + "\n"
 
 
+def synchronous_client() -> str:
+    """Return the client without asyncio, made from the one with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "with", "client.py"), Path(folder, "without", "client.py")
+        source.parent.mkdir()
+        source.write_text((CLIENT / "asynchronous.py").read_text(encoding="utf-8"), encoding="utf-8")
+        unasync.unasync_files([str(source)], [unasync.Rule("/with/", "/without/", _WITHOUT_ASYNC)])
+        text = made.read_text(encoding="utf-8")
+    text = text.replace(text[: text.index('"""', 3) + 3], _SYNCHRONOUS, 1)
+    command = [Path(sys.executable).with_name("ruff"), "format", "--stdin-filename", CLIENT / "synchronous.py", "-"]
+    formatted = subprocess.run(command, input=text, capture_output=True, text=True, check=True)  # noqa: S603 - our own
+    return formatted.stdout
+
+
+_SYNCHRONOUS = (
+    '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""'
+)
+_WITHOUT_ASYNC = {
+    "AsyncMemory": "Memory",
+    "AsyncClient": "Client",
+    "AsyncRetrying": "Retrying",
+    "aclose": "close",
+    "aread": "read",
+    "aiter_bytes": "iter_bytes",
+}
+
+
 def main() -> int:
     """Write the pages, or report which are stale."""
     makers: dict[str, Callable[[], str]] = {
@@ -135,6 +167,7 @@ def main() -> int:
         "cli.md": cli_page,
         "openapi.json": openapi_document,
         "schema.md": partial(schema_page, WRITTEN),
+        "../neurigraph_pipelines/client/synchronous.py": synchronous_client,
     }
     wanted = [argument for argument in sys.argv[1:] if argument != "--check"] or list(makers)
     pages = {name: makers[name]() for name in wanted}

@@ -1,0 +1,164 @@
+"""What the API answers with, as typed values. Fields that a newer server adds stay readable as attributes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+State = Literal["open", "waiting", "storing", "stored", "failed"]
+Kind = Literal["conversation", "event", "upload", "note"]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class Message(BaseModel):
+    """A message to store; its fields are those of the HTTP API."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: str | None = None
+    role: Literal["user", "assistant", "system", "tool"] | None = None
+    type: Literal["user", "assistant", "tool_use", "tool_result", "error"] | None = None
+    author: str | None = None
+    external_id: str | None = None
+    occurred_at: datetime | None = None
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    input: Any = None
+    output: Any = None
+    error: str | None = None
+    duration_ms: int | None = None
+
+
+class Appended(_Answer):
+    """What became of messages that were handed in."""
+
+    added: int
+    known: int
+    conflicts: list[str]
+    tokens: int
+
+
+class Note(_Answer):
+    """A note that was taken; ``created`` is False if it was there already."""
+
+    note_id: UUID
+    version: int
+    created: bool
+    node_id: UUID | None = None
+    replaces: UUID | None = None
+
+
+class Source(_Answer):
+    """A conversation, event, upload or note: what was handed in, and what became of it.
+
+    Attributes:
+        source_id: Its id, whatever it is.
+        error: Why it failed; None otherwise.
+        record_ids: The memories that it became; empty in lists.
+    """
+
+    source_id: UUID = Field(validation_alias="id")
+    state: State
+    title: str | None = None
+    external_id: str
+    error: str | None = None
+    failure_id: UUID | None = None
+    started_at: datetime
+    ended_at: datetime | None = None
+    received_at: datetime
+    message_count: int
+    record_ids: list[UUID] = []
+
+
+class Hit(_Answer):
+    """A memory that a search found."""
+
+    record_id: UUID
+    node_id: UUID
+    node_path: str
+    title: str
+    summary: str
+    score: float
+    occurred_at: datetime
+    file_id: UUID | None
+    origin: dict[str, Any]
+
+
+class MessageHit(_Answer):
+    """A message that a search found; ``seq`` is its number in its source."""
+
+    record_id: UUID
+    seq: int
+    score: float
+    external_id: str | None
+    author: str | None
+
+
+class SearchResult(_Answer):
+    """The result of a search: memories and single messages, each best first."""
+
+    hits: list[Hit]
+    messages: list[MessageHit]
+    notes: list[str]
+
+
+class Citation(_Answer):
+    """A message that an answer rests on."""
+
+    number: int
+    record_id: UUID
+    node_path: str
+    title: str
+    author: str | None
+    occurred_at: datetime
+    text: str
+
+
+class Reply(_Answer):
+    """An answer in words; ``found`` is False if no memory answers the question."""
+
+    answer: str
+    found: bool
+    citations: list[Citation]
+    notes: list[str]
+
+
+class Record(_Answer):
+    """A memory."""
+
+    record_id: UUID
+    title: str
+    summary: str
+    content_type: str
+    entities: list[str]
+    topics: list[str]
+    dates: list[str]
+    relationships: list[str]
+    occurred_at: datetime
+    created_at: datetime
+    node_id: UUID | None = None
+    node_path: str | None = None
+    file_id: UUID | None = None
+    file_state: str | None = None
+    superseded_by: UUID | None = None
+    etag: str | None = None
+
+
+class Node(_Answer):
+    """A node of the graph."""
+
+    node_id: UUID
+    name: str
+    path: str
+    kind: str
+    state: str
+    summary: str | None = None
+    record_count: int
+    parent_node_id: UUID | None = None
+    etag: str | None = None

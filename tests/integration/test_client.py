@@ -1,0 +1,189 @@
+"""The Python client against a real server: both forms, retries, waits, pages and streams."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+
+from neurigraph_pipelines.client import (
+    AsyncMemory,
+    Changed,
+    Denied,
+    Invalid,
+    Memory,
+    Message,
+    NotFound,
+    Unavailable,
+)
+from neurigraph_pipelines.client.transport import Given
+from neurigraph_pipelines.wiring import Installation
+from tests.support.api_calls import new_user, store
+from tests.support.api_server import serving
+
+TALK: list[Given] = [
+    "I went fishing with Dave at the lake.",
+    Message(role="assistant", content="How many trout did you catch?"),
+    {"role": "user", "content": "We caught two trout and Dave fell into the water.", "author": "Bob"},
+]
+
+
+@pytest.fixture
+def base(shared_installation: Installation) -> Iterator[str]:
+    with serving(shared_installation) as address:
+        yield address
+
+
+@pytest.fixture
+def key(base: str) -> str:
+    with httpx.Client(base_url=base, timeout=60.0) as client:
+        return new_user(client, f"reader-{uuid4().hex[:8]}")["Authorization"].removeprefix("Bearer ")
+
+
+@pytest.fixture
+def memory(base: str, key: str) -> Iterator[Memory]:
+    with Memory(base, key) as opened:
+        yield opened
+
+
+def test_conversation_from_first_message_to_answer(
+    memory: Memory, shared_installation: Installation, tmp_path: Path
+) -> None:
+    conversation_id = memory.store_conversation(TALK, title="Fishing", external_id="lake")
+    assert memory.source("conversation", conversation_id).state == "waiting"
+    with pytest.raises(TimeoutError, match="waiting"):
+        memory.stored("conversation", conversation_id, 0.2)
+    assert memory.store_conversation(TALK[:0], external_id="lake") == conversation_id
+    storing = threading.Thread(target=store, args=(shared_installation,))
+    storing.start()
+    found = memory.stored("conversation", conversation_id, 60)
+    storing.join()
+    assert (found.state, found.title, found.message_count) == ("stored", "Fishing", 3)
+    (record_id,) = found.record_ids
+    assert [one.source_id for one in memory.sources("conversation", state="stored")] == [conversation_id]
+
+    result = memory.search("How many trout did Bob catch?")
+    assert result.hits[0].record_id == record_id
+    reply = memory.ask("Who fell into the water?")
+    assert "Dave" in reply.answer
+    assert reply.citations[0].record_id == record_id
+
+    record = memory.record(record_id)
+    assert record.file_id is not None
+    with memory.file(record.file_id) as content:
+        assert b"two trout" in b"".join(content)
+    target = tmp_path / "talk.jsonl"
+    assert memory.save_file(record.file_id, target) == target.stat().st_size
+    with pytest.raises(FileExistsError):
+        memory.save_file(record.file_id, target)
+
+    revised = memory.revise(record_id, etag=record.etag, title="A day at the lake")
+    assert revised.title == "A day at the lake"
+    with pytest.raises(Changed):
+        memory.revise(record_id, etag=record.etag, title="Again")
+    (node,) = memory.nodes(path=str(record.node_path))
+    assert memory.node(node.node_id).record_count == 1
+    memory.forget_record(record_id)
+    assert memory.record(record_id).title == "A day at the lake"
+    memory.forget_record(record_id, dry_run=False)
+    with pytest.raises(NotFound):
+        memory.record(record_id)
+
+
+def test_same_for_asyncio(base: str, key: str, shared_installation: Installation) -> None:
+    async def run() -> None:
+        async with AsyncMemory(base, key) as memory:
+            notes = [await memory.remember(f"The code of door {number} is 47{number}.") for number in range(3)]
+            await asyncio.to_thread(store, shared_installation)
+            for note in notes:
+                assert (await memory.stored("note", note.note_id, 60)).state == "stored"
+            assert len([one async for one in memory.sources("note", limit=2)]) == 3
+            records = [one async for one in memory.records(limit=1)]
+            assert len(records) == 3
+            file_id = records[0].file_id
+            assert file_id is not None
+            async with memory.file(file_id) as content:
+                assert b"The code of door" in b"".join([part async for part in content])
+            assert "472" in (await memory.ask("What is the code of door 2?")).answer
+
+    asyncio.run(run())
+
+
+def test_file_is_streamed(memory: Memory, shared_installation: Installation, tmp_path: Path) -> None:
+    path = tmp_path / "gutters.txt"
+    path.write_text("The copper gutters were chosen for the boathouse.\n" * 2_000)
+    upload_id = memory.upload(path, title="Gutters")
+    assert memory.upload(path, title="Gutters") == upload_id
+    assert memory.source("upload", upload_id).message_count >= 0
+    with pytest.raises(NotFound):
+        memory.source("upload", uuid4())
+
+
+def test_refusals_are_typed(base: str, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Invalid, match="query") as invalid:
+        memory.search("")
+    assert invalid.value.request_id
+    with pytest.raises(Invalid):
+        memory.search("boat", colour="blue")
+    with Memory(base, "ng_wrong") as stranger, pytest.raises(Denied):
+        stranger.ask("Who?")
+    with pytest.raises(ValueError, match="time zone"):
+        memory.search("boat", occurred_after=__import__("datetime").datetime(2025, 1, 1))
+    monkeypatch.delenv("NEURIGRAPH_API_KEY", raising=False)
+    with pytest.raises(ValueError, match="NEURIGRAPH_API_KEY"):
+        Memory(base)
+    assert memory.call("GET", "/v1/keys")["keys"]
+
+
+class Flaky(BaseHTTPRequestHandler):
+    """Answers 503 twice, then as a server would; keeps the keys of requests."""
+
+    keys: list[str | None]
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.keys.append(self.headers["Idempotency-Key"])
+        good = len(self.keys) > 2
+        body = f'{{"note_id": "{UUID(int=1)}", "version": 1, "created": true}}' if good else "busy"
+        self.send_response(202 if good else 503)
+        self.send_header("Retry-After", "0.01")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+        """Log nothing."""
+
+
+def test_change_is_repeated_under_one_key() -> None:
+    class Handler(Flaky):
+        keys: list[str | None] = []  # noqa: RUF012 - one server, one list
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with Memory(f"http://127.0.0.1:{server.server_address[1]}", "key") as memory:
+            assert memory.remember("x").note_id == UUID(int=1)
+        assert len(set(Handler.keys)) == 1
+        assert len(Handler.keys) == 3
+        assert Handler.keys[0]
+        Handler.keys.clear()
+        with (
+            Memory(f"http://127.0.0.1:{server.server_address[1]}", "key", retries=1) as memory,
+            pytest.raises(Unavailable),
+        ):
+            memory.remember("x")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_server_that_is_away() -> None:
+    with Memory("http://127.0.0.1:9", "key", retries=1) as memory, pytest.raises(httpx.ConnectError):
+        memory.ask("Who?")
