@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Cursor, Limit
-from neurigraph_pipelines.api.preconditions import ConversationGuard
+from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, ConversationGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -88,12 +89,10 @@ def list_conversations(
     return sources.listed(installation, caller, SourceKind.CONVERSATION, wanted, limit, cursor)
 
 
-@router.get("/{conversation_id}", response_model=responses.ConversationState)
-async def conversation_state(
-    conversation_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0
-) -> dict[str, Any]:
+@router.get("/{conversation_id}", response_model=responses.ConversationState, responses=NOT_MODIFIED)
+async def conversation_state(conversation_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
     """Return the state of a conversation, and the memories that it became."""
-    return await sources.progress(request, caller, SourceKind.CONVERSATION, conversation_id, wait)
+    return await sources.progress(reading, SourceKind.CONVERSATION, conversation_id)
 
 
 @router.patch("/{conversation_id}", status_code=204, responses=documented(412))

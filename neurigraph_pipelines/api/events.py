@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Cursor, Limit
-from neurigraph_pipelines.api.preconditions import EventGuard
+from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, EventGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -92,10 +93,10 @@ def list_events(
     return sources.listed(installation, caller, SourceKind.EVENT, wanted, limit, cursor)
 
 
-@router.get("/{event_id}", response_model=responses.EventState)
-async def event_state(event_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0) -> dict[str, Any]:
+@router.get("/{event_id}", response_model=responses.EventState, responses=NOT_MODIFIED)
+async def event_state(event_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
     """Return the state of an event, and the memories that it became."""
-    return await sources.progress(request, caller, SourceKind.EVENT, event_id, wait)
+    return await sources.progress(reading, SourceKind.EVENT, event_id)
 
 
 @router.patch("/{event_id}", status_code=204, responses=documented(412))

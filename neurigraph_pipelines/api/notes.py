@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Cursor, Limit
-from neurigraph_pipelines.api.preconditions import NoteGuard
+from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, NoteGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.api.sight import look
@@ -57,10 +58,10 @@ def list_notes(
     return sources.listed(installation, caller, SourceKind.NOTE, wanted, limit, cursor)
 
 
-@router.get("/{note_id}", response_model=responses.NoteState)
-async def note_state(note_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0) -> dict[str, Any]:
+@router.get("/{note_id}", response_model=responses.NoteState, responses=NOT_MODIFIED)
+async def note_state(note_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
     """Return the state of a note, and the memories that its versions became."""
-    return await sources.progress(request, caller, SourceKind.NOTE, note_id, wait)
+    return await sources.progress(reading, SourceKind.NOTE, note_id)
 
 
 @router.patch("/{note_id}", status_code=204, responses=documented(412))

@@ -5,17 +5,19 @@ The routes belong in those routers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api import requests
+from neurigraph_pipelines.api.authentication import Caller
+from neurigraph_pipelines.api.preconditions import IfNoneMatch, read_source_version, tagged
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion import privacy
 from neurigraph_pipelines.ingestion.inbox import Inbox
@@ -100,11 +102,34 @@ def listed(
     return page.shown(f"{kind}s", presentation.source)
 
 
-async def progress(request: Request, caller: Claims, kind: SourceKind, source_id: UUID, wait: float) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A request for one source: how long it waits, and what the caller has of it already."""
+
+    request: Request
+    response: Response
+    caller: Claims
+    wait: float
+    if_none_match: str | None
+
+
+def _reading(
+    request: Request, response: Response, caller: Caller, wait: Wait = 0.0, if_none_match: IfNoneMatch = None
+) -> Reading:
+    """Return what a request for one source asks."""
+    return Reading(request, response, caller, wait, if_none_match)
+
+
+ReadingDep = Annotated[Reading, Depends(_reading)]
+
+
+async def progress(reading: Reading, kind: SourceKind, source_id: UUID) -> Mapping[str, Any]:
     """Return one source, once it is stored or has failed or the time to wait is over. Waiting occupies no thread."""
-    database = request.app.state.installation.database
-    found = await run_in_threadpool(get_source, database, caller, kind, source_id)
-    if wait and found["state"] not in SETTLED:
-        await request.app.state.waiters.wait(source_id, wait)
-        found = await run_in_threadpool(get_source, database, caller, kind, source_id)
-    return presentation.source(found)
+    state = reading.request.app.state
+    installation, caller = state.installation, reading.caller
+    found = await run_in_threadpool(get_source, installation.database, caller, kind, source_id)
+    if reading.wait and found["state"] not in SETTLED:
+        await state.waiters.wait(source_id, reading.wait)
+        found = await run_in_threadpool(get_source, installation.database, caller, kind, source_id)
+    version = await run_in_threadpool(read_source_version, installation, caller, source_id)
+    return tagged(reading.response, version, presentation.source(found), reading.if_none_match)

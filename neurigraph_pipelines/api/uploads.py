@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import IO, Any, BinaryIO, Literal
 from uuid import UUID
@@ -16,7 +16,7 @@ from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Cursor, Limit
-from neurigraph_pipelines.api.preconditions import UploadGuard
+from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.errors import InvalidInputError
@@ -99,10 +99,10 @@ def list_uploads(
     return sources.listed(installation, caller, SourceKind.UPLOAD, wanted, limit, cursor)
 
 
-@router.get("/uploads/{upload_id}", response_model=responses.Upload)
-async def upload_state(upload_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0) -> dict[str, Any]:
+@router.get("/uploads/{upload_id}", response_model=responses.Upload, responses=NOT_MODIFIED)
+async def upload_state(upload_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
     """Return the state of an upload, and the memories that it became."""
-    return await sources.progress(request, caller, SourceKind.UPLOAD, upload_id, wait)
+    return await sources.progress(reading, SourceKind.UPLOAD, upload_id)
 
 
 @router.patch("/uploads/{upload_id}", status_code=204, responses=documented(412))

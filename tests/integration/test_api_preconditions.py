@@ -47,7 +47,11 @@ def new_node(client: httpx.Client, bob: dict[str, str], name: str) -> str:
 
 
 def test_known_answers_are_not_sent_again(client: httpx.Client, bob: dict[str, str], record: dict[str, Any]) -> None:
-    for path in (f"/v1/records/{record['record_id']}", f"/v1/nodes/{record['node_id']}"):
+    for path in (
+        f"/v1/records/{record['record_id']}",
+        f"/v1/nodes/{record['node_id']}",
+        f"/v1/conversations/{record['source_id']}",
+    ):
         first = client.get(path, headers=bob)
         tag = first.headers["etag"]
         assert tag.startswith('"')
@@ -61,6 +65,16 @@ def test_known_answers_are_not_sent_again(client: httpx.Client, bob: dict[str, s
     before = client.get(path, headers=bob).headers["etag"]
     changed = client.patch(path, json={"title": f"Trout {uuid4()}"}, headers=bob)
     assert changed.headers["etag"] == client.get(path, headers=bob).headers["etag"] != before
+
+
+def test_tag_of_a_source_guards_its_privacy(client: httpx.Client, bob: dict[str, str], record: dict[str, Any]) -> None:
+    path = f"/v1/conversations/{record['source_id']}"
+    old = {**bob, "If-Match": client.get(path, headers=bob).headers["etag"]}
+    assert client.patch(path, json={"privacy": "private"}, headers=old).status_code == 204
+    refused = client.patch(path, json={"privacy": "shared"}, headers=old)
+    assert_problem(refused, 412)
+    new = {**bob, "If-Match": client.get(path, headers=bob).headers["etag"]}
+    assert client.patch(path, json={"privacy": "shared"}, headers=new).status_code == 204
 
 
 def test_file_state_changes_the_answer_and_not_the_version(
