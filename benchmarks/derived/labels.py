@@ -79,7 +79,7 @@ class Labelled(_Strict):
     held_out: bool
     language: Language
     form: Form
-    owner: Text
+    owner: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
     title: Text | None = None
     messages: tuple[LabelledMessage, ...] = Field(min_length=1)
     labels: Labels

@@ -103,6 +103,7 @@ def test_reads_conversations_in_order(tmp_path: Path) -> None:
         ({"id": "other"}, "90-ana.json, id"),
         ({"form": "letter"}, "90-ana.json, form"),
         ({"colour": "red"}, "90-ana.json, colour"),
+        ({"owner": "Nora Ito"}, "90-ana.json, owner"),
         ({"messages": []}, "90-ana.json, messages"),
         ({"labels": {**EXAMPLE["labels"], "dates": ["2025-02-30"]}}, "there is no '2025-02-30'"),
         ({"labels": {**EXAMPLE["labels"], "dates": ["4 March"]}}, "'4 March' is no date"),
