@@ -21,6 +21,7 @@ from neurigraph_pipelines.wiring import Installation
 MOST_RECORDS = 200
 
 _CITATION = re.compile(r"\s*(?:\[\d+\])+$")
+_WHEN_SAID = re.compile(r"^([^:]{1,80}), \d{1,2} [^\W\d_]+ \d{4}(?=: )")
 
 
 class Observer:
@@ -93,6 +94,7 @@ def _reply(installation: Installation, claims: Claims, labelled: Labelled, quest
     if not reply.found:
         return Reply()
     return Reply(
-        tuple(_CITATION.sub("", line) for line in reply.answer.split("\n")),
+        # The day on which something was said would pass for the day that was asked for.
+        tuple(_WHEN_SAID.sub(r"\1", _CITATION.sub("", line)) for line in reply.answer.split("\n")),
         tuple(citation.text for citation in reply.citations),
     )
