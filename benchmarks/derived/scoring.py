@@ -51,6 +51,9 @@ _LEANING = {
 }
 """First words that a sentence of its own does not have: pronouns and conjunctions. German articles are left out."""
 
+_AREAS = ("work business career job", "learning education study", "finances money", "home house household", "legal law")
+"""Words for the same area of life."""
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -192,7 +195,8 @@ def leans(sentence: str, language: str) -> bool:
 
 def is_in_area(path: Sequence[str], label: Sequence[str], language: str) -> bool:
     """Return whether a node lies in the labelled area of life."""
-    return bool(path) and _alike(path[0], label[0], language)
+    names = (label[0], *(one for one in _AREAS if _alike(label[0], one, "english")))
+    return bool(path) and any(_alike(path[0], name, language) for name in names)
 
 
 def is_filed_right(path: Sequence[str], label: Sequence[str], language: str) -> bool:

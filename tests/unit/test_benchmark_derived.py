@@ -267,6 +267,12 @@ def test_nodes(path: tuple[str, ...], expected: bool) -> None:
     assert is_filed_right(path, ("Family", "Ana"), "english") is expected
 
 
+def test_areas_have_several_names() -> None:
+    assert is_filed_right(("Education", "Thesis"), ("Learning", "Thesis on rivers"), "english")
+    assert is_filed_right(("Finance",), ("Finances", "Steuern"), "german")
+    assert not is_filed_right(("Education",), ("Work", "Thesis"), "english")
+
+
 def test_answers_stand_as_whole_words() -> None:
     assert stands_in("14 March|March 14", "On MARCH  14, at noon")
     assert stands_in("25,500", "paid 25,500.")
