@@ -25,7 +25,7 @@ from resources.postgres.embedded import EmbeddedPostgres
 _SECRET = Secret("the page is the same with every secret")
 _NODE = "node"
 _SHOWN_SCHEMAS = ("neurigraph", "neurigraph_private", _NODE)
-_TABLE = re.compile(r"CREATE TABLE (?:\{schema\}|\w+)\.(\w+) \($")
+_TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(?:\{schema\}|\w+)\.(\w+) \($")
 _COLUMN = re.compile(r"    (\w+) [a-z]\w*")
 _FUNCTION = re.compile(r"CREATE (?:OR REPLACE )?FUNCTION \w+\.(\w+)")
 _INTRODUCTION = """

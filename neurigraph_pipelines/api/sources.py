@@ -19,9 +19,9 @@ from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion import privacy
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.listing.sources import SETTLED, Progress, SourceFilter, get_source, list_sources
+from neurigraph_pipelines.listing.sources import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.listing.waiting import MAX_WAIT_SECONDS
-from neurigraph_pipelines.model import Claims, NewMessage, SourceKind
+from neurigraph_pipelines.model import SETTLED, Claims, NewMessage, Progress, SourceKind
 from neurigraph_pipelines.wiring import Installation
 
 

@@ -10,8 +10,7 @@ import typer
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, opened
-from neurigraph_pipelines.listing.sources import SETTLED, Progress, SourceFilter
-from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.model import SETTLED, Progress, SourceKind
 from neurigraph_pipelines.paging import MAX_PAGE
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def _lists(kind: SourceKind) -> None:
         cursor: Cursor = None,
         as_json: Json = False,
     ) -> None:
-        from neurigraph_pipelines.listing.sources import list_sources
+        from neurigraph_pipelines.listing.sources import SourceFilter, list_sources
 
         wanted = SourceFilter(
             state,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -13,7 +13,9 @@ from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id, record_id_of
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.guards import FREE, Guard, Unchanged
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.guards import Guard
 
 commands = typer.Typer()
 
@@ -169,6 +171,8 @@ def _named(identifier: str) -> Iterator[None]:
 
 def _unchanged_since(record_id: UUID, delta: str | None) -> Guard:
     """Return what lets a change pass only if a delta is the newest one of the record."""
+    from neurigraph_pipelines.guards import FREE, Unchanged
+
     return FREE if delta is None else Unchanged("record", record_id, [parse_id(delta, "delta", "history").hex])
 
 

@@ -293,9 +293,10 @@ class Memory:
             FileExistsError: There is such a local file.
         """
         size = 0
-        with self.file(file_id) as content, path.open("xb") as target:
-            for part in content:
-                size += target.write(part)
+        with self.file(file_id) as content:
+            with path.open("xb") as target:
+                for part in content:
+                    size += target.write(part)
         return size
 
     # Changing

@@ -8,34 +8,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.model import Claims, SourceKind
+from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 
 _QUERIES = statements("listing")
-
-
-class Progress(StrEnum):
-    """How far a source is. A failed one needs a person: ``failure_id`` names the failure to replay."""
-
-    OPEN = "open"
-    WAITING = "waiting"
-    STORING = "storing"
-    STORED = "stored"
-    FAILED = "failed"
-
-
-SETTLED = frozenset({Progress.STORED, Progress.FAILED})
-"""States that change only with new messages, or by a replay."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,3 +114,17 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
     SYSTEM = "system"
     TOOL = "tool"
+
+
+class Progress(StrEnum):
+    """How far a source is. A failed one needs a person: ``failure_id`` names the failure to replay."""
+
+    OPEN = "open"
+    WAITING = "waiting"
+    STORING = "storing"
+    STORED = "stored"
+    FAILED = "failed"
+
+
+SETTLED = frozenset({Progress.STORED, Progress.FAILED})
+"""States that change only with new messages, or by a replay."""

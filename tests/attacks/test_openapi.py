@@ -78,6 +78,9 @@ QUERIES = {
 }
 
 
+SHORT_WAIT = 0.05
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A server with a user who has memories, and ids that exist, by the name of their parameter."""
@@ -112,6 +115,8 @@ def test_generated_requests(target: Target, path: str, method: str) -> None:
 
     def send(case: schemathesis.Case[Any]) -> None:
         case.headers.pop("Authorization", None)
+        if isinstance(case.query.get("wait"), int | float):  # a valid wait stays valid, and is over at once
+            case.query["wait"] = min(case.query["wait"], SHORT_WAIT)
         answer = case.call(target.address, session, headers={"Authorization": f"Bearer {key}"}, timeout=30)
         if answer.status_code in UNDOCUMENTED:
             assert answer.headers["content-type"] == ["application/problem+json"]

@@ -33,7 +33,7 @@ from tests.conftest import ADMIN_KEY, ROOT, SECRET
 from tests.support.command_line import environment, run_cli
 from tests.support.exported_user import QUESTIONS, Source, exported_user
 from tests.support.files import store_file
-from tests.support.memories import rows
+from tests.support.memories import ingest, plain_context, rows
 
 SILENT = Listener(lambda _: None, lambda _: None)
 BACKUP_MOMENTS = (("objects", 0), ("objects", 1), ("database", 0), ("database", 1), ("manifest", 0), ("completing", 0))
@@ -120,6 +120,7 @@ def test_restore_gives_same_answers(source: Source, target: Settings, tmp_path: 
         assert contents(there) == contents(source.here)
         assert not verify(there.context).findings
         assert not audit_objects(there.context).orphans
+        ingest(plain_context(there), source.user)  # the note that waited
         # The database goes on from there: versions of the old server's transactions are gone.
         assert store_file(there, "#Family/Dave Dave sold the boat.", user=(source.user, source.claims)).open().content
     again = back_up(source.here, folder, None, SILENT)

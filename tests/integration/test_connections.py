@@ -154,7 +154,7 @@ def test_interrupted_caller_does_not_wait(installation: Installation) -> None:
 # In the background
 
 
-NOTE = sql.SQL("INSERT INTO notes (number) VALUES (%(number)s) RETURNING number")
+NOTE = sql.SQL("INSERT INTO jottings (number) VALUES (%(number)s) RETURNING number")
 
 
 @pytest.fixture
@@ -162,13 +162,13 @@ def noted(installation: Installation) -> Installation:
     """One in which faces may note numbers."""
     installation.database.ask(None, SESSION, {})
     with psycopg.connect(installation.administrator_url) as administrator:
-        administrator.execute("CREATE TABLE public.notes (at serial, number integer)")
-        administrator.execute("GRANT ALL ON public.notes, public.notes_at_seq TO neurigraph_agent")
+        administrator.execute("CREATE TABLE public.jottings (at serial, number integer)")
+        administrator.execute("GRANT ALL ON public.jottings, public.jottings_at_seq TO neurigraph_agent")
     return installation
 
 
 def notes(installation: Installation) -> list[int]:
-    return [row["number"] for row in installation.database.ask(None, sql.SQL("SELECT * FROM notes ORDER BY at"), {})]
+    return [row["number"] for row in installation.database.ask(None, sql.SQL("SELECT * FROM jottings ORDER BY at"), {})]
 
 
 def test_background_work_is_sequential(noted: Installation) -> None:
@@ -180,7 +180,7 @@ def test_background_work_is_sequential(noted: Installation) -> None:
 
 
 def test_background_queue_is_bounded(noted: Installation) -> None:
-    with holding(noted, "LOCK TABLE notes IN SHARE MODE"):
+    with holding(noted, "LOCK TABLE jottings IN SHARE MODE"):
         taken = [noted.database.later(None, NOTE, {"number": number}) for number in range(150)]
         wait_until_locked(noted)
         assert notes(noted) == []
@@ -209,7 +209,7 @@ def test_background_errors_are_logged(noted: Installation, caplog: pytest.LogCap
 def test_close_waits_for_work(noted: Installation) -> None:
     database = noted.database
     closing = threading.Thread(target=database.close)
-    with holding(noted, "LOCK TABLE notes IN SHARE MODE"):
+    with holding(noted, "LOCK TABLE jottings IN SHARE MODE"):
         for number in range(3):
             database.later(None, NOTE, {"number": number})
         wait_until_locked(noted)

@@ -154,7 +154,7 @@ def test_endless_embedding_stays_pending(here: Installation, context: Context, b
 
 def test_vectors_of_large_segment_follow(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
-    converse(here, claims, LONG_TEXT, external_id="large")
+    converse(here, claims, LONG_TEXT, external_id="large", hours=2)
     converse(here, claims, "Short.", external_id="small")
     large = limited(context, large_segment_tokens=LARGE_TOKENS)
     results = ingest(large, user)

@@ -71,8 +71,8 @@ def test_parsed_times_are_returned(memory: Memory) -> None:
     (period,) = memory.find("the boat in May 2023").periods
     assert period == {
         "words": "in May 2023",
-        "start": "2023-05-01T00:00:00+00:00",
-        "end": "2023-06-01T00:00:00+00:00",
+        "start_at": "2023-05-01T00:00:00+00:00",
+        "end_at": "2023-06-01T00:00:00+00:00",
         "certain": True,
     }
     assert memory.find("the boat").periods == []

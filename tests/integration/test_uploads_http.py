@@ -40,7 +40,7 @@ def test_upload_over_http(client: httpx.Client, installation: Installation) -> N
     place = sent.headers["location"]
     assert place == f"/v1/uploads/{sent.json()['upload_id']}"
     status = client.get(place, headers=bob).json()
-    assert (status["state"], status["title"], status["external_id"]) == ("received", "Ferry", "f1")
+    assert (status["state"], status["title"], status["external_id"]) == ("waiting", "Ferry", "f1")
     store(installation)
     status = client.get(place, headers=bob).json()
     assert status["state"] == "stored"

@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.ingestion.failures import ReplayOutcome
-from neurigraph_pipelines.listing.sources import Progress
-from neurigraph_pipelines.model import EventKind, Privacy, SourceKind, TriggerType
+from neurigraph_pipelines.model import EventKind, Privacy, Progress, SourceKind, TriggerType
 
 
 class Conversation(BaseModel):
