@@ -16,6 +16,7 @@ from benchmarks import (
     chunk_detection,
     code_location,
     daemon,
+    derived,
     embedding,
     forget,
     hidden_ids,
@@ -57,6 +58,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "code_location": code_location.run,
     "provisioning": provisioning.run,
     "quality": quality.run,
+    "derived": derived.run,
     "poison": poison.run,
     "search_speed": comparison.run,
     "search_nodes": nodes.run,
@@ -88,8 +90,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(BENCHMARKS)}")
     page: Path | None = chosen.output or (None if chosen.quick else PROJECT_ROOT / "docs" / "benchmarks.md")
-    forget_own_settings()
-    with Bench(quick=chosen.quick, large=chosen.large) as bench:
+    with Bench(quick=chosen.quick, large=chosen.large, own=forget_own_settings()) as bench:
         for name in chosen.names or BENCHMARKS:
             print(f"{name} ...", file=sys.stderr, flush=True)
             started = time.monotonic()

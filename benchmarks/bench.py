@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,6 +26,7 @@ from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 _FOREIGN_SETTINGS = ("NEURIGRAPH_", "OPENAI_", "VOYAGE_", "DAGSTER_")
+_OF_MODEL = ("NEURIGRAPH_LANGUAGE_MODEL", "NEURIGRAPH_MODEL_", "NEURIGRAPH_OPENAI_MODEL", "OPENAI_")
 _SECRET = "what signs the claims of benchmarks, long enough"
 
 
@@ -39,11 +40,16 @@ class Bench:
     Args:
         quick: Only check that everything works: few repetitions, small inputs.
         large: Also use the biggest inputs, which need an hour.
+        own: The caller's settings by variable. Only those of a language model are used, and only if they choose one
+            by name: a key alone spends nobody's money.
     """
 
-    def __init__(self, *, quick: bool, large: bool = False) -> None:
+    def __init__(self, *, quick: bool, large: bool = False, own: Mapping[str, str] | None = None) -> None:
         self.quick = quick
         self.large = large
+        self._own_model = {name: value for name, value in (own or {}).items() if name.startswith(_OF_MODEL)}
+        if not {"NEURIGRAPH_LANGUAGE_MODEL", "NEURIGRAPH_LANGUAGE_MODEL_URL"} & self._own_model.keys():
+            self._own_model.clear()
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -73,8 +79,12 @@ class Bench:
         return self._url(name)
 
     @contextmanager
-    def installation(self) -> Iterator[Installation]:
-        """Yield an empty migrated installation with its own database and home, and offline models."""
+    def installation(self, *, own_model: bool = False) -> Iterator[Installation]:
+        """Yield an empty migrated installation with its own database and home, and offline models.
+
+        Args:
+            own_model: Use the language model that the caller's settings choose, if they do.
+        """
         name = f"bench_{uuid4().hex}"
         home = self.folder / name
         home.mkdir()
@@ -85,9 +95,9 @@ class Bench:
                 "database_url": self.database(name),
                 "secret": _SECRET,
                 "role_secret": _SECRET,
-                "language_model": "offline",
                 "embedder": "minilm",
                 "ui_port": 0,
+                **((self._own_model if own_model else None) or {"NEURIGRAPH_LANGUAGE_MODEL": "offline"}),
             }
         )
         with Installation(settings) as installation:
@@ -125,11 +135,11 @@ class Bench:
         return self.server.url(self.server.superuser, self.server.superuser_password, database)
 
 
-def forget_own_settings() -> None:
-    """Remove the caller's settings from the environment, so that they do not affect the figures."""
-    for name in [name for name in os.environ if name.startswith(_FOREIGN_SETTINGS)]:
-        del os.environ[name]
+def forget_own_settings() -> dict[str, str]:
+    """Remove the caller's settings from the environment, so that they do not affect the figures, and return them."""
+    own = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(_FOREIGN_SETTINGS)}
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+    return own
 
 
 def in_turns(works: Sequence[Callable[[], object]], repeats: int) -> list[list[float]]:
