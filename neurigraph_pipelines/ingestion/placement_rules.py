@@ -58,6 +58,8 @@ class PlacementRules:
             existing = self.index.child(path, names)
             if existing is None and step.kind is ConceptKind.PERSON:
                 existing = self.index.person(names) or self.index.same_first_name(step.name, _labels(placement, names))
+                if existing is not None and existing.path == path:
+                    continue  # the person is a step below themselves
                 if existing is not None and path and existing.path[:-1] != path:
                     self.learn(existing, names)
                     self.edges.append(PlannedEdge(path, existing.path, *_relation_to(placement.relations, names)))

@@ -397,7 +397,7 @@ def test_hostile_text_stays_in_its_frame(address: str, here: Installation) -> No
             assert text.startswith(NOTICE)
             assert text.count(NOTICE) - text.count(f"| {NOTICE}") <= 1 + text.count('"') // 2
             for line in re.split("[\n\r\x85\u2028]", text):
-                if "SYSTEM" in line or line.startswith(("record_id 0", "Ignore", "</data>", "```")):
+                if "SYSTEM" in line or line.startswith(("record_id 0:", "Ignore", "</data>", "```")):
                     assert line.startswith("| ") or re.search(r'"[^"]*SYSTEM', line), line
             assert not re.search("[\u202e\U000e0041\x85\u2028]", text)
 

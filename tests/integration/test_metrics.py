@@ -18,6 +18,7 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.figures import Figures
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals, storage_report
+from neurigraph_pipelines.mcp.http import METADATA_PATH, PATH
 from neurigraph_pipelines.mcp.server import TOOLS
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.readiness import beat
@@ -159,7 +160,7 @@ def test_labels_are_closed_vocabularies(loaded: tuple[str, str], installed: Inst
     routes = {route.path for route in iter_route_contexts(create_app(installed).routes)}
     vocabularies: dict[str, set[str]] = {
         "method": {*process.METHODS, process.OTHER_METHOD},
-        "route": {*(path for path in routes if path), "/mcp", process.UNMATCHED},
+        "route": {*(path for path in routes if path), PATH, METADATA_PATH, process.UNMATCHED},
         "status": {"2xx", "3xx", "4xx", "5xx"},
         "operation": {*process.RETRIEVALS},
         "step": {*process.STEPS, *collectors.STEPS, collectors.OTHER},

@@ -184,6 +184,11 @@ placements = st.lists(
 )
 
 
+def test_person_below_themselves_has_no_edge() -> None:
+    filing = one(placed(topic("Business"), person("Dave"), person("Dave")), KNOWN_DAVE)
+    assert (filing.path, filing.edges, filing.new_nodes) == (("Business", "Dave"), (), ())
+
+
 @given(placements, st.integers(1, 20), st.integers(1, 5))
 def test_placements_tile_segment(proposed: list[Placement], length: int, first: int) -> None:
     segment = segment_of([None] * length, first=first)
