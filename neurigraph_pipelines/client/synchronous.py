@@ -50,7 +50,7 @@ class Memory:
     sent.
 
     Args:
-        url: Address of the API; ``NEURIGRAPH_URL`` or http://127.0.0.1:8000 by default.
+        url: Address of the API; ``NEURIGRAPH_URL`` or http://127.0.0.1:8400 by default.
         api_key: Key or token; ``NEURIGRAPH_API_KEY`` by default.
         timeout: Seconds to wait for one answer.
         retries: Attempts after the first.

@@ -19,7 +19,7 @@ from neurigraph_pipelines.client.models import Message
 
 M = TypeVar("M", bound=BaseModel)
 
-DEFAULT_URL = "http://127.0.0.1:8000"
+DEFAULT_URL = "http://127.0.0.1:8400"
 MESSAGES_AT_ONCE = 500
 """Messages in one request; longer conversations are sent in several."""
 
