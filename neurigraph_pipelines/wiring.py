@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Self
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-import neurigraph_pipelines
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import AccountError, ConfigurationError
@@ -33,6 +32,7 @@ from neurigraph_pipelines.ports import (
     TokenCounter,
     TokenVerifier,
 )
+from neurigraph_pipelines.process_tracing import trace_this_process
 from neurigraph_pipelines.settings import Settings
 from resources.home_secrets import HomeSecrets
 from resources.postgres.addresses import as_sqlalchemy_url
@@ -59,7 +59,7 @@ class Installation:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self._open = ExitStack()
-        self._trace()
+        trace_this_process(self.settings.telemetry)
 
     def __enter__(self) -> Self:
         return self
@@ -74,25 +74,6 @@ class Installation:
         self._open.close()
         for made in ("server", "administrator_url", "database", "objects", "drop_place", "uploads"):
             self.__dict__.pop(made, None)
-
-    def _trace(self) -> None:
-        """Trace this process, if the settings name a collector."""
-        telemetry = self.settings.telemetry
-        if telemetry.otlp_endpoint is None or telemetry.disabled:
-            return
-        try:
-            from resources.tracing import trace_process
-        except ModuleNotFoundError as error:
-            raise ConfigurationError(
-                "OTEL_EXPORTER_OTLP_ENDPOINT is set and OpenTelemetry is not installed: install neurigraph[telemetry]"
-            ) from error
-        headers = telemetry.otlp_headers
-        trace_process(
-            telemetry.otlp_endpoint,
-            headers.get_secret_value() if headers is not None else None,
-            telemetry.service_name,
-            neurigraph_pipelines.__version__,
-        )
 
     @cached_property
     def secrets(self) -> HomeSecrets:
@@ -283,14 +264,10 @@ class Installation:
 
         window, url = self.settings.model_calls.context_tokens, models.language_model_url
         if url is None:
-            is_compatible = models.openai_base_url is not None
-            return OpenAiLanguageModel(
-                models.openai_model, self._openai, self.tokens, window, is_compatible=is_compatible
-            )
+            other = models.openai_base_url is not None
+            return OpenAiLanguageModel(models.openai_model, self._openai, self.tokens, window, is_compatible=other)
         if models.language_model_name is None:
-            raise ConfigurationError(
-                "NEURIGRAPH_LANGUAGE_MODEL_URL names a server and no model: set NEURIGRAPH_LANGUAGE_MODEL_NAME"
-            )
+            raise ConfigurationError("NEURIGRAPH_LANGUAGE_MODEL_URL needs a model: set NEURIGRAPH_LANGUAGE_MODEL_NAME")
         key = models.language_model_key or SecretStr("none")
         client = self._client("The language model's server", key, "", url)
         return OpenAiLanguageModel(models.language_model_name, client, self.tokens, window, is_compatible=True)

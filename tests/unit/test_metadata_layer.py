@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
-from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer, Origin, StoredRecord
+from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.retrieval.index.rows import Rows
+from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.rank import RankingQuery, rank
 
 FIRST, SECOND, SOURCE, FILE, NO_FILE = UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=0)

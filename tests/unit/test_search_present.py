@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from neurigraph_pipelines.model import Period, Voice
-from neurigraph_pipelines.retrieval.index.layers import Origin, StoredRecord
+from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.present import ANCHORS_SHOWN, present
 from neurigraph_pipelines.retrieval.query.question import Answer

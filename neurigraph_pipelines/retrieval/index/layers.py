@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from neurigraph_pipelines.model import Role, Voice
 from neurigraph_pipelines.retrieval.index.columns import Columns, joined, new_rows
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
+from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.wire_format import (
     decode_distinct_lexemes,
     decode_lexemes,
@@ -67,47 +68,6 @@ _PASSAGE = np.dtype(
     ]
 )
 _BYTES_OF_RECORD, _BYTES_OF_PASSAGE = 300, 200
-
-
-class Origin(NamedTuple):
-    """Where a record comes from; all None if it is from before that was recorded.
-
-    Attributes:
-        persona_id: The persona that handed it in or a part of it; None is the owner.
-        key_id: The API key that all of it came with.
-        received_through: The door that all of it came through.
-        received_at: When the last of it arrived, in ISO 8601.
-    """
-
-    persona_id: str | None
-    key_id: str | None
-    received_through: str | None
-    received_at: str | None
-
-
-class StoredRecord(NamedTuple):
-    """A record as it is stored now.
-
-    Attributes:
-        source_id: The conversation, event, upload or note that it came from.
-        source_name: What that source is called elsewhere (its external id).
-        file_id: The file that it points at; None if it has none.
-        file_state: The compression state of that file.
-        origin: Where it comes from.
-        voices: The number of its passages by voice.
-    """
-
-    record_id: str
-    title: str
-    summary: str
-    occurred_at: datetime
-    source_kind: str
-    source_id: str
-    source_name: str | None
-    file_id: str | None
-    file_state: str | None
-    origin: Origin
-    voices: Mapping[str, int]
 
 
 class MetadataLayer:

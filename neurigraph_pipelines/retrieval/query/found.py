@@ -12,8 +12,9 @@ import numpy as np
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.model import Voice, shown_author
-from neurigraph_pipelines.retrieval.index.layers import VOICES, Origin, StoredRecord
+from neurigraph_pipelines.retrieval.index.layers import VOICES
 from neurigraph_pipelines.retrieval.index.shells import Shells
+from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked

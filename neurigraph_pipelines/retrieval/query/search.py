@@ -11,7 +11,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.measuring import measured, report
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.ports import Reranker
-from neurigraph_pipelines.retrieval.index.layers import StoredRecord
+from neurigraph_pipelines.retrieval.index.stored import StoredRecord
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.query.found import Found
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, lexer_of, moment_asked, named_times, parse
