@@ -137,6 +137,23 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     app.state.figures = installation_registry(installation.context)
     app.state.backlog = Backlog(installation.context)
     app.state.waiters = Waiters(lambda source_ids: settled(installation.database, source_ids))
+    _add_middleware(app, installation)
+    add_problem_handlers(app)
+    app.add_exception_handler(ChangedError, changed_meanwhile)
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
+    for subject in _SUBJECTS:
+        version_1.include_router(subject.router)
+    app.include_router(version_1)
+    app.include_router(health.router, dependencies=[OnlyKnown])
+    app.include_router(metrics.router, dependencies=[OnlyKnown])
+    app.include_router(documentation.router, dependencies=[OnlyKnown])
+    for endpoint in endpoints:
+        app.router.routes.extend(endpoint.routes)
+    return app
+
+
+def _add_middleware(app: FastAPI, installation: Installation) -> None:
+    """Add what every request passes, the innermost first."""
     upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
     app.add_middleware(idempotency.Idempotency, installation=installation)
     app.add_middleware(
@@ -152,18 +169,6 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
     app.add_middleware(RequestMeasures, measures=app.state.measures)
-    add_problem_handlers(app)
-    app.add_exception_handler(ChangedError, changed_meanwhile)
-    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
-    for subject in _SUBJECTS:
-        version_1.include_router(subject.router)
-    app.include_router(version_1)
-    app.include_router(health.router, dependencies=[OnlyKnown])
-    app.include_router(metrics.router, dependencies=[OnlyKnown])
-    app.include_router(documentation.router, dependencies=[OnlyKnown])
-    for endpoint in endpoints:
-        app.router.routes.extend(endpoint.routes)
-    return app
 
 
 def _connect(installation: Installation) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, node_id_of, opened
 from neurigraph_pipelines.cli.uploading import Private
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.ingestion.notes import WrittenNote
 
 commands = typer.Typer()
 
@@ -64,12 +68,13 @@ def note(
         )
         written = write_note(installation.acting_for(claims), new)
 
-    def view() -> Any:
-        from neurigraph_pipelines.cli import views
+    Output(as_json).result(asdict(written), partial(_view, written))
 
-        if not written.created:
-            return views.lines(f"Note {written.note_id} says the same already.")
-        version = f", version {written.version}" if written.version > 1 else ""
-        return views.lines(f"Note {written.note_id}{version} is written.", "Next: neurigraph ingest")
 
-    Output(as_json).result(asdict(written), view)
+def _view(written: WrittenNote) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    if not written.created:
+        return views.lines(f"Note {written.note_id} says the same already.")
+    version = f", version {written.version}" if written.version > 1 else ""
+    return views.lines(f"Note {written.note_id}{version} is written.", "Next: neurigraph ingest")

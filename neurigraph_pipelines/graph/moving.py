@@ -75,13 +75,7 @@ def move_records(
     wanted = set(record_ids)
     if not 0 < len(wanted) <= MAX_RECORDS:
         raise InvalidInputError(f"name 1 to {MAX_RECORDS:,} records to move")
-    with database.agent(claims) as tx:
-        rows = tx.execute(_QUERIES["records_are_visible"], {"record_ids": list(wanted)}).fetchall()
-        rows += tx.execute(_QUERIES["node_is_visible"], {"node_id": to_node_id}).fetchall()
-    if len(rows) != len(wanted) + 1:
-        raise NotFoundError
-    if not all(row["may_write"] for row in rows):
-        raise ForbiddenError("moving records takes the right to write to their nodes and to the target node")
+    _require_writable(database, claims, wanted, to_node_id)
     with change_graph(database, claims, dry_run, guard) as (tx, slug):
         target = node_and_below(tx, claims.user_id, to_node_id)[0]
         sources = tx.execute(_QUERIES["nodes_of_records"], {"user_id": claims.user_id, "record_ids": list(wanted)})
@@ -105,6 +99,22 @@ def move_records(
         change = GraphChange(to_node_id, target.path, records=sum(map(len, leaving.values())), dry_run=dry_run)
         guard.settle(tx, change)
     return change
+
+
+def _require_writable(database: Database, claims: Claims, record_ids: Collection[UUID], to_node_id: UUID) -> None:
+    """Require that the caller may write to the nodes of some records, and to the node that they move to.
+
+    Raises:
+        NotFoundError: A record or the node does not exist, or is not visible to the caller.
+        ForbiddenError: The caller sees them all, but may not write to one of the nodes.
+    """
+    with database.agent(claims) as tx:
+        rows = tx.execute(_QUERIES["records_are_visible"], {"record_ids": list(record_ids)}).fetchall()
+        rows += tx.execute(_QUERIES["node_is_visible"], {"node_id": to_node_id}).fetchall()
+    if len(rows) != len(record_ids) + 1:
+        raise NotFoundError
+    if not all(row["may_write"] for row in rows):
+        raise ForbiddenError("moving records takes the right to write to their nodes and to the target node")
 
 
 def split_node(

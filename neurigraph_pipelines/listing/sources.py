@@ -79,7 +79,7 @@ def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: 
 
 
 def settled(database: Database, source_ids: Collection[UUID]) -> set[UUID]:
-    """Return those of some sources that are stored or have failed, whoever owns them."""
+    """Return those of some sources that are stored or have failed, of all users."""
     with database.pipeline() as tx:
         return {row["source_id"] for row in tx.execute(_QUERIES["settled"], {"source_ids": list(source_ids)})}
 
