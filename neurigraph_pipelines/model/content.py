@@ -80,7 +80,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A part of an answer, with the numbers (from 1) of its evidence."""
+    """A part of an answer, with the numbers (from 1) of its evidence.
+
+    Attributes:
+        is_superseded: Whether it was said before things changed; the statement before it has the latest.
+    """
 
     text: str
     evidence: tuple[int, ...]
+    is_superseded: bool = False

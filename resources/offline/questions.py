@@ -1,17 +1,22 @@
-"""What a question asks for: a time, an amount, a person, a place. And whether a sentence has such a thing.
+"""What a question asks for: a time, an amount, a person, a place.
 
-Closed classes of words in English, German, Spanish and French; anything else is compared by ``answers``. Linear in the
-length of any text.
+Closed classes of words of four languages, in ``asking.toml``. ``fitting`` says whether a sentence has such a thing.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
 
-from neurigraph_pipelines.text.calendar_words import MONTHS, MONTHS_SHORT, SEASONS, WEEKDAYS
+from neurigraph_pipelines.text.languages import STEMMERS
 from neurigraph_pipelines.text.lexemes import Lexer
+from resources.offline.lexicon import lexicon_of
 
 
 class Kind(Enum):
@@ -29,120 +34,62 @@ class Kind(Enum):
     OTHER = "other"
 
 
-_ASKING = {
-    Kind.WHEN: "when wann cuándo cuando quand",
-    Kind.WHERE: "where wo woher wohin dónde donde adónde où",
-    Kind.WHO: "who whom whose wer wem wen wessen quién quiénes quien qui",
-    Kind.OTHER: "why warum wieso weshalb pourquoi",
-}
-_BY_WORD = {word: kind for kind, words in _ASKING.items() for word in words.split()}
-_WHAT = frozenset(
-    "what what's which was welche welcher welches welchen welchem qué que cuál cual cuáles quel quelle quels quelles".split()
-)
-_HOW = frozenset("how wie cómo comment".split())
-_MANY = frozenset("many viele cuántos cuántas cuantos cuantas".split())
-_MUCH = frozenset("much viel cuánto cuánta cuanto cuanta combien".split())
-_SIZES = {
-    "long": "time length",
-    "lang lange": "time length",
-    "far weit": "length",
-    "big large tall high deep wide thick groß hoch tief breit dick": "length weight number money",
-    "old alt": "time",
-    "heavy schwer": "weight",
-    "often oft": "often number",
-    "hot cold warm heiß kalt": "degrees",
-    "fast schnell": "time length number",
-    "late early": "time number",
-}
-_BY_SIZE = {word: dimensions.split() for words, dimensions in _SIZES.items() for word in words.split()}
-_NOUNS = {
-    Kind.WHEN: "day date month year weekday tag datum monat jahr wochentag día fecha mes año jour",
-    Kind.MONEY: """price cost costs salary wage rent fee budget sum amount loan deposit fine preis gehalt miete lohn betrag
-        gebühr kosten schaden precio sueldo alquiler salario tarifa importe prix loyer""",
-    Kind.MEASURE: """temperature value dose weight size length height rate percentage speed distance level share age time
-        temperatur wert dosis gewicht größe länge höhe alter valor peso tamaño edad""",
-    Kind.NAME: """name brand model publisher title make marke modell verlag titel nombre marca modelo título nom marque
-        called heißt llama""",
-    Kind.NUMBER: "number phone code address nummer telefonnummer adresse número dirección teléfono numéro",
-}
-_BY_NOUN = {noun: kind for kind, nouns in _NOUNS.items() for noun in nouns.split()}
-_MONEY_WORDS = re.compile(
-    r"\b(?:costs?|pay|pays|paid|paying|earns?|earned|charged?|charges|spend|spent|owes?|worth|saved?|sell|sold|lend|lent|"
-    r"borrow\w*|raised?|price|salary|fee|rent|grant|fine|deposit|loan|budget|kostet\w*|kosten|zahl\w*|bezahl\w*|"
-    r"verdien\w*|ausgegeben|miete|gehalt|preis|cuesta\w*|costó|paga|pagó|pagan|gana|ganó|gastó|vale|coûte|gagne)\b"
-)
-_WEIGHS = frozenset("weigh weighed weighs wiegt wog pesa pesó".split())
-_ASKING_WORDS = frozenset(
-    f"much many long often {' '.join(word for words in _NOUNS.values() for word in words.split())} kind type cost "
-    "costs pay take took".split()
-)
-"""Words of a question that the answer need not repeat: the thing itself is there."""
-_GERMAN = frozenset("der die das den dem ist kostet wird wurde hat haben wiegt macht ein eine einen kommt passiert".split())
-_AUXILIARIES = frozenset(
-    """did does do is are was were will would can could may might must should shall has have had am isn't aren't didn't
-    doesn't wasn't weren't won't hasn't haven't hadn't""".split()
-)
+class Trust(Enum):
+    """How surely a sentence shows that it answers: by an amount or name, by a time, person or place, or not at all."""
 
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_CAPITAL = re.compile(r"(?<![\w'’-])[^\W\d_a-zß-öø-ÿ][\w'’-]*")
+    STRICT = "strict"
+    LOOSE = "loose"
+    NONE = "none"
 
-_DATE_WORDS = "|".join(
-    (
-        *WEEKDAYS,
-        *(month for month in MONTHS if month != "may"),
-        *(short for short in MONTHS_SHORT if short not in ("may", "mar", "dec")),
-        *SEASONS,
-        *"today tomorrow yesterday tonight weekend christmas easter midnight noon birthday".split(),
-        *"montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag januar jänner februar märz mai juni juli".split(),
-        *"oktober dezember heute morgen gestern übermorgen wochenende frühling sommer herbst ostern weihnachten".split(),
-        *"lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto".split(),
-        *"septiembre octubre noviembre diciembre hoy mañana ayer primavera verano otoño invierno navidad".split(),
-        *"lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril juin juillet août".split(),
-        *"septembre octobre novembre décembre demain hier".split(),
-    )
-)
-_DATE = re.compile(
-    rf"\b(?:(?:{_DATE_WORDS})s?|May|\d{{1,2}}(?:st|nd|rd|th)|(?:19|20)\d\d(?!\d)|\d{{1,2}}\.(?=\s|,)|"
-    r"\d{1,2}[:.]\d\d(?: ?uhr)?|\d{1,2} ?(?:am|pm|uhr)|(?:last|next|this|past|nächste\w?|letzte\w?|seit|vor|since|"
-    r"el próximo|la próxima|hace|desde) (?:\w+ ){0,2}(?:week|month|year|night|day|woche|monat|jahr|tag|semana|mes|año|día)\w{0,2}|"
-    r"(?:\d+|a|an|two|three|four|five|six|few|couple of) (?:day|week|month|year)s? (?:ago|later|back))\b|\b\d{1,2}\.$",
-    re.I,
-)
-_NUMERAL = (
-    r"(?:\d+(?:[.,:/]\d+)*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|"
-    r"sixteen|seventeen|eighteen|nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?|hundred|"
-    r"thousand|million|half|both|none|dozen|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|hundert|tausend|"
-    r"dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|veinte|treinta|cien|mil|deux|trois|quatre|cinq|sept|"
-    r"huit|neuf|dix)"
-)
-_NUMBER = re.compile(rf"(?<!\w){_NUMERAL}(?!\w)", re.I)
-_CURRENCY = (
-    r"(?:euros?|eur|cents?|dollars?|bucks|pounds?|quid|francs?|yen|kronor|kroner|pesos?|rupees?|lakh|crore|shillings?|"
-    r"rand|reais|zloty|k|grand|million|usd|gbp|chf|a (?:month|year|week|day|head|person|kilo|hour)|each|per \w+|"
-    r"im monat|pro \w+|al mes|por \w+)"
-)
-_MONEY = re.compile(rf"[€$£¥₹]\s?\d|\d\s?[€£¥₹$]|(?<!\w){_NUMERAL}(?:[.,]-+)?\s?{_CURRENCY}(?!\w)", re.I)
-_UNITS = {
-    "length": r"km|kilomet\w+|m|met(?:re|er|ro)s?|cm|centimet\w+|mm|millimet\w+|feet|foot|ft|inch\w*|miles?",
-    "weight": r"kg|kilos?|g|gram\w*|pounds?|lbs?|tonn?e?s?|mg|ml|l|lit\w+",
-    "time": r"hours?|minutes?|seconds?|days?|weeks?|months?|years?|nights?|h|min|stunden?|minuten?|tage?n?|wochen?|monate?n?|"
-    r"jahre?n?|horas?|minutos?|días?|semanas?|mes(?:es)?|años?",
-    "degrees": r"degrees?|°\w?|grade?n?|grados?",
-    "other": r"percent|per cent|%|prozent|por ciento|points?|mg|grams? per \w+",
-}
-_UNIT = {name: re.compile(rf"(?<!\w){_NUMERAL}\s?-?(?:{units})(?!\w)", re.I) for name, units in _UNITS.items()}
-_OFTEN = re.compile(r"\b(?:every|once|twice|times|daily|weekly|monthly|each|jede\w?|täglich|mal|cada|veces)\b", re.I)
-_PLACE = re.compile(
-    r"\b(?:in|at|to|from|near|on|into|behind|under|inside|outside|by|around|im|am|beim|bei|aus|nach|zum|zur|auf|en|a|al|"
-    r"de|del|cerca|à|chez)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|mein\w*|unser\w*|la|el|"
-    r"los|las|un|una|mi|le)\s+)?(?P<first>\w)",
-)
-_KIN = re.compile(
-    r"\b(?:my|our|his|her|their|the|mein\w?|unser\w?|mi|mis|su) (?:\w+ ){0,1}"
-    r"(?:mother|father|mum|mom|dad|sister|brother|son|daughter|aunt|uncle|cousin|niece|nephew|grandmother|grandfather|"
-    r"husband|wife|partner|friend|boss|neighbou?r|colleague|doctor|teacher|coach|landlord|schwester|bruder|mutter|vater|"
-    r"tante|onkel|freund\w*|nachbar\w*|hermano|hermana|madre|padre|prim[oa]|amig[oa]|vecin[oa])"
-)
+
+UNCHECKED = frozenset({Kind.OTHER, Kind.YES_NO})
+_STRICT = frozenset({Kind.MONEY, Kind.COUNT, Kind.MEASURE, Kind.NAME, Kind.NUMBER})
+_AMOUNT = ("weight", "money", "other")
+
+LISTS: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("asking.toml").read_text(encoding="utf-8"))
+
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+def any_of(words: str) -> str:
+    """Return a pattern of any of these words; any ending may follow a word that begins with ``~``."""
+    return "|".join(re.escape(word.removeprefix("~")) + (r"\w*" if word[0] == "~" else "") for word in words.split())
+
+
+_ASKING = {name: frozenset(words.split()) for name, words in LISTS["asking"].items()}
+_BY_WORD = {word: kind for kind in Kind for word in _ASKING.get(kind.value, ())}
+_BY_NOUN = {noun: Kind(name) for name, nouns in LISTS["nouns"].items() for noun in nouns.split()}
+_BY_SIZE = {word: tuple(units.split()) for words, units in LISTS["sizes"].items() for word in words.split()}
+_GRAMMAR = {name: frozenset(words.split()) for name, words in LISTS["grammar"].items()}
+_MONEY = re.compile(rf"\b(?:{any_of(LISTS['grammar']['money'])})\b")
+_COSTS = re.compile(rf"\b(?:{any_of(LISTS['grammar']['costs'])})\b")
+
+
+class Words:
+    """Splits text into the lexemes of one language that carry meaning.
+
+    Attributes:
+        has_names: Whether a capital within a sentence shows a name.
+        first_names: Lexemes of given names, which are names at the beginning of a sentence, too.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._lexer = Lexer(STEMMERS.get(language, "english"))
+        self._empty = frozenset(lexeme for word in lexicon_of(language).stop for lexeme in self._lexer.lexemes(word))
+        self.has_names = language != "de"
+        self.first_names = frozenset(
+            lexeme for name in lexicon_of("en").first_names for lexeme in self._lexer.lexemes(name)
+        )
+
+    def lexemes(self, text: str) -> list[str]:
+        """Return the lexemes in order, with repetitions."""
+        return [lexeme for lexeme in self._lexer.lexemes(text) if lexeme not in self._empty]
+
+
+@cache
+def words_of(language: str) -> Words:
+    """Return the words of a language, by its code such as ``de``."""
+    return Words(language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,133 +97,94 @@ class Asked:
     """A question, read.
 
     Attributes:
+        text: The question in lower case.
+        kinds: What each of its asking words wants.
         anchors: The lexemes that an answer is about, without those that only say what is asked for.
         names: Its capitalised words but the first, as lexemes.
+        subjects: Those that do or are something in it.
         focus: The lexemes of what is counted, such as *guests* in "How many guests come?".
         dimensions: The units in which it is measured; none if any.
-        is_own: Whether the person who asks is its subject.
+        is_past: Whether it asks for what has happened.
     """
 
-    kind: Kind
+    text: str
+    kinds: tuple[Kind, ...]
     anchors: frozenset[str]
     names: frozenset[str]
+    subjects: frozenset[str]
     focus: frozenset[str]
     dimensions: tuple[str, ...]
-    is_own: bool
+    is_past: bool
+
+    @property
+    def trust(self) -> Trust:
+        """How surely a sentence shows that it answers."""
+        if _STRICT.issuperset(self.kinds):
+            return Trust.STRICT
+        return Trust.NONE if UNCHECKED.intersection(self.kinds) else Trust.LOOSE
 
 
-_OWN = frozenset("i my me we our us ich mein meine wir mir uns yo mi mis nos nuestro nuestra".split())
-
-
-def read(question: str, lexer: Lexer) -> Asked:
+def read(question: str, words: Words) -> Asked:
     """Read a question."""
-    words = [match.group() for match in _WORD.finditer(question)]
-    lower = [word.lower().replace("’", "'") for word in words]
-    kind, after, dimensions = _kind(lower)
-    focus = next((found for word in lower[after:] if (found := frozenset(lexer.lexemes(word)))), frozenset())
-    names = frozenset(stem for word in words[1:] if word[:1].isupper() for stem in lexer.lexemes(word))
-    all_ = frozenset(stem for word in lower for stem in lexer.lexemes(word))
-    anchors = frozenset(stem for word in lower if word not in _ASKING_WORDS for stem in lexer.lexemes(word))
-    return Asked(kind, anchors or all_, names, focus, tuple(dimensions), not _OWN.isdisjoint(lower))
+    written = [match.group() for match in WORD.finditer(question)]
+    lower = [word.lower().replace("’", "'") for word in written]
+    found = list(_kinds(lower)) or [_Found(Kind.YES_NO)]
+    capitalised = [
+        (before.lower(), frozenset(words.lexemes(word))) for before, word in pairwise(written) if word[0].isupper()
+    ]
+    doing = _GRAMMAR["auxiliaries"] | _GRAMMAR["german"]
+    anchors = frozenset(lexeme for word in lower if word not in _GRAMMAR["implied"] for lexeme in words.lexemes(word))
+    focus = (frozenset(words.lexemes(word)) for word in lower[found[0].after :])
+    return Asked(
+        question.casefold(),
+        tuple(one.kind for one in found),
+        anchors or frozenset(words.lexemes(question)),
+        frozenset().union(*(lexemes for _, lexemes in capitalised)),
+        frozenset().union(*(lexemes for before, lexemes in capitalised if before in doing)),
+        next(filter(None, focus), frozenset()),
+        tuple(unit for one in found for unit in one.dimensions),
+        not _GRAMMAR["past"].isdisjoint(lower),
+    )
 
 
-def _kind(words: list[str]) -> tuple[Kind, int, list[str]]:
-    """Return the kind, how many words come before what it is about, and the dimensions of a measure."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A word that asks: for what, how many words are up to it, and in which units the answer is measured."""
+
+    kind: Kind
+    after: int = 0
+    dimensions: tuple[str, ...] = ()
+
+
+def _kinds(words: list[str]) -> Iterator[_Found]:
+    """Yield what each asking word of a question wants."""
     text = " ".join(words)
-    if words and words[0] in _AUXILIARIES and not (words[0] == "was" and not _GERMAN.isdisjoint(words)):
-        return Kind.YES_NO, 1, []
+    is_german = not _GRAMMAR["german"].isdisjoint(words)
+    if words and words[0] in _GRAMMAR["auxiliaries"] and not (words[0] == "was" and is_german):
+        yield _Found(Kind.YES_NO, 1)
+        return
     for place, word in enumerate(words):
         following = words[place + 1 : place + 7]
-        if word in _MANY:
-            return Kind.COUNT, place + 1, []
-        if word in _MUCH:
-            return (Kind.MONEY if _MONEY_WORDS.search(text) else Kind.MEASURE), place + 1, []
-        if word in _HOW:
-            size = following[0] if following else ""
-            if size in _BY_SIZE:
-                return Kind.MEASURE, place + 2, _BY_SIZE[size]
-            if size not in _MANY and size not in _MUCH:
-                return Kind.OTHER, place + 1, []
-        if word in _BY_WORD:
-            return _BY_WORD[word], place + 1, []
-        if word in _WHAT:
-            return *_what(following, text), []
-    return (Kind.YES_NO, 0, []) if words else (Kind.OTHER, 0, [])
+        size = following[0] if following else ""
+        if word in _ASKING["many"]:
+            yield _Found(Kind.COUNT, place + 1)
+        elif word in _ASKING["much"]:
+            yield _Found(Kind.MONEY if _MONEY.search(text) else Kind.MEASURE, place + 1, _AMOUNT)
+        elif word in _ASKING["how"] and size in _BY_SIZE:
+            yield _Found(Kind.MEASURE, place + 2, _BY_SIZE[size])
+        elif word in _ASKING["how"] and size not in _ASKING["many"] | _ASKING["much"]:
+            yield _Found(Kind.OTHER, place + 1)
+        elif word in _BY_WORD:
+            yield _Found(_BY_WORD[word], place + 1)
+        elif word in _ASKING["what"] and (place < 2 or word not in ("was", "que")):
+            yield _Found(_what(following, text), place + 1)
 
 
-def _what(following: list[str], text: str) -> tuple[Kind, int]:
+def _what(following: list[str], text: str) -> Kind:
     if following[:1] == ["time"]:
-        return Kind.WHEN, 1
-    if not _WEIGHS.isdisjoint(following):
-        return Kind.MEASURE, 1
-    kind = next((_BY_NOUN[noun] for noun in following if noun in _BY_NOUN), None)
-    if kind is not None:
-        return kind, 1
-    return (Kind.MONEY if _MONEY_WORDS.search(text) else Kind.OTHER), 1
-
-
-def fit(asked: Asked, text: str, lexer: Lexer, known: frozenset[str]) -> float:
-    """Return how well a sentence has what is asked for: 1 if it does, 0 if not, between if something like it.
-
-    Args:
-        known: Lexemes of names of people.
-    """
-    match asked.kind:
-        case Kind.WHEN:
-            return float(bool(_DATE.search(text)))
-        case Kind.MONEY:
-            return 1.0 if _MONEY.search(text) else 0.6 * _has_number(text)
-        case Kind.MEASURE:
-            return _measured(asked, text)
-        case Kind.COUNT:
-            return _counted(asked, text, lexer)
-        case Kind.WHO:
-            if names_in(text, lexer) & known - asked.anchors:
-                return 1.0
-            return 0.6 if _KIN.search(text) else 0.0
-        case Kind.WHERE:
-            places = [match["first"].isupper() for match in _PLACE.finditer(text)]
-            return (1.0 if any(places) else 0.5) if places else 0.0
-        case Kind.NAME:
-            return float(bool(names_in(text, lexer) - asked.anchors))
-        case Kind.NUMBER:
-            return float(bool(_DIGITS.search(_DATE.sub(" ", text))))
-        case _:
-            return 0.5
-
-
-_DIGITS = re.compile(r"\d[\d /-]{2,}")
-
-
-def _has_number(text: str) -> bool:
-    return bool(_NUMBER.search(_DATE.sub(" ", text)))
-
-
-def _measured(asked: Asked, text: str) -> float:
-    if "often" in asked.dimensions and _OFTEN.search(text):
-        return 1.0
-    names = [name for name in asked.dimensions if name in _UNIT] or list(_UNIT)
-    if any(_UNIT[name].search(text) for name in names):
-        return 1.0
-    if (not asked.dimensions or "money" in asked.dimensions) and _MONEY.search(text):
-        return 1.0
-    return 0.6 * _has_number(text)
-
-
-def _counted(asked: Asked, text: str, lexer: Lexer) -> float:
-    best = 0.0
-    for number in _NUMBER.finditer(_DATE.sub(" ", text)):
-        best = 0.6
-        if asked.focus.intersection(lexer.lexemes(text[number.end() : number.end() + 40])):
-            return 1.0
-    return best
-
-
-def names_in(text: str, lexer: Lexer) -> frozenset[str]:
-    """Return the lexemes of capitalised words within sentences."""
-    return frozenset(
-        stem
-        for match in _CAPITAL.finditer(text)
-        if match.start() and text[match.start() - 2] not in ".!?" and not _DATE.fullmatch(match.group())
-        for stem in lexer.lexemes(match.group())
-    )
+        return Kind.WHEN
+    if not _GRAMMAR["weighs"].isdisjoint(following):
+        return Kind.MEASURE
+    nouns = following if following and following[0] in _GRAMMAR["copulas"] else following[:2]
+    kind = next((_BY_NOUN[noun] for noun in nouns if noun in _BY_NOUN), None)
+    return kind or (Kind.MONEY if _COSTS.search(text) else Kind.OTHER)
