@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 
-from resources.offline.date_words import Cues
+from resources.offline.date_words import Cues, DateWords
 
 LOOK_BACK = 24
 """How many sentences with dates before a change are searched for what was changed."""
 
-_WORD = re.compile(r"[^\W\d_]{4,}")
+JUST_BEFORE = 3
+"""How many messages before ``instead`` may name the day that does not hold."""
+
+_WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 _STEM = 6
 """Characters by which words of two sentences are compared."""
 
@@ -42,6 +45,7 @@ class Sentence:
     """A sentence that has words for dates."""
 
     text: str
+    words: DateWords
     today: date
     message: int
     first: bool
@@ -49,19 +53,29 @@ class Sentence:
 
     def days(self) -> set[str]:
         """Return the days that it names and that hold."""
-        return {day for one in self.mentions if one.is_day and not one.dropped for day in one.dates}
+        return {
+            day for one in self.mentions if one.is_day and one.kind != "near" and not one.dropped for day in one.dates
+        }
 
 
-def drop_changed(sentences: Sequence[Sentence], cues: Cues) -> None:
+def drop_changed(sentences: Sequence[Sentence]) -> None:
     """Drop the days that a later sentence takes back."""
     for number, sentence in enumerate(sentences):
+        cues = sentence.words.cues
+        if cues is None:
+            continue
         earlier = sentences[max(0, number - LOOK_BACK) : number]
         _drop_slips(sentence, cues)
         _drop_intended(sentence, cues)
         if cues.cancelled.search(sentence.text):
-            _drop(sentence.days(), [*earlier, *_same_message(sentence, sentences[number:])])
+            _drop(
+                {day for one in sentence.mentions if one.is_day for day in one.dates},
+                [*earlier, *_same_message(sentence, sentences[number:])],
+            )
         elif cues.moved.search(sentence.text):
-            _drop_moved(sentence, _same_message(sentence, sentences[number : number + 2]), earlier)
+            _drop_moved(sentence, sentences[number + 1 : number + 2], earlier)
+        elif cues.instead.search(sentence.text):
+            _drop_moved(sentence, (), [one for one in earlier if one.message >= sentence.message - JUST_BEFORE])
         elif sentence.first and cues.refused.match(sentence.text):
             _drop_rejected(sentence, _same_message(sentence, sentences[number : number + 3]), earlier)
 
@@ -81,9 +95,9 @@ def _drop_intended(sentence: Sentence, cues: Cues) -> None:
             first.dropped = True
 
 
-def _drop_moved(sentence: Sentence, naming: Iterable[Sentence], earlier: Sequence[Sentence]) -> None:
+def _drop_moved(sentence: Sentence, following: Iterable[Sentence], earlier: Sequence[Sentence]) -> None:
     """Drop the day that had been planned."""
-    new = {day for one in naming for day in one.days()}
+    new = sentence.days() or {day for one in _same_message(sentence, following) for day in one.days()}
     if new and max(new) >= sentence.today.isoformat():
         _drop(planned_before(sentence, earlier, new), earlier)
 

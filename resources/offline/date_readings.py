@@ -139,10 +139,7 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
     words, name = scene.words, part(match, "month")
     shift = part(match, "before") or part(match, "after")
     month = words.months[name]
-    if words.doubtful.fullmatch(name) and not shift and not (part(match, "prefix") and name[0].isupper()):
-        if part(match, "prefix").lower() not in _SURE_PREFIXES or not name.islower():
-            return []
-    if scene.habit:
+    if scene.habit or (words.doubtful.fullmatch(name) and not shift and not _is_month(name, part(match, "prefix"))):
         return []
     if shift:
         sign = words.relative[shift]
@@ -153,6 +150,11 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
     middle = 15 if month != scene.today.month else scene.today.day
     found = nearest((date(year, month, middle) for year in _years_around(scene.today)), scene)
     return [_month_of(found.year, month)]
+
+
+def _is_month(name: str, prefix: str) -> bool:
+    """Whether ``may`` is a month: it has a capital after any preposition, or stands after one that needs a time."""
+    return bool(prefix) and (name[0].isupper() or prefix.lower() in _SURE_PREFIXES)
 
 
 def _season(match: re.Match[str], scene: Scene) -> list[str]:
@@ -199,7 +201,7 @@ def _habit(_match: re.Match[str], _scene: Scene) -> list[str]:
 
 
 def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
-    """Read ``the 14th``: a day that was spoken of, one in the same month, or the nearest in the direction of the tense."""
+    """Read ``the 14th``: a day that was spoken of, one in that month, or the nearest in the direction of the tense."""
     day, named, today = _day_number(part(match, "day")), part(match, "named"), scene.today
     number = scene.words.weekdays[named] if named else None
     if scene.month is None:
@@ -277,7 +279,9 @@ def _is_year(match: re.Match[str], scene: Scene) -> bool:
     before, after = scene.text[: match.start()], scene.text[match.end() : match.end() + 40]
     if before.endswith(_MONEY) or _COUNTED.match(after) or (scene.words.code == "de" and _NOUN.match(after)):
         return False
-    return bool(part(match, "prefix") or part(match, "short")) or scene.words.code == "de" or _stands_alone(before, after)
+    return (
+        bool(part(match, "prefix") or part(match, "short")) or scene.words.code == "de" or _stands_alone(before, after)
+    )
 
 
 def _stands_alone(before: str, after: str) -> bool:

@@ -14,12 +14,58 @@ from typing import Any
 from neurigraph_pipelines.text.calendar_words import YEAR
 
 LANGUAGES = ("en", "de", "es", "fr")
+ANY = "any"
 """Codes of the languages with words for dates; of all others only dates in figures are read."""
 
 _GROUP = re.compile(r"\(\?P<(\w+)>")
+RULES = (
+    ("iso_day", ANY, r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"),
+    ("figures", ANY, r"(?<![\d./-])(?P<d>[0-3]?\d)(?P<sign>[./-])(?P<m>[0-3]?\d)(?P=sign){year}(?!\d|[./-]\d)"),
+    ("iso_month", ANY, r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\w-])"),
+    ("figures", "", r"(?<![\w./-])(?P<d>[0-3]?\d)(?P<sign>/)(?P<m>[0-3]?\d)/(?P<year>\d\d)(?!\w|[./-]\d)"),
+    ("figures", "de fr", r"(?<![\w./-])(?P<d>[0-3]?\d)\.(?P<m>[0-3]?\d)\.(?P<year>\d\d)(?!\w|[./-]\d)"),
+    ("figures", "de", r"(?<![\w.,])(?P<d>{day_number})\.(?P<m>{month_number})\.(?P<year>)(?!\d)"),
+    ("figures", "de", r"\b(?:am|ab) (?P<d>{day_number})\.(?P<m>{month_number})(?P<year>)(?![\w.:,])"),
+    ("figures", "en es fr", r"\b(?:{on}) (?P<d>{day_number})(?P<sign>/)(?P<m>{day_number})(?P<year>)(?![\w/]|[.,]\d)"),
+    (
+        "days",
+        "",
+        r"\b(?:{any_weekday} )?(?P<first>[0-3]?\d){ordinal_sign}{joined}(?:{any_weekday},? )?{form}{of_year}",
+    ),
+    (
+        "days",
+        "en",
+        r"\b{month} (?P<first>[0-3]?\d){ordinal_sign}{joined}(?:the )?{day}(?![:%\d]|[.,]\d)\b{of_year}",
+    ),
+    ("day_of_month", "", r"\b(?:{any_weekday}{part_of_day},? {article})?{form}(?!\w){of_year}"),
+    ("month_and_year", "", r"\b{month}(?:{of_month})\b"),
+    ("season", "", r"\b(?:{seasons}) {of_season}(?:{year}|['’]?(?P<short>\d\d))\b"),
+    ("season", "", r"\b(?:{before} (?:{seasons})|(?:{seasons}) {after})\b"),
+    ("month", "", r"\b(?:{before} |(?P<prefix>{before_month})[ -])?{month}(?: {after}\b)?"),
+    ("holiday", "", r"\b(?:{holidays})\b"),
+    ("ago", "", r"\b{form}"),
+    ("ahead", "", r"\b{form}"),
+    ("near", "", r"\b(?:{near})\b"),
+    ("habit", "", r"\b(?:{form})(?!\w)"),
+    ("ordinal", "", r"(?<![\w.,/:-])(?:{form})"),
+    ("weekday", "", r"\b(?:(?P<the>{the}) |{before} )?(?P<weekday>{weekdays}){part_of_day}\b(?: {after}\b)?"),
+    ("unit", "", r"\b(?:{before} {longer_unit}|{longer_unit} {after}\b)"),
+    ("year", "", r"\b(?:(?P<prefix>{before_year}) )?{year}\b(?![-/:%]|[.,]\d)"),
+    ("year", "", r"(?<=[a-z] )['’](?P<short>\d\d)\b(?![-/.,:%\d])"),
+)
+"""Kinds of phrases in the order in which they are looked for, the languages that have them, and their patterns.
+
+Longer and more certain forms come first. Without languages all that have words have it. {form} is each form of the kind.
+"""
+
+_FORMS = {
+    "days": "days_of_month", "day_of_month": "days_of_month", "ago": "ago", "ahead": "ahead", "habit": "habits",
+    "ordinal": "ordinals",
+}  # fmt: skip
 TENSES = ("arranged", "past", "future", "participle", "present")
-_NUMBERED = r"(?:1[0-2]|0?[1-9])"
-_DAY_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])"
+_UNITS = ("day", "week", "weekend", "month", "year")
+_LONGEST_FIRST = ("day", "weekend", "week", "month", "year")
+_NAME = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +98,7 @@ class Cues:
         intended, but: What stands before and after a date that was only wanted.
         habit: Weekdays and months of the sentence come again and again.
         moved: The sentence names a new date for an old one.
+        instead: It does so for one that was named just before.
         cancelled: What the sentence names does not take place.
         refused: A message that begins so rejects the date of the question before it.
         slip: Words between a date and the one that takes its place.
@@ -69,6 +116,7 @@ class Cues:
     but: re.Pattern[str]
     habit: re.Pattern[str]
     moved: re.Pattern[str]
+    instead: re.Pattern[str]
     cancelled: re.Pattern[str]
     refused: re.Pattern[str]
     slip: re.Pattern[str]
@@ -79,6 +127,7 @@ class DateWords:
     """The words of one language.
 
     Attributes:
+        hint: A sentence without it has no date.
         rules: Names of kinds of dates and their patterns, longer and more certain forms first.
         relative: Words for last (-1), this (0), next (1) and the one after (2).
         weekday: A full name of a weekday.
@@ -89,6 +138,7 @@ class DateWords:
     """
 
     code: str
+    hint: re.Pattern[str]
     rules: tuple[tuple[str, re.Pattern[str]], ...]
     months: Choice
     weekdays: Choice
@@ -112,17 +162,21 @@ def date_words(code: str) -> DateWords:
 
 
 def _figures(code: str) -> DateWords:
+    """Return the rules for a language of which no words are known."""
     none, never = Choice(()), re.compile(r"(?!)")
-    return DateWords(code, tuple(_figure_rules("")), none, none, none, none, none, none, {}, never, never, never, None, True)
+    rules = tuple(
+        (kind, _compiled(_filled(pattern, {"year": YEAR}))) for kind, languages, pattern in RULES if languages == ANY
+    )
+    return DateWords(
+        code, re.compile(r"\d"), rules, none, none, none, none, none, none, {}, never, never, never, None, True
+    )
 
 
 def _words(code: str, data: Mapping[str, Any]) -> DateWords:
-    groups = _groups(data)
-    units = ("day", "week", "weekend", "month", "year")
-    holidays = {pattern: day for pattern, day in data["holidays"].items()}
     return DateWords(
         code=code,
-        rules=tuple(_rules(code, data, groups)),
+        hint=_hint(data),
+        rules=tuple(_rules(code, data)),
         months=_numbered(data["months"], 1),
         weekdays=_numbered(
             [f"(?:{long}|{short})" for long, short in zip(data["weekdays"], data["short_weekdays"], strict=True)], 0
@@ -130,8 +184,8 @@ def _words(code: str, data: Mapping[str, Any]) -> DateWords:
         near=_choice(data["near"]),
         counts=_numbered(data["counts"], 1),
         relative=_choice(data["before"] | {f"{words}": number for words, number in data["after"].items()}),
-        units=_numbered([data["units"][unit] for unit in units], 0),
-        holidays=holidays,
+        units=_numbered([data["units"][unit] for unit in _UNITS], 0),
+        holidays=data["holidays"],
         weekday=_compiled("|".join(data["weekdays"])),
         doubtful=_compiled(f"(?:{data['doubtful_months']})[.]?"),
         between=_compiled(rf"\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?"),
@@ -140,23 +194,34 @@ def _words(code: str, data: Mapping[str, Any]) -> DateWords:
     )
 
 
+def _hint(data: Mapping[str, Any]) -> re.Pattern[str]:
+    words = [*data["months"], *data["weekdays"], *data["near"], *data["holidays"], *data["units"].values()]
+    return _compiled(rf"\d|\b(?:{'|'.join(words)})")
+
+
 def _groups(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the names in braces stand for."""
+    """Return what the names in braces stand for: the words of the language, and groups made of them."""
     weekdays = "|".join(data["weekdays"])
     short = "|".join(f"{word}[.]?" for word in data["short_weekdays"])
     before, after = ("|".join(data[where]) for where in ("before", "after"))
-    return {
+    units = {unit: data["units"][unit] for unit in _LONGEST_FIRST}
+    return {name: words for name, words in data.items() if isinstance(words, str)} | {
         "weekdays": weekdays,
         "weekday": f"(?:{weekdays})",
-        "any_weekday": f"(?:{weekdays}|{short})",
+        "any_weekday": f"(?P<named>{weekdays}|{short})",
         "month": f"(?P<month>{'|'.join('|'.join(_dotted(names)) for names in data['months'])})(?!\\w)",
-        "day": data["day"],
         "year": YEAR,
         "before": f"(?P<before>{before})",
         "after": f"(?P<after>{after})",
         "count": rf"(?P<count>\d{{1,3}}|{'|'.join(reversed(data['counts']))})",
-        "unit": f"(?P<unit>{'|'.join(data['units'][unit] for unit in ('day', 'weekend', 'week', 'month', 'year'))})(?!\\w)",
-        "part_of_day": data["part_of_day"],
+        "unit": f"(?P<unit>{'|'.join(units.values())})(?!\\w)",
+        "longer_unit": f"(?P<unit>{'|'.join(units[unit] for unit in _LONGEST_FIRST[1:])})(?!\\w)",
+        "holidays": "|".join(data["holidays"]),
+        "near": "|".join(sorted(data["near"], key=len, reverse=True)),
+        "of_year": f"(?:{data['of_year']})?",
+        "day_number": r"(?:3[01]|[12]\d|0?[1-9])",
+        "month_number": r"(?:1[0-2]|0?[1-9])",
+        "joined": rf"(?: ?[–-] ?| (?:(?P<through>{data['through']})|{data['and']}|,) )",
         "list": rf"(?:(?:,? (?:{data['and']})|,) (?:{weekdays})s?\b)*",
         "ends": rf"(?=\s*(?:[^\w\s]|$)|\s+(?:{data['ordinal_ends']})\b)",
     }
@@ -168,73 +233,19 @@ def _dotted(names: str) -> Iterator[str]:
         yield name if number == 0 else f"{name}[.]?"
 
 
-def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str]) -> Iterator[tuple[str, re.Pattern[str]]]:
-    def filled(template: str, **more: str) -> str:
-        for name, pattern in (groups | more).items():
-            template = template.replace("{" + name + "}", pattern)
-        return template
-
-    article = "(?:the |dem |den |le |el )?"
-    weekday = rf"(?:(?P<named>{groups['any_weekday']})(?:{data['part_of_day']}),? {article})?"
-    of_year = f"(?:{filled(data['of_year'])})?"
-    joined = rf"(?: ?[–-] ?| (?:(?P<through>{data['through']})|{data['and']}|,) )"
-    first = r"(?P<first>[0-3]?\d)(?:st|nd|rd|th|er|º|\.)?"
-    yield from _figure_rules(code)
-    for form in data["days_of_month"]:
-        inner = filled(form)
-        if form.index("{day}") < form.index("{month}"):
-            yield "days", _compiled(rf"\b(?P<named>{groups['any_weekday']})? ?{first}{joined}(?P<named>{groups['any_weekday']})?,? ?{inner}{of_year}")
-        else:
-            second = inner.replace("(?P<day>", "(?P<first>", 1).replace(r"(?![:%\d]|[.,]\d)", "")
-            yield "days", _compiled(rf"\b{second}{joined}{article}{groups['day']}(?![:%\d]|[.,]\d)\b{of_year}")
-    for form in data["days_of_month"]:
-        yield "day_of_month", _compiled(rf"\b{weekday}{filled(form)}(?!\w){of_year}")
-    yield "month_and_year", _compiled(rf"\b{groups['month']}(?:{filled(data['of_month'])})\b")
-    seasons = rf"(?:{data['seasons']})"
-    yield "season", _compiled(rf"\b{seasons} {data['of_season']}(?:{YEAR}|['’]?(?P<short>\d\d))\b")
-    yield "season", _compiled(rf"\b(?:{groups['before']} {seasons}|{seasons} {groups['after']})\b")
-    yield "month", _compiled(rf"\b(?:{groups['before']} |(?P<prefix>{data['before_month']})[ -])?{groups['month']}(?: {groups['after']}\b)?")
-    yield "holiday", _compiled(rf"\b(?:{'|'.join(data['holidays'])})\b")
-    for kind in ("ago", "ahead"):
-        yield kind, _compiled(rf"\b(?:{'|'.join(filled(form) for form in data[kind])})")
-    yield "near", _compiled(rf"\b(?:{'|'.join(sorted(data['near'], key=len, reverse=True))})\b")
-    for form in data["habits"]:
-        yield "habit", _compiled(rf"\b{filled(form)}(?!\w)")
-    for form in data["ordinals"]:
-        yield "ordinal", _compiled(rf"(?<![\w.,/:-]){filled(form)}")
-    yield "weekday", _compiled(
-        rf"\b(?:(?P<the>{data['the']}) |{groups['before']} )?(?P<weekday>{groups['weekdays']})(?:{data['part_of_day']})\b(?: {groups['after']}\b)?"
-    )
-    unit = "(?P<unit>" + "|".join(data["units"][unit] for unit in ("weekend", "week", "month", "year")) + r")(?!\w)"
-    yield "unit", _compiled(rf"\b{groups['before']} {unit}")
-    yield "unit", _compiled(rf"\b{unit} {groups['after']}\b")
-    yield "year", _compiled(rf"\b(?:(?P<prefix>{data['before_year']}) )?(?P<year>(?:19|20)\d\d)\b(?![-/:%]|[.,]\d)")
-    yield "year", _compiled(r"(?<=[a-z] )['’](?P<short>\d\d)\b(?![-/.,:%\d])")
+def _rules(code: str, data: Mapping[str, Any]) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """Yield the patterns of a language: of a rule with ``{form}`` one for each of the forms that the language has."""
+    groups = _groups(data)
+    for kind, languages, pattern in RULES:
+        if not languages or languages == ANY or code in languages.split():
+            for form in data[_FORMS[kind]] if "{form}" in pattern else [""]:
+                yield kind, _compiled(_filled(pattern.replace("{form}", form), groups))
 
 
-def _figure_rules(code: str) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """Yield the rules for dates in figures, which most languages share."""
-    yield "iso_day", _compiled(r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)")
-    yield "figures", _compiled(
-        r"(?<![\d./-])(?P<d>[0-3]?\d)(?P<sign>[./-])(?P<m>[0-3]?\d)(?P=sign)(?P<year>(?:19|20)\d\d)(?![\d]|[./-]\d)"
-    )
-    yield "iso_month", _compiled(r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\w-])")
-    if not code:
-        return
-    sign = "/" if code == "en" else "[./]"
-    yield "figures", _compiled(
-        rf"(?<![\w./-])(?P<d>[0-3]?\d)(?P<sign>{sign})(?P<m>[0-3]?\d)(?P=sign)(?P<year>\d\d)(?![\w]|[./-]\d)"
-    )
-    if code == "de":
-        yield "figures", _compiled(rf"(?<![\w.,])(?P<d>{_DAY_NUMBER})\.(?P<m>{_NUMBERED})\.(?P<year>)(?![\d])")
-        yield "figures", _compiled(
-            rf"(?<=\b(?:am|ab|im) )(?P<d>{_DAY_NUMBER})\.(?P<m>{_NUMBERED})(?P<year>)(?![\w.:,])"
-        )
-    else:
-        lead = {"en": "on|by|due", "es": "el|al|día", "fr": "le|au|du"}[code]
-        yield "figures", _compiled(
-            rf"\b(?:{lead}) (?P<d>{_DAY_NUMBER})/(?P<m>{_DAY_NUMBER})(?P<year>)(?![\w/]|[.,]\d)"
-        )
+def _filled(pattern: str, groups: Mapping[str, str]) -> str:
+    """Put patterns in the place of their names until there is none left."""
+    filled = _NAME.sub(lambda name: groups[name[1]], pattern)
+    return filled if filled == pattern else _filled(filled, groups)
 
 
 def _cues(data: Mapping[str, Any]) -> Cues:
@@ -256,6 +267,7 @@ def _cues(data: Mapping[str, Any]) -> Cues:
         condition=words(data["if"]),
         habit=words(data["habit"]),
         moved=words(data["moved"]),
+        instead=words(data["instead"]),
         cancelled=words(data["cancelled"]),
         refused=_compiled(rf"\W*(?:{data['refused']})\b"),
         slip=_compiled(rf"\W*(?:{data['slip']})\W+(?:[^\W\d]+ ){{0,2}}"),

@@ -13,21 +13,27 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from itertools import pairwise
 
-from neurigraph_pipelines.model import Message, Role
 from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
 from resources.offline.date_readings import READINGS, Scene, filled
 from resources.offline.date_words import Cues, DateWords, date_words, part
+from resources.offline.prose import Prose
 
 MAX_DATES = 48
 MAX_SENTENCE = 600
 """Longer sentences are cut; what is said about a date stands near it."""
 
-PAST, PARTICIPLE, UNKNOWN, PRESENT, FUTURE = -6.0, -2.5, 1.5, 3.0, 6.0
+ONLY_PAST, PAST, PARTICIPLE, UNKNOWN, PRESENT, FUTURE = -24.0, -6.0, -2.5, 1.5, 3.0, 6.0
 """How surely a verb says that a date lies behind or ahead: a day against it counts as so many times as far."""
 
 LEANS = {"past": PAST, "participle": PARTICIPLE, "arranged": UNKNOWN, "present": PRESENT, "future": FUTURE}
 BEHIND = 12
 """Characters by which a verb behind a date counts as farther away than one before it."""
+
+EXACT = ("iso_day", "figures", "days", "day_of_month", "ordinal")
+"""Kinds of phrases that name a day by its number."""
+
+COARSE = ("month_and_year", "month", "season", "year", "unit")
+"""Kinds of phrases that name a month or a year."""
 
 FRAGMENT = 4
 """So few words have no verb; longer sentences have one, known or not."""
@@ -46,74 +52,73 @@ _DENIED = re.compile(r" nicht\b")
 _CLAUSE = re.compile(r"[,;:()–]|\s-\s")
 
 
-def find_dates(messages: Sequence[Message], language: str = "en") -> list[str]:
-    """Return the dates of a conversation, in order, without repetition, at most ``MAX_DATES``.
-
-    Args:
-        messages: The messages; those of tools and of the system are left out.
-        language: Code of the language; of an unknown one only dates in figures are read.
-    """
-    words = date_words(language)
-    reader = _Reader(words)
-    for number, message in enumerate(messages):
-        if message.role not in (Role.SYSTEM, Role.TOOL):
-            reader.read(message.content, message.occurred_at.date(), number)
+def find_dates(prose: Prose) -> list[str]:
+    """Return the dates of a segment, in order, without repetition, at most ``MAX_DATES``."""
+    reader = _Reader()
+    languages = {sentence.message: sentence.language for sentence in prose.sentences}
+    for number, language in languages.items():
+        message = prose.segment.messages[number]
+        reader.read(message.content, message.occurred_at.date(), number, date_words(language))
     return reader.dates()
 
 
 def resolve_dates(text: str, spoken_at: datetime, language: str = "en") -> list[str]:
-    """Return the dates of one text, in order, without repetition."""
-    reader = _Reader(date_words(language))
-    reader.read(text, spoken_at.date(), 0)
+    """Return the dates of one text, in order, without repetition.
+
+    Args:
+        text: Free text; a few kilobytes at a time, such as one message.
+        spoken_at: Time of the text; relative phrases count from its day.
+        language: Code of its language; of an unknown one only dates in figures are read.
+    """
+    reader = _Reader()
+    reader.read(text, spoken_at.date(), 0, date_words(language))
     return reader.dates()
 
 
 class _Reader:
     """Reads messages in order, because a date may count from an earlier one."""
 
-    def __init__(self, words: DateWords) -> None:
-        self._words = words
+    def __init__(self) -> None:
         self._sentences: list[Sentence] = []
         self._recent: deque[date] = deque(maxlen=RECENT)
         self._habits: set[int] = set()
         self._count = 0
 
-    def read(self, text: str, today: date, message: int) -> None:
+    def read(self, text: str, today: date, message: int, words: DateWords) -> None:
         """Read one message."""
         habit = False
-        for number, sentence in enumerate(sentences(text, self._words)):
+        for number, sentence in enumerate(sentences(text, words)):
             if self._count >= 4 * MAX_DATES:
                 return
-            found = _matches(sentence, self._words)
+            found = _matches(sentence, words)
             if found:
-                habit = self._resolve(Sentence(sentence, today, message, number == 0), found, habit)
+                habit = self._resolve(Sentence(sentence, words, today, message, number == 0), found, habit)
 
     def dates(self) -> list[str]:
         """Return what was found and still holds."""
-        if self._words.cues is not None:
-            drop_changed(self._sentences, self._words.cues)
+        drop_changed(self._sentences)
         mentions = (one for sentence in self._sentences for one in sentence.mentions if not one.dropped)
         return list(dict.fromkeys(day for one in mentions for day in one.dates))[:MAX_DATES]
 
     def _resolve(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
         """Read the phrases of a sentence; return whether it speaks of what happens again and again."""
-        cues, text = self._words.cues, sentence.text
+        words, text, cues = sentence.words, sentence.text, sentence.words.cues
         month = self._month_of_topic(sentence)
         habit = habit or (cues is not None and cues.habit.search(text) is not None)
-        year = next((_year_of(match, sentence.today, self._words) for kind, match in found if kind == "unit"), None)
+        year = next((_year_of(match, sentence.today, words) for kind, match in found if kind == "unit"), None)
         beside = any(part(match, "month") for _, match in found)
         self._count += len(found)
         for kind, match in found:
             recent = [day for day in self._recent if abs((day - sentence.today).days) < LONG_AGO]
             lean = _lean(text, match, cues)
-            repeated = habit or self._is_habit(kind, match)
-            scene = Scene(self._words, text, sentence.today, lean, recent, month, repeated, year, beside)
+            repeated = habit or self._is_habit(kind, match, words)
+            scene = Scene(words, text, sentence.today, lean, recent, month, repeated, year, beside)
             try:
                 dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
                 continue  # such as 31 February, or a year before the calendar
-            self._note_habits(kind, match)
-            dropped = cues is not None and _is_unsure(text, match, cues)
+            self._note_habits(kind, match, words)
+            dropped = cues is not None and _is_unsure(kind, text, match, cues)
             sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped))
             for day in dates:
                 if len(day) == 7:
@@ -122,32 +127,43 @@ class _Reader:
                     self._recent.append(_date(day))
                     month = None
         for first, second in pairwise(sentence.mentions):
-            if _is_range(first, second, text, self._words):
+            if _is_range(first, second, text, words):
                 first.dates = [day.isoformat() for day in filled(_date(first.dates[0]), _date(second.dates[0]))]
+        _name_weekdays(sentence)
         self._sentences.append(sentence)
         return any(one.kind == "habit" for one in sentence.mentions)
 
     def _month_of_topic(self, sentence: Sentence) -> tuple[int, int] | None:
         """Return the month in which that was planned which the sentence moves."""
-        if self._words.cues is None or not self._words.cues.moved.search(sentence.text):
+        if sentence.words.cues is None or not sentence.words.cues.moved.search(sentence.text):
             return None
         planned = [_date(day) for day in planned_before(sentence, self._sentences[-LOOK_BACK:])]
         months = {(day.year, day.month) for day in planned}
         return months.pop() if len(months) == 1 else None
 
-    def _is_habit(self, kind: str, match: re.Match[str]) -> bool:
+    def _is_habit(self, kind: str, match: re.Match[str], words: DateWords) -> bool:
         """Whether a weekday without any other word is one on which something always happens."""
         return (
             kind == "weekday"
-            and self._words.weekdays[part(match, "weekday")] in self._habits
+            and words.weekdays[part(match, "weekday")] in self._habits
             and part(match, "weekday") == match.group()
             and _LONE.search(match.string, 0, match.start()) is not None
         )
 
-    def _note_habits(self, kind: str, match: re.Match[str]) -> None:
+    def _note_habits(self, kind: str, match: re.Match[str], words: DateWords) -> None:
         if kind == "habit":
-            named = self._words.weekday.findall(match.group())
-            self._habits.update(self._words.weekdays[name] for name in named)
+            named = words.weekday.findall(match.group())
+            self._habits.update(words.weekdays[name] for name in named)
+
+
+def _name_weekdays(sentence: Sentence) -> None:
+    """Let a weekday be the day of its sentence that falls on it, as in ``on Saturday, she turns six on the 30th``."""
+    exact = {
+        _date(day).weekday(): day for one in sentence.mentions if one.kind in EXACT for day in one.dates if one.is_day
+    }
+    for one in sentence.mentions:
+        if one.kind == "weekday" and one.is_day:
+            one.dates = [exact.get(_date(one.dates[0]).weekday(), one.dates[0])]
 
 
 def _year_of(match: re.Match[str], today: date, words: DateWords) -> int | None:
@@ -168,6 +184,8 @@ def _is_range(first: Mention, second: Mention, text: str, words: DateWords) -> b
 
 def _matches(text: str, words: DateWords) -> list[tuple[str, re.Match[str]]]:
     """Return the phrases of a sentence in order; where two rules match, the earlier rule wins."""
+    if not words.hint.search(text):
+        return []
     taken = bytearray(len(text))
     found: list[tuple[str, re.Match[str]]] = []
     for kind, pattern in words.rules:
@@ -198,14 +216,14 @@ def _sentences_of(line: str, words: DateWords) -> Iterator[str]:
 
 
 def _cut(sentence: str) -> Iterator[str]:
-    sentence = sentence.strip()
-    while len(sentence) > MAX_SENTENCE:
-        space = sentence.rfind(" ", MAX_SENTENCE // 2, MAX_SENTENCE)
-        end = space if space > 0 else MAX_SENTENCE
-        yield sentence[:end]
-        sentence = sentence[end:].lstrip()
-    if sentence:
-        yield sentence
+    start = 0
+    while len(sentence) - start > MAX_SENTENCE:
+        space = sentence.rfind(" ", start + MAX_SENTENCE // 2, start + MAX_SENTENCE)
+        end = space if space > 0 else start + MAX_SENTENCE
+        yield sentence[start:end].strip()
+        start = end
+    if rest := sentence[start:].strip():
+        yield rest
 
 
 def _lean(text: str, match: re.Match[str], cues: Cues | None) -> float:
@@ -218,6 +236,8 @@ def _lean(text: str, match: re.Match[str], cues: Cues | None) -> float:
     if cues.forward.search(before):
         return FUTURE
     start, end = _clause(text, match)
+    if {verb.lastgroup for verb in cues.tense.finditer(text, start, end)} == {"past"}:
+        return ONLY_PAST
     verb = _nearest_verb(text, start, end, match, cues) or _nearest_verb(text, 0, len(text), match, cues)
     return verb or (UNKNOWN if len(text.split()) > FRAGMENT else 0.0)
 
@@ -248,7 +268,7 @@ def _nearest_verb(text: str, start: int, end: int, match: re.Match[str], cues: C
     return LEANS[min(found)[1]]
 
 
-def _is_unsure(text: str, match: re.Match[str], cues: Cues) -> bool:
+def _is_unsure(kind: str, text: str, match: re.Match[str], cues: Cues) -> bool:
     """Whether the date is denied, or the sentence only imagines what happens then."""
     start, _ = _clause(text, match)
     before = text[max(0, match.start() - 40) : _core(match)]
@@ -257,5 +277,6 @@ def _is_unsure(text: str, match: re.Match[str], cues: Cues) -> bool:
         or cues.perhaps.search(text, start, match.start()) is not None
         or cues.condition.search(text, start, match.start()) is not None
         or cues.condition.match(text) is not None
+        or (kind in COARSE and cues.ahead_of.search(before) is not None)
         or _DENIED.match(text, match.end()) is not None
     )

@@ -52,7 +52,7 @@ def extract(prose: Prose) -> Keywords:
     return Keywords(
         entities=tuple(entities)[:MAX_ENTITIES],
         topics=tuple(key_phrases(prose, names)[:MAX_TOPICS]),
-        dates=tuple(find_dates(prose.segment.messages)),
+        dates=tuple(find_dates(prose)),
         relationships=tuple(dict.fromkeys(map(str, names.relations)))[:MAX_RELATIONSHIPS],
     )
 
