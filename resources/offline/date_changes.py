@@ -12,6 +12,7 @@ from datetime import date
 from itertools import pairwise
 
 from resources.offline.date_words import Cues, DateWords
+from resources.offline.lexicon import lexicon_of
 
 LOOK_BACK = 24
 """How many sentences with dates before a change are searched for what was changed."""
@@ -142,4 +143,5 @@ def _stems(sentence: Sentence) -> set[str]:
         rest.append(sentence.text[start : mention.start])
         start = mention.end
     rest.append(sentence.text[start:])
-    return {word[:_STEM].lower() for word in _WORD.findall(" ".join(rest))}
+    stop = lexicon_of(sentence.words.code).stop
+    return {word[:_STEM] for word in _WORD.findall(" ".join(rest).lower()) if word not in stop}

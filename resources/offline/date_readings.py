@@ -19,6 +19,10 @@ FILLED_DAYS = 3
 """A range of at most so many days stands for each of them; of a longer one only the ends are named."""
 
 _YEARS_AHEAD = 60
+LONG_AGO = 200
+"""Days that lie so far from the message do not tell what ``the 14th`` is."""
+
+_ONE_DAY = timedelta(days=1)
 _UNDECIDED = 2.0
 """How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
 
@@ -31,6 +35,7 @@ class Scene:
         today: The day of the message.
         lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
         recent: The days that were spoken of before, the latest last; ``the 14th`` may be one of them.
+        span: The first and the last of several days that were spoken of, such as a journey.
         month: Year and month that the sentence named last.
         habit: Whether the sentence speaks of what happens again and again.
         year: The year that the sentence names in words, such as ``last year``.
@@ -42,6 +47,7 @@ class Scene:
     today: date
     lean: float
     recent: Sequence[date]
+    span: tuple[date, date] | None
     month: tuple[int, int] | None
     habit: bool
     year: int | None
@@ -105,8 +111,12 @@ def _days(match: re.Match[str], scene: Scene) -> list[str]:
 
 def filled(first: date, last: date) -> list[date]:
     """Return the days of a short range, or the ends of a long one."""
-    length = (last - first).days + 1
-    return [first + timedelta(days=n) for n in range(length)] if 0 < length <= FILLED_DAYS else [first, last]
+    return days_within(first, last) if 0 <= (last - first).days < FILLED_DAYS else [first, last]
+
+
+def days_within(first: date, last: date) -> list[date]:
+    """Return the days from the first to the last."""
+    return [first + n * _ONE_DAY for n in range((last - first).days + 1)]
 
 
 def _in_year(match: re.Match[str], scene: Scene, month: int, day: int) -> date:
@@ -183,6 +193,8 @@ def _ahead(match: re.Match[str], scene: Scene) -> list[str]:
 def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
     counted, unit = part(match, "count"), scene.words.units[part(match, "unit")]
     count = int(counted) if counted.isdigit() else scene.words.counts[counted]
+    if sign > 0 and scene.lean < 0:
+        return []  # it took so long
     if unit == 0:
         return [(scene.today + timedelta(days=sign * count)).isoformat()]
     if unit == 1:
@@ -205,7 +217,7 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     day, named, today = _day_number(part(match, "day")), part(match, "named"), scene.today
     number = scene.words.weekdays[named] if named else None
     if scene.month is None:
-        for known in reversed(scene.recent):
+        for known in reversed(_lately(scene)):
             if known.day == day and number in (None, known.weekday()):
                 return [known.isoformat()]
     around = [today.year * 12 + today.month - 1 + shift for shift in (0, 1, 2, -1)]
@@ -218,12 +230,17 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     return [(ahead[0] if ahead else nearest(days, scene)).isoformat()]
 
 
+def _lately(scene: Scene) -> list[date]:
+    """Return the days that were spoken of and do not lie far from the message."""
+    return [day for day in scene.recent if abs((day - scene.today).days) < LONG_AGO]
+
+
 def _months_spoken_of(scene: Scene) -> Iterator[int]:
     """Yield the month of this sentence, or that of the last day that was ahead, and the month after it."""
     if scene.month is not None:
         yield scene.month[0] * 12 + scene.month[1] - 1
         return
-    ahead = [day for day in scene.recent[-1:] if day >= scene.today]
+    ahead = [day for day in _lately(scene)[-1:] if day >= scene.today]
     for day in ahead:
         yield from (day.year * 12 + day.month - 1 + shift for shift in (0, 1))
 
@@ -247,14 +264,28 @@ def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
         return [(after + timedelta(weeks=1)).isoformat()]
     if sign:
         return [(before if sign < 0 else after).isoformat()]
-    if not shift:
-        spoken_of = [day for day in scene.recent if day > today]
-        if number in {day.weekday() for day in spoken_of[-_SAME_WEEKDAY:]} and scene.lean >= 0:
-            return [next(day for day in reversed(spoken_of) if day.weekday() == number).isoformat()]
-        if part(match, "the") and spoken_of:
-            week = [spoken_of[-1] + timedelta(days=shift) for shift in range(-1, 6)]
-            return [next(day for day in week if day.weekday() == number).isoformat()]
+    if not shift and scene.lean >= 0 and (day := _weekday_spoken_of(match, number, scene)):
+        return [day.isoformat()]
     return [(before if scene.lean < 0 else after).isoformat()]
+
+
+def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date | None:
+    """Return the day that was spoken of and falls on a weekday, or today if the words say so."""
+    ahead = [day for day in _lately(scene) if day > scene.today]
+    for day in reversed(ahead[-_SAME_WEEKDAY:]):
+        if day.weekday() == number:
+            return day
+    if scene.span is not None and scene.span[0] > scene.today:
+        days = [day for day in days_within(*scene.span) if day.weekday() == number]
+        if len(days) == 1:
+            return days[0]
+    if part(match, "the") and ahead:
+        return next(
+            day for day in days_within(ahead[-1] - _ONE_DAY, ahead[-1] + 5 * _ONE_DAY) if day.weekday() == number
+        )
+    cues, start = scene.words.cues, match.start()
+    is_today = number == scene.today.weekday() and cues is not None and cues.today_is.fullmatch(scene.text, 0, start)
+    return scene.today if is_today and _ENDS.match(scene.text, match.end()) else None
 
 
 def _unit(match: re.Match[str], scene: Scene) -> list[str]:
@@ -312,6 +343,7 @@ _MONEY = ("£", "$", "€", "#", ".", ",", "-", "/", "+")
 _COUNTED = re.compile(r"\s?[€$£%]|\s(?:[a-z]{3,}s|euro|people|km|kg|m|kr|watt|volt|ml)\b")
 _NOUN = re.compile(r"\s[A-ZÄÖÜ]")
 _NAME = re.compile(r" [A-Z][a-z]")
+_ENDS = re.compile(r"\s*(?:[.,;:!]|$|\b(?:now|jetzt|ahora|maintenant)\b)")
 _SAME_WEEKDAY = 2
 _SURE_PREFIXES = frozenset("in since until of during early mid late".split())
 

@@ -26,7 +26,7 @@ RULES = (
     ("figures", "de fr", r"(?<![\w./-])(?P<d>[0-3]?\d)\.(?P<m>[0-3]?\d)\.(?P<year>\d\d)(?!\w|[./-]\d)"),
     ("figures", "de", r"(?<![\w.,])(?P<d>{day_number})\.(?P<m>{month_number})\.(?P<year>)(?!\d)"),
     ("figures", "de", r"\b(?:am|ab) (?P<d>{day_number})\.(?P<m>{month_number})(?P<year>)(?![\w.:,])"),
-    ("figures", "en es fr", r"\b(?:{on}) (?P<d>{day_number})(?P<sign>/)(?P<m>{day_number})(?P<year>)(?![\w/]|[.,]\d)"),
+    ("figures", "en es fr", r"\b(?:{on}) (?P<d>{day_number})(?P<sign>/)(?P<m>{day_number})(?P<year>)(?![\w/]|,\d)"),
     (
         "days",
         "",
@@ -55,7 +55,7 @@ RULES = (
 )
 """Kinds of phrases in the order in which they are looked for, the languages that have them, and their patterns.
 
-Longer and more certain forms come first. Without languages all that have words have it. {form} is each form of the kind.
+Longer and more certain forms come first. Without languages all with words have it. {form} is each form of the kind.
 """
 
 _FORMS = {
@@ -96,6 +96,7 @@ class Cues:
         perhaps: A date in the same clause may never be.
         condition: A date after it may never be.
         intended, but: What stands before and after a date that was only wanted.
+        today_is: What stands before the weekday of today.
         habit: Weekdays and months of the sentence come again and again.
         moved: The sentence names a new date for an old one.
         instead: It does so for one that was named just before.
@@ -114,6 +115,7 @@ class Cues:
     condition: re.Pattern[str]
     intended: re.Pattern[str]
     but: re.Pattern[str]
+    today_is: re.Pattern[str]
     habit: re.Pattern[str]
     moved: re.Pattern[str]
     instead: re.Pattern[str]
@@ -173,10 +175,11 @@ def _figures(code: str) -> DateWords:
 
 
 def _words(code: str, data: Mapping[str, Any]) -> DateWords:
+    groups = _groups(data)
     return DateWords(
         code=code,
         hint=_hint(data),
-        rules=tuple(_rules(code, data)),
+        rules=tuple(_rules(code, data, groups)),
         months=_numbered(data["months"], 1),
         weekdays=_numbered(
             [f"(?:{long}|{short})" for long, short in zip(data["weekdays"], data["short_weekdays"], strict=True)], 0
@@ -189,7 +192,7 @@ def _words(code: str, data: Mapping[str, Any]) -> DateWords:
         weekday=_compiled("|".join(data["weekdays"])),
         doubtful=_compiled(f"(?:{data['doubtful_months']})[.]?"),
         between=_compiled(rf"\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?"),
-        cues=_cues(data),
+        cues=_cues(data, groups),
         ends_at_number=code != "de",
     )
 
@@ -233,9 +236,8 @@ def _dotted(names: str) -> Iterator[str]:
         yield name if number == 0 else f"{name}[.]?"
 
 
-def _rules(code: str, data: Mapping[str, Any]) -> Iterator[tuple[str, re.Pattern[str]]]:
+def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str]) -> Iterator[tuple[str, re.Pattern[str]]]:
     """Yield the patterns of a language: of a rule with ``{form}`` one for each of the forms that the language has."""
-    groups = _groups(data)
     for kind, languages, pattern in RULES:
         if not languages or languages == ANY or code in languages.split():
             for form in data[_FORMS[kind]] if "{form}" in pattern else [""]:
@@ -248,7 +250,7 @@ def _filled(pattern: str, groups: Mapping[str, str]) -> str:
     return filled if filled == pattern else _filled(filled, groups)
 
 
-def _cues(data: Mapping[str, Any]) -> Cues:
+def _cues(data: Mapping[str, Any], groups: Mapping[str, str]) -> Cues:
     def words(pattern: str) -> re.Pattern[str]:
         return _compiled(rf"(?<!\w)(?:{pattern})(?!\w)")
 
@@ -265,7 +267,8 @@ def _cues(data: Mapping[str, Any]) -> Cues:
         but=words(data["but"]),
         perhaps=words(data["perhaps"]),
         condition=words(data["if"]),
-        habit=words(data["habit"]),
+        today_is=_compiled(rf"\W*(?:(?:{data['today_is']}) )?"),
+        habit=words(_filled(data["habit"], groups)),
         moved=words(data["moved"]),
         instead=words(data["instead"]),
         cancelled=words(data["cancelled"]),

@@ -38,11 +38,11 @@ COARSE = ("month_and_year", "month", "season", "year", "unit")
 FRAGMENT = 4
 """So few words have no verb; longer sentences have one, known or not."""
 
+LONGEST_SPAN = 10
+"""Days of the longest range in which a weekday is one of its days."""
+
 RECENT = 16
 """So many days that were spoken of are remembered."""
-
-LONG_AGO = 200
-"""Days that lie so far from the message do not tell what ``the 14th`` is."""
 
 _FENCE = "```"
 _SPLIT = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
@@ -81,6 +81,7 @@ class _Reader:
     def __init__(self) -> None:
         self._sentences: list[Sentence] = []
         self._recent: deque[date] = deque(maxlen=RECENT)
+        self._span: tuple[date, date] | None = None
         self._habits: set[int] = set()
         self._count = 0
 
@@ -109,10 +110,11 @@ class _Reader:
         beside = any(part(match, "month") for _, match in found)
         self._count += len(found)
         for kind, match in found:
-            recent = [day for day in self._recent if abs((day - sentence.today).days) < LONG_AGO]
             lean = _lean(text, match, cues)
             repeated = habit or self._is_habit(kind, match, words)
-            scene = Scene(words, text, sentence.today, lean, recent, month, repeated, year, beside)
+            scene = Scene(
+                words, text, sentence.today, lean, list(self._recent), self._span, month, repeated, year, beside
+            )
             try:
                 dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
@@ -126,8 +128,11 @@ class _Reader:
                 elif len(day) == 10 and kind != "near":
                     self._recent.append(_date(day))
                     month = None
+            if kind == "days" and len(dates) > 1:
+                self._note_span(_date(dates[0]), _date(dates[-1]))
         for first, second in pairwise(sentence.mentions):
             if _is_range(first, second, text, words):
+                self._note_span(_date(first.dates[0]), _date(second.dates[0]))
                 first.dates = [day.isoformat() for day in filled(_date(first.dates[0]), _date(second.dates[0]))]
         _name_weekdays(sentence)
         self._sentences.append(sentence)
@@ -149,6 +154,10 @@ class _Reader:
             and part(match, "weekday") == match.group()
             and _LONE.search(match.string, 0, match.start()) is not None
         )
+
+    def _note_span(self, first: date, last: date) -> None:
+        if 0 < (last - first).days <= LONGEST_SPAN:
+            self._span = (first, last)
 
     def _note_habits(self, kind: str, match: re.Match[str], words: DateWords) -> None:
         if kind == "habit":
