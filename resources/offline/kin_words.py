@@ -52,15 +52,16 @@ KEPT_WITH = frozenset("friend buddy pal partner teammate mate boss manager coach
 """Words that say more with the word before them: ``fishing buddy``, ``former colleague``."""
 
 NO_QUALIFIER = frozenset(
-    "my our old dear good great close younger older elder little big late own new and amazing favorite favourite also a "
-    "the other two three four whole".split()
+    "my our old dear good great close younger older elder little big late own new and amazing favorite favourite also "
+    "a the other two three four whole".split()
 )
 IN_LAWS = {
     "sister husband": "brother-in-law", "brother wife": "sister-in-law", "wife brother": "brother-in-law",
     "husband brother": "brother-in-law", "wife sister": "sister-in-law", "husband sister": "sister-in-law",
     "wife mother": "mother-in-law", "husband mother": "mother-in-law", "wife father": "father-in-law",
     "husband father": "father-in-law", "sister son": "nephew", "brother son": "nephew",
-    "sister daughter": "niece", "brother daughter": "niece",
+    "sister daughter": "niece", "brother daughter": "niece", "sister spouse": "brother-in-law",
+    "brother spouse": "sister-in-law",
 }  # fmt: skip
 
 

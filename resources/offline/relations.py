@@ -26,6 +26,7 @@ from resources.offline.kin_words import (
 )
 from resources.offline.lexicon import english
 from resources.offline.prose import Prose, Sentence
+from resources.offline.ties import MARRIED, ties_in
 from resources.offline.written_names import NAME, without_title
 
 MAX_RELATIONS = 20
@@ -82,14 +83,21 @@ _ONE_NAME = re.compile(NAME)
 
 @dataclass(frozen=True, slots=True)
 class StatedRelation:
-    """``person`` is the ``label`` of ``whose``; None means the conversation's owner."""
+    """``person`` is the ``label`` of ``whose``; None means the conversation's owner.
+
+    Attributes:
+        by_verb: Whether the label is a verb instead, such as ``works at``, whose subject is ``whose``.
+    """
 
     label: str
     person: str
     whose: str | None = None
+    by_verb: bool = False
 
     def __str__(self) -> str:
-        """Format as a keyword: ``sister: Ana``, ``Dave's wife: Lena``."""
+        """Format as a keyword: ``sister: Ana``, ``Dave's wife: Lena``, ``Dave works at: Acme``."""
+        if self.by_verb and self.whose:
+            return f"{self.whose} {self.label}: {self.person}"
         return f"{self.whose}'s {self.label}: {self.person}" if self.whose else f"{self.label}: {self.person}"
 
 
@@ -147,13 +155,15 @@ class _Reading:
         self._open: _Open | None = None
 
     def read(self, sentence: Sentence) -> None:
-        text = _IN_LAW.sub(r"\g<who>-in-law", sentence.text)
+        text = _IN_LAW.sub(r"\g<who>-in-law", _with_capitals(sentence))
         self._close(sentence, text)
         if "-in-law" in text or not relation_words().isdisjoint(_forms(sentence)):
             for match in _WORD.finditer(text):
                 if label := singular(match.group()):
                     before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() :][:REACH]
                     self._read_word(label, _Place(sentence, before, after, match.group()))
+        for who, verb, what in ties_in(text):
+            self._read_tie(sentence, who, verb, what)
         for match in _ONE_NAME.finditer(text):
             if name := person_in(match.group()):
                 self._named.add(name)
@@ -187,22 +197,32 @@ class _Reading:
         if not names and not possessor["theirs"] and not place.after.startswith(_GENITIVE):
             self._open = _Open(label, whose, place.sentence.message, place.sentence.text.endswith("?"))
 
+    def _read_tie(self, sentence: Sentence, who: str | None, verb: str, what: str) -> None:
+        subject, other = person_in(who) if who else None, person_in(what)
+        if who is None and self._prose.message(sentence).role is not Role.ASSISTANT:
+            subject = self._me(sentence)
+        elif subject is None:
+            return
+        if other and other != subject:
+            couple = StatedRelation("spouse", subject or other, other if subject else None)
+            self.found[couple if verb == MARRIED else StatedRelation(verb, other, subject, by_verb=True)] += 1
+
     def _whose(self, possessor: re.Match[str], place: _Place) -> tuple[str | None, bool]:
         """Return whose relation it is, None for the owner, and whether that is known."""
         message = self._prose.message(place.sentence)
         if possessor["mine"]:
-            return self._me(place), message.role is not Role.ASSISTANT
+            return self._me(place.sentence), message.role is not Role.ASSISTANT
         if possessor["yours"]:
             return self._you(place)
         if possessor["theirs"]:
             return self._doer, self._doer is not None
         if possessor["the"] or possessor["a"]:
-            return (None, True) if message.role is Role.ASSISTANT else (self._me(place), True)
+            return (None, True) if message.role is Role.ASSISTANT else (self._me(place.sentence), True)
         name = person_in(possessor["holder"])
         return name, name is not None
 
-    def _me(self, place: _Place) -> str | None:
-        author = self._prose.message(place.sentence).author
+    def _me(self, sentence: Sentence) -> str | None:
+        author = self._prose.message(sentence).author
         several = len(self._people) > 1
         return self._speakers.get(author, author) if author and author != self._owner and several else None
 
@@ -234,7 +254,7 @@ class _Reading:
         follows = _TITLED.match(place.after)
         name = person_in(follows["names"]) if follows and place.written.lower() in TITLES else None
         if name:
-            whose = self._me(place) if len(self._people) > 2 else None
+            whose = self._me(place.sentence) if len(self._people) > 2 else None
             self.found[StatedRelation(label, name, whose)] += 1
 
     def _close(self, sentence: Sentence, text: str) -> None:
@@ -267,6 +287,17 @@ def person_in(written: str) -> str | None:
 def _ordinary() -> frozenset[str]:
     lexicon = english()
     return lexicon.junk | lexicon.stop | lexicon.common | lexicon.filler | lexicon.roles | relation_words()
+
+
+def _with_capitals(sentence: Sentence) -> str:
+    """Return the text with capitals for given names in lower case, as chats have them."""
+    names = english().first_names - english().common
+    small = [word.text for word in sentence.words if word.text in names]
+    return (
+        re.sub(rf"\b(?:{'|'.join(small)})\b", lambda match: match.group().title(), sentence.text)
+        if small
+        else sentence.text
+    )
 
 
 def _people(names: str) -> list[str]:
