@@ -82,9 +82,11 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
 
 
 def _drop_slips(sentence: Sentence, cues: Cues) -> None:
-    """Drop the first of two dates in ``the 12th, no, sorry, the 14th``."""
+    """Drop the first of two dates in ``the 12th, no, sorry, the 14th`` and ``moved from the 12th to the 14th``."""
+    moved = cues.moved.search(sentence.text)
     for first, second in pairwise(sentence.mentions):
-        if cues.slip.fullmatch(sentence.text, first.end, second.start):
+        between = (sentence.text, first.end, second.start)
+        if cues.slip.fullmatch(*between) or (moved and first.is_day and sentence.words.between.fullmatch(*between)):
             first.dropped = True
 
 
@@ -92,7 +94,8 @@ def _drop_intended(sentence: Sentence, cues: Cues) -> None:
     """Drop the first date of ``we wanted the 1st, but the 2nd is free``."""
     for first, second in pairwise(sentence.mentions):
         wanted = cues.intended.search(sentence.text, 0, first.start)
-        if wanted and first.is_day and second.is_day and cues.but.search(sentence.text, first.end, second.start):
+        alike = first.dates and second.dates and len(first.dates[0]) == len(second.dates[0])
+        if wanted and alike and cues.but.search(sentence.text, first.end, second.start):
             first.dropped = True
 
 

@@ -22,7 +22,7 @@ _YEARS_AHEAD = 60
 LONG_AGO = 200
 """Days that lie so far from the message do not tell what ``the 14th`` is."""
 
-_ONE_DAY = timedelta(days=1)
+_ONE_DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
 _UNDECIDED = 2.0
 """How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
 
@@ -35,6 +35,7 @@ class Scene:
         today: The day of the message.
         lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
         recent: The days that were spoken of before, the latest last; ``the 14th`` may be one of them.
+        just_now: Those of the last few messages.
         span: The first and the last of several days that were spoken of, such as a journey.
         month: Year and month that the sentence named last.
         habit: Whether the sentence speaks of what happens again and again.
@@ -47,6 +48,7 @@ class Scene:
     today: date
     lean: float
     recent: Sequence[date]
+    just_now: Sequence[date]
     span: tuple[date, date] | None
     month: tuple[int, int] | None
     habit: bool
@@ -137,6 +139,15 @@ def _in_year(match: re.Match[str], scene: Scene, month: int, day: int) -> date:
     return nearest(days, scene)
 
 
+def _nth_weekday(match: re.Match[str], scene: Scene) -> list[str]:
+    """Read ``the last Friday of September``."""
+    words, month = scene.words, scene.words.months[part(match, "month")]
+    number, nth = words.weekdays[part(match, "weekday")], words.nth[part(match, "nth")]
+    year = _in_year(match, scene, month, 15).year
+    days = [date(year, month, day) for day in range(1, calendar.monthrange(year, month)[1] + 1)]
+    return [[day for day in days if day.weekday() == number][nth - (nth > 0)].isoformat()]
+
+
 def _month_and_year(match: re.Match[str], scene: Scene) -> list[str]:
     month = scene.words.months[part(match, "month")]
     if year := part(match, "year"):
@@ -149,7 +160,8 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
     words, name = scene.words, part(match, "month")
     shift = part(match, "before") or part(match, "after")
     month = words.months[name]
-    if scene.habit or (words.doubtful.fullmatch(name) and not shift and not _is_month(name, part(match, "prefix"))):
+    repeated = scene.habit and (not part(match, "prefix") or words.within.fullmatch(part(match, "prefix")))
+    if repeated or (words.doubtful.fullmatch(name) and not shift and not _is_month(name, part(match, "prefix"))):
         return []
     if shift:
         sign = words.relative[shift]
@@ -263,16 +275,18 @@ def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
     if sign == 2:
         return [(after + timedelta(weeks=1)).isoformat()]
     if sign:
-        return [(before if sign < 0 else after).isoformat()]
+        return [((before if sign < 0 else after) - _WEEK * (sign == -2)).isoformat()]
     if not shift and scene.lean >= 0 and (day := _weekday_spoken_of(match, number, scene)):
         return [day.isoformat()]
+    if part(match, "the") and scene.lean >= 0:
+        return []  # of a week that was not named
     return [(before if scene.lean < 0 else after).isoformat()]
 
 
 def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date | None:
     """Return the day that was spoken of and falls on a weekday, or today if the words say so."""
-    ahead = [day for day in _lately(scene) if day > scene.today]
-    for day in reversed(ahead[-_SAME_WEEKDAY:]):
+    ahead = [day for day in scene.just_now if day > scene.today]
+    for day in reversed(ahead):
         if day.weekday() == number:
             return day
     if scene.span is not None and scene.span[0] > scene.today:
@@ -308,15 +322,20 @@ def _year(match: re.Match[str], scene: Scene) -> list[str]:
 def _is_year(match: re.Match[str], scene: Scene) -> bool:
     """Whether figures are a year and no amount: a word for time stands before them, or they stand alone."""
     before, after = scene.text[: match.start()], scene.text[match.end() : match.end() + 40]
-    if before.endswith(_MONEY) or _COUNTED.match(after) or (scene.words.code == "de" and _NOUN.match(after)):
+    prefix, german = part(match, "prefix"), scene.words.code == "de"
+    if _YEARS.search(before) or _YEARS_FOLLOW.match(after):
+        return True
+    if (
+        before.endswith(_MONEY)
+        or (prefix.lower() != "the" and _COUNTED.match(after))
+        or (german and _NOUN.match(after))
+    ):
         return False
-    return (
-        bool(part(match, "prefix") or part(match, "short")) or scene.words.code == "de" or _stands_alone(before, after)
-    )
+    return german or bool(prefix or part(match, "short")) or _stands_alone(before, after)
 
 
 def _stands_alone(before: str, after: str) -> bool:
-    return (not before.strip() or before.rstrip()[-1] in ",;:(") and (not after or after[0] in ",.;:!?)")
+    return (not before.strip() or before.rstrip()[-1] in ",;:(") and (not after or after[0] in ",.;:!?)–-")
 
 
 READINGS: dict[str, Reading] = {
@@ -325,6 +344,7 @@ READINGS: dict[str, Reading] = {
     "figures": _figures,
     "days": _days,
     "day_of_month": _day_of_month,
+    "nth_weekday": _nth_weekday,
     "month_and_year": _month_and_year,
     "season": _season,
     "month": _month,
@@ -339,12 +359,13 @@ READINGS: dict[str, Reading] = {
     "year": _year,
 }
 
+_YEARS = re.compile(r"\b(?:1[6-9]|20)\d\d ?[–-] ?$")
+_YEARS_FOLLOW = re.compile(r" ?[–-] ?(?:1[6-9]|20)\d\d\b")
 _MONEY = ("£", "$", "€", "#", ".", ",", "-", "/", "+")
 _COUNTED = re.compile(r"\s?[€$£%]|\s(?:[a-z]{3,}s|euro|people|km|kg|m|kr|watt|volt|ml)\b")
 _NOUN = re.compile(r"\s[A-ZÄÖÜ]")
 _NAME = re.compile(r" [A-Z][a-z]")
 _ENDS = re.compile(r"\s*(?:[.,;:!]|$|\b(?:now|jetzt|ahora|maintenant)\b)")
-_SAME_WEEKDAY = 2
 _SURE_PREFIXES = frozenset("in since until of during early mid late".split())
 
 

@@ -41,6 +41,9 @@ FRAGMENT = 4
 LONGEST_SPAN = 10
 """Days of the longest range in which a weekday is one of its days."""
 
+JUST_NOW = 3
+"""A weekday may be a day that was named so many messages before."""
+
 RECENT = 16
 """So many days that were spoken of are remembered."""
 
@@ -80,8 +83,9 @@ class _Reader:
 
     def __init__(self) -> None:
         self._sentences: list[Sentence] = []
-        self._recent: deque[date] = deque(maxlen=RECENT)
+        self._recent: deque[tuple[int, date]] = deque(maxlen=RECENT)
         self._span: tuple[date, date] | None = None
+        self._span_on: date | None = None
         self._habits: set[int] = set()
         self._count = 0
 
@@ -105,16 +109,19 @@ class _Reader:
         """Read the phrases of a sentence; return whether it speaks of what happens again and again."""
         words, text, cues = sentence.words, sentence.text, sentence.words.cues
         month = self._month_of_topic(sentence)
-        habit = habit or (cues is not None and cues.habit.search(text) is not None)
         year = next((_year_of(match, sentence.today, words) for kind, match in found if kind == "unit"), None)
         beside = any(part(match, "month") for _, match in found)
         self._count += len(found)
+        before, lean = None, 0.0
         for kind, match in found:
-            lean = _lean(text, match, cues)
-            repeated = habit or self._is_habit(kind, match, words)
-            scene = Scene(
-                words, text, sentence.today, lean, list(self._recent), self._span, month, repeated, year, beside
-            )
+            recent = [day for _, day in self._recent]
+            just_now = [day for number, day in self._recent if number >= sentence.message - JUST_NOW][-2:]
+            span = self._span if self._span_on == sentence.today else None
+            listed = before is not None and words.listed.fullmatch(text, before, match.start()) is not None
+            lean = lean if listed else _lean(text, match, cues)
+            before = match.end()
+            repeated = habit or self._is_habit(kind, match, words) or _is_repeated(text, match, cues)
+            scene = Scene(words, text, sentence.today, lean, recent, just_now, span, month, repeated, year, beside)
             try:
                 dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
@@ -126,13 +133,13 @@ class _Reader:
                 if len(day) == 7:
                     month = (int(day[:4]), int(day[5:]))
                 elif len(day) == 10 and kind != "near":
-                    self._recent.append(_date(day))
+                    self._recent.append((sentence.message, _date(day)))
                     month = None
             if kind == "days" and len(dates) > 1:
-                self._note_span(_date(dates[0]), _date(dates[-1]))
+                self._note_span(_date(dates[0]), _date(dates[-1]), sentence.today)
         for first, second in pairwise(sentence.mentions):
             if _is_range(first, second, text, words):
-                self._note_span(_date(first.dates[0]), _date(second.dates[0]))
+                self._note_span(_date(first.dates[0]), _date(second.dates[0]), sentence.today)
                 first.dates = [day.isoformat() for day in filled(_date(first.dates[0]), _date(second.dates[0]))]
         _name_weekdays(sentence)
         self._sentences.append(sentence)
@@ -155,9 +162,9 @@ class _Reader:
             and _LONE.search(match.string, 0, match.start()) is not None
         )
 
-    def _note_span(self, first: date, last: date) -> None:
+    def _note_span(self, first: date, last: date, today: date) -> None:
         if 0 < (last - first).days <= LONGEST_SPAN:
-            self._span = (first, last)
+            self._span, self._span_on = (first, last), today
 
     def _note_habits(self, kind: str, match: re.Match[str], words: DateWords) -> None:
         if kind == "habit":
@@ -171,7 +178,7 @@ def _name_weekdays(sentence: Sentence) -> None:
         _date(day).weekday(): day for one in sentence.mentions if one.kind in EXACT for day in one.dates if one.is_day
     }
     for one in sentence.mentions:
-        if one.kind == "weekday" and one.is_day:
+        if one.kind == "weekday" and one.is_day and one.dates[0] > sentence.today.isoformat():
             one.dates = [exact.get(_date(one.dates[0]).weekday(), one.dates[0])]
 
 
@@ -247,8 +254,15 @@ def _lean(text: str, match: re.Match[str], cues: Cues | None) -> float:
     start, end = _clause(text, match)
     if {verb.lastgroup for verb in cues.tense.finditer(text, start, end)} == {"past"}:
         return ONLY_PAST
-    verb = _nearest_verb(text, start, end, match, cues) or _nearest_verb(text, 0, len(text), match, cues)
+    verb = _nearest_verb(text, start, end, match, cues)
+    if not verb and len(text[start : match.start()].split()) + len(text[match.end() : end].split()) < FRAGMENT:
+        verb = _nearest_verb(text, 0, len(text), match, cues)
     return verb or (UNKNOWN if len(text.split()) > FRAGMENT else 0.0)
+
+
+def _is_repeated(text: str, match: re.Match[str], cues: Cues | None) -> bool:
+    """Whether the clause of a date speaks of what happens again and again."""
+    return cues is not None and cues.habit.search(text, *_clause(text, match)) is not None
 
 
 def _core(match: re.Match[str]) -> int:
