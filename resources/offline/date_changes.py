@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 
+from resources.offline.date_tense import clause
 from resources.offline.date_words import Cues, DateWords
 from resources.offline.lexicon import lexicon_of
 
@@ -68,11 +69,9 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
         earlier = sentences[max(0, number - LOOK_BACK) : number]
         _drop_slips(sentence, cues)
         _drop_intended(sentence, cues)
-        if cues.cancelled.search(sentence.text):
-            _drop(
-                {day for one in sentence.mentions if one.is_day for day in one.dates},
-                [*earlier, *_same_message(sentence, sentences[number:])],
-            )
+        if cancelled := cues.cancelled.search(sentence.text):
+            days = _days_beside(sentence, cancelled)
+            _drop(days, [*earlier, *_same_message(sentence, sentences[number:])])
         elif cues.moved.search(sentence.text):
             _drop_moved(sentence, sentences[number + 1 : number + 2], earlier)
         elif cues.instead.search(sentence.text):
@@ -81,9 +80,19 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
             _drop_rejected(sentence, _same_message(sentence, sentences[number : number + 3]), earlier)
 
 
+def _days_beside(sentence: Sentence, cue: re.Match[str]) -> set[str]:
+    """Return the days of a clause, or those of the whole sentence if the clause has none."""
+    start, end = clause(sentence.text, cue.start(), cue.end())
+    days = [(start <= one.start < end, set(one.dates)) for one in sentence.mentions if one.is_day]
+    return set().union(*(found for beside, found in days if beside)) or set().union(*(found for _, found in days))
+
+
 def _drop_slips(sentence: Sentence, cues: Cues) -> None:
     """Drop the first of two dates in ``the 12th, no, sorry, the 14th`` and ``moved from the 12th to the 14th``."""
     moved = cues.moved.search(sentence.text)
+    for one in sentence.mentions:
+        if moved and one.kind == "days" and sentence.words.since.search(sentence.text, 0, one.start):
+            one.dates = one.dates[-1:]
     for first, second in pairwise(sentence.mentions):
         between = (sentence.text, first.end, second.start)
         if cues.slip.fullmatch(*between) or (moved and first.is_day and sentence.words.between.fullmatch(*between)):

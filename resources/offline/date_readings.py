@@ -22,38 +22,52 @@ _YEARS_AHEAD = 60
 LONG_AGO = 200
 """Days that lie so far from the message do not tell what ``the 14th`` is."""
 
+MONTH, DAY = len("2025-03"), len("2025-03-09")
+"""Lengths of months and days in ISO format."""
+
+YEAR_UNIT = 4
 _ONE_DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
 _UNDECIDED = 2.0
 """How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scene:
-    """Where a phrase stands.
+    """Where a phrase stands, and what was said before.
 
     Attributes:
         today: The day of the message.
-        lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
         recent: The days that were spoken of before, the latest last; ``the 14th`` may be one of them.
         just_now: Those of the last few messages.
         span: The first and the last of several days that were spoken of, such as a journey.
         month: Year and month that the sentence named last.
-        habit: Whether the sentence speaks of what happens again and again.
         year: The year that the sentence names in words, such as ``last year``.
         beside: Whether the sentence names days or months.
+        lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
+        habit: Whether the sentence speaks of what happens again and again.
     """
 
     words: DateWords
     text: str
     today: date
-    lean: float
-    recent: Sequence[date]
-    just_now: Sequence[date]
+    recent: list[date]
+    just_now: list[date]
     span: tuple[date, date] | None
     month: tuple[int, int] | None
-    habit: bool
     year: int | None
     beside: bool
+    lean: float = 0.0
+    habit: bool = False
+
+    def note(self, kind: str, dates: Sequence[str]) -> None:
+        """Remember what a phrase of this sentence means, for those after it."""
+        for day in dates:
+            if len(day) == MONTH:
+                self.month = (int(day[:4]), int(day[5:]))
+            elif len(day) == DAY and kind != "near":
+                self.month = None
+                self.recent.append(date.fromisoformat(day))
+                self.just_now.append(self.recent[-1])
 
 
 Reading = Callable[[re.Match[str], Scene], list[str]]
@@ -285,7 +299,7 @@ def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
 
 def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date | None:
     """Return the day that was spoken of and falls on a weekday, or today if the words say so."""
-    ahead = [day for day in scene.just_now if day > scene.today]
+    ahead = [day for day in scene.just_now[-_LATELY:] if day > scene.today]
     for day in reversed(ahead):
         if day.weekday() == number:
             return day
@@ -365,6 +379,7 @@ _MONEY = ("£", "$", "€", "#", ".", ",", "-", "/", "+")
 _COUNTED = re.compile(r"\s?[€$£%]|\s(?:[a-z]{3,}s|euro|people|km|kg|m|kr|watt|volt|ml)\b")
 _NOUN = re.compile(r"\s[A-ZÄÖÜ]")
 _NAME = re.compile(r" [A-Z][a-z]")
+_LATELY = 2
 _ENDS = re.compile(r"\s*(?:[.,;:!]|$|\b(?:now|jetzt|ahora|maintenant)\b)")
 _SURE_PREFIXES = frozenset("in since until of during early mid late".split())
 

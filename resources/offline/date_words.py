@@ -23,7 +23,11 @@ RULES = (
     ("iso_month", ANY, r"(?<![\d-]){year}-(?P<m>0[1-9]|1[0-2])(?![\w-])"),
     ("figures", "", r"(?<![\w./-])(?P<d>[0-3]?\d)(?P<sign>/)(?P<m>[0-3]?\d)/(?P<year>\d\d)(?!\w|[./-]\d)"),
     ("figures", "de fr", r"(?<![\w./-])(?P<d>[0-3]?\d)\.(?P<m>[0-3]?\d)\.(?P<year>\d\d)(?!\w|[./-]\d)"),
-    ("figures", "de", r"(?<![\w.,])(?P<d>{day_number})\.(?P<m>{month_number})\.(?P<year>)(?!\d)"),
+    (
+        "figures",
+        "de",
+        r"(?:^|[(,;:–]\s?|\b(?:{before_figures}),? )(?P<d>{day_number})\.(?P<m>{month_number})\.(?P<year>)(?!\d)",
+    ),
     ("figures", "de", r"\b(?:am|ab) (?P<d>{day_number})\.(?P<m>{month_number})(?P<year>)(?![\w.:,])"),
     ("figures", "en es fr", r"\b(?:{on}) (?P<d>{day_number})(?P<sign>/)(?P<m>{day_number})(?P<year>)(?![\w/]|,\d)"),
     (
@@ -142,6 +146,7 @@ class DateWords:
         within: The preposition of a month in which something happens, once or again and again.
         doubtful: Names of months that are ordinary words too.
         listed: The words between two dates of one list.
+        since: The words before a range.
         between: The words between the ends of a range of days.
         ends_at_number: Whether a sentence may end with a figure and a full stop; in German that is an ordinal.
     """
@@ -161,6 +166,7 @@ class DateWords:
     within: re.Pattern[str] = _NEVER
     doubtful: re.Pattern[str] = _NEVER
     listed: re.Pattern[str] = _NEVER
+    since: re.Pattern[str] = _NEVER
     between: re.Pattern[str] = _NEVER
     cues: Cues | None = None
     ends_at_number: bool = True
@@ -201,6 +207,7 @@ def _words(code: str, data: Mapping[str, Any]) -> DateWords:
         within=_compiled(data["within"]),
         doubtful=_compiled(f"(?:{data['doubtful_months']})[.]?"),
         listed=_compiled(rf",? (?:{data['and']}) (?:[^\W\d]{{2,3}} )?|, "),
+        since=_compiled(rf"\b(?:{data['from']})\s*$"),
         between=_compiled(rf"\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?"),
         cues=_cues(data, groups),
         ends_at_number=code != "de",
