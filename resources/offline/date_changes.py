@@ -28,13 +28,14 @@ _STEM = 6
 
 @dataclass(slots=True)
 class Mention:
-    """A phrase for a date, with its days, months or years. It is dropped if they do not hold."""
+    """A phrase for a date, with its days, months or years. It is dropped if they do not hold, or are only imagined."""
 
     start: int
     end: int
     kind: str
     dates: list[str]
     dropped: bool = False
+    refuted: bool = False
 
     @property
     def is_day(self) -> bool:
@@ -67,6 +68,8 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
         if cues is None:
             continue
         earlier = sentences[max(0, number - LOOK_BACK) : number]
+        _drop({day for one in sentence.mentions if one.refuted and one.is_day for day in one.dates}, earlier)
+        _drop_alternatives(sentence, sentences[number + 1 :])
         _drop_slips(sentence, cues)
         _drop_intended(sentence, cues)
         if cancelled := cues.cancelled.search(sentence.text):
@@ -97,6 +100,17 @@ def _drop_slips(sentence: Sentence, cues: Cues) -> None:
         between = (sentence.text, first.end, second.start)
         if cues.slip.fullmatch(*between) or (moved and first.is_day and sentence.words.between.fullmatch(*between)):
             first.dropped = True
+
+
+def _drop_alternatives(sentence: Sentence, later: Sequence[Sentence]) -> None:
+    """Drop the one of ``the 12th or the 14th`` that nobody speaks of again, if somebody does of the other."""
+    for first, second in pairwise(sentence.mentions):
+        between = (sentence.text, first.end, second.start)
+        if first.is_day and second.is_day and sentence.words.either.fullmatch(*between):
+            said = {day for one in later if one.message > sentence.message for day in one.days()}
+            held = [one for one in (first, second) if said.intersection(one.dates)]
+            for one in (first, second):
+                one.dropped = one.dropped or (len(held) == 1 and one not in held)
 
 
 def _drop_intended(sentence: Sentence, cues: Cues) -> None:

@@ -73,15 +73,23 @@ def _nearest_verb(text: str, start: int, end: int, match: re.Match[str], cues: C
     return LEANS[min(found)[1]]
 
 
-def is_unsure(kind: str, text: str, match: re.Match[str], cues: Cues) -> bool:
-    """Whether the date is denied, or the sentence only imagines what happens then."""
+def is_refuted(text: str, match: re.Match[str], cues: Cues | None) -> bool:
+    """Whether the words right beside a date deny it."""
+    if cues is None:
+        return False
+    before = text[max(0, match.start() - 40) : _core(match)]
+    return cues.refuted.search(before) is not None or _DENIED.match(text, match.end()) is not None
+
+
+def is_unsure(kind: str, text: str, match: re.Match[str], cues: Cues | None) -> bool:
+    """Whether the sentence only imagines what happens then."""
+    if cues is None:
+        return False
     start, _ = clause(text, match.start(), match.end())
     before = text[max(0, match.start() - 40) : _core(match)]
     return (
-        cues.refuted.search(before) is not None
-        or cues.perhaps.search(text, start, match.start()) is not None
+        cues.perhaps.search(text, start, match.start()) is not None
         or cues.condition.search(text, start, match.start()) is not None
         or cues.condition.match(text) is not None
         or (kind in COARSE and cues.ahead_of.search(before) is not None)
-        or _DENIED.match(text, match.end()) is not None
     )

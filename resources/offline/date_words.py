@@ -145,6 +145,7 @@ class DateWords:
         units: ``day`` 0, ``week`` 1, ``weekend`` 2, ``month`` 3, ``year`` 4.
         within: The preposition of a month in which something happens, once or again and again.
         doubtful: Names of months that are ordinary words too.
+        either: The words between two dates of which one is to be chosen.
         listed: The words between two dates of one list.
         since: The words before a range.
         between: The words between the ends of a range of days.
@@ -165,6 +166,7 @@ class DateWords:
     weekday: re.Pattern[str] = _NEVER
     within: re.Pattern[str] = _NEVER
     doubtful: re.Pattern[str] = _NEVER
+    either: re.Pattern[str] = _NEVER
     listed: re.Pattern[str] = _NEVER
     since: re.Pattern[str] = _NEVER
     between: re.Pattern[str] = _NEVER
@@ -206,6 +208,7 @@ def _words(code: str, data: Mapping[str, Any]) -> DateWords:
         weekday=_compiled("|".join(data["weekdays"])),
         within=_compiled(data["within"]),
         doubtful=_compiled(f"(?:{data['doubtful_months']})[.]?"),
+        either=_compiled(rf",? (?:{data['or']}) (?:[^\W\d]{{2,4}} ){{0,2}}"),
         listed=_compiled(rf",? (?:{data['and']}) (?:[^\W\d]{{2,3}} )?|, "),
         since=_compiled(rf"\b(?:{data['from']})\s*$"),
         between=_compiled(rf"\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?"),

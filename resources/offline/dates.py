@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
 from resources.offline.date_readings import DAY, READINGS, YEAR_UNIT, Scene, filled
-from resources.offline.date_tense import is_repeated, is_unsure, lean_of
+from resources.offline.date_tense import is_refuted, is_repeated, is_unsure, lean_of
 from resources.offline.date_words import DateWords, date_words, part
 from resources.offline.prose import Prose
 
@@ -95,6 +95,7 @@ class _Reader:
         """Read the phrases of a sentence; return whether it speaks of what happens again and again."""
         words, text, cues = sentence.words, sentence.text, sentence.words.cues
         scene = self._scene(sentence, found)
+        habit = habit or sum(kind == "weekday" and part(match, "weekday") == match.group() for kind, match in found) > 2
         before = None
         for kind, match in found:
             listed = before is not None and words.listed.fullmatch(text, before, match.start()) is not None
@@ -105,8 +106,9 @@ class _Reader:
                 dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
                 continue  # such as 31 February, or a year before the calendar
-            dropped = cues is not None and is_unsure(kind, text, match, cues)
-            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped))
+            refuted = is_refuted(text, match, cues)
+            dropped = refuted or is_unsure(kind, text, match, cues)
+            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped, refuted))
             self._note(kind, match, dates, sentence)
             scene.note(kind, dates)
         self._fill_ranges(sentence)
