@@ -45,20 +45,19 @@ class Mention:
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence that has words for dates."""
+    """A sentence that has words for dates. The first one of a message has the first words of the message too."""
 
     text: str
     words: DateWords
     today: date
     message: int
-    first: bool
+    opening: str = ""
     mentions: list[Mention] = field(default_factory=list)
 
-    def days(self) -> set[str]:
-        """Return the days that it names and that hold."""
-        return {
-            day for one in self.mentions if one.is_day and one.kind != "near" and not one.dropped for day in one.dates
-        }
+    def days(self, near: bool = False) -> set[str]:
+        """Return the days that it names and that hold, also those such as today if ``near``."""
+        held = [one for one in self.mentions if one.is_day and not one.dropped and (near or one.kind != "near")]
+        return {day for one in held for day in one.dates}
 
 
 def drop_changed(sentences: Sequence[Sentence]) -> None:
@@ -72,14 +71,16 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
         _drop_alternatives(sentence, sentences[number + 1 :])
         _drop_slips(sentence, cues)
         _drop_intended(sentence, cues)
+        if number:
+            _drop_slip_before(sentence, sentences[number - 1], cues)
         if cancelled := cues.cancelled.search(sentence.text):
             days = _days_beside(sentence, cancelled)
             _drop(days, [*earlier, *_same_message(sentence, sentences[number:])])
-        elif cues.moved.search(sentence.text):
+        elif cues.moved.search(sentence.text) or cues.early.search(sentence.text):
             _drop_moved(sentence, sentences[number + 1 : number + 2], earlier)
         elif cues.instead.search(sentence.text):
             _drop_moved(sentence, (), [one for one in earlier if one.message >= sentence.message - JUST_BEFORE])
-        elif sentence.first and cues.refused.match(sentence.text):
+        elif sentence.opening and cues.refused.match(sentence.opening):
             _drop_rejected(sentence, _same_message(sentence, sentences[number : number + 3]), earlier)
 
 
@@ -100,6 +101,13 @@ def _drop_slips(sentence: Sentence, cues: Cues) -> None:
         between = (sentence.text, first.end, second.start)
         if cues.slip.fullmatch(*between) or (moved and first.is_day and sentence.words.between.fullmatch(*between)):
             first.dropped = True
+
+
+def _drop_slip_before(sentence: Sentence, before: Sentence, cues: Cues) -> None:
+    """Drop the date before a sentence such as ``Wait, no, the 14th``."""
+    together = sentence.message == before.message and sentence.mentions and before.mentions
+    if together and cues.slip.fullmatch(sentence.text, 0, sentence.mentions[0].start):
+        before.mentions[-1].dropped = True
 
 
 def _drop_alternatives(sentence: Sentence, later: Sequence[Sentence]) -> None:
@@ -124,7 +132,8 @@ def _drop_intended(sentence: Sentence, cues: Cues) -> None:
 
 def _drop_moved(sentence: Sentence, following: Iterable[Sentence], earlier: Sequence[Sentence]) -> None:
     """Drop the day that had been planned."""
-    new = sentence.days() or {day for one in _same_message(sentence, following) for day in one.days()}
+    early = sentence.words.cues is not None and sentence.words.cues.early.search(sentence.text) is not None
+    new = sentence.days(early) or {day for one in _same_message(sentence, following) for day in one.days()}
     if new and max(new) >= sentence.today.isoformat():
         _drop(planned_before(sentence, earlier, new), earlier)
 
@@ -145,8 +154,8 @@ def _drop_rejected(sentence: Sentence, answer: Iterable[Sentence], earlier: Sequ
     """Drop the date of a question that is answered by no and another date."""
     if earlier and earlier[-1].message == sentence.message - 1 and earlier[-1].text.endswith("?"):
         new = {day for one in answer for mention in one.mentions for day in mention.dates}
-        old = {day for mention in earlier[-1].mentions for day in mention.dates} - new
-        _drop({day for day in old if len(day) in map(len, new)}, earlier)
+        old = {day for mention in earlier[-1].mentions for day in mention.dates}
+        _drop({day for day in old if len(day) in map(len, new - old)}, [*earlier, sentence])
 
 
 def _same_message(sentence: Sentence, sentences: Iterable[Sentence]) -> list[Sentence]:

@@ -26,6 +26,7 @@ MONTH, DAY = len("2025-03"), len("2025-03-09")
 """Lengths of months and days in ISO format."""
 
 YEAR_UNIT = 4
+_LISTED = 150
 _ONE_DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
 _UNDECIDED = 2.0
 """How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
@@ -43,6 +44,7 @@ class Scene:
         month: Year and month that the sentence named last.
         year: The year that the sentence names in words, such as ``last year``.
         beside: Whether the sentence names days or months.
+        listed: The day before this one in a list of days.
         lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
         habit: Whether the sentence speaks of what happens again and again.
     """
@@ -56,6 +58,7 @@ class Scene:
     month: tuple[int, int] | None
     year: int | None
     beside: bool
+    listed: date | None = None
     lean: float = 0.0
     habit: bool = False
 
@@ -147,6 +150,9 @@ def _in_year(match: re.Match[str], scene: Scene, month: int, day: int) -> date:
     known = [one for one in scene.recent if one in days]
     if known:
         return known[-1]
+    following = [one for one in days if scene.listed is not None and 0 < (one - scene.listed).days < _LISTED]
+    if following:
+        return following[0]
     if named := part(match, "named"):
         number = scene.words.weekdays[named]
         days = [one for one in days if one.weekday() == number] or days
@@ -183,6 +189,8 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
             return [_month_of(scene.today.year, month)]
         passed = month >= scene.today.month if sign < 0 else month <= scene.today.month
         return [_month_of(scene.today.year + sign * passed, month)]
+    if not scene.lean:
+        return []  # a few words without a verb, such as ``13 in November.``
     middle = 15 if month != scene.today.month else scene.today.day
     found = nearest((date(year, month, middle) for year in _years_around(scene.today)), scene)
     return [_month_of(found.year, month)]
@@ -277,14 +285,14 @@ def _existing(months: Sequence[int], day: int) -> list[date]:
 
 
 def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
-    if scene.habit:
+    shift = part(match, "before") or part(match, "after")
+    if scene.habit and not shift:
         return []
     if scene.words.code != "de" and _NAME.match(scene.text, match.end()):
         return []
     number, today = scene.words.weekdays[part(match, "weekday")], scene.today
     before = weekday_before(today, number)
     after = today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
-    shift = part(match, "before") or part(match, "after")
     sign = scene.words.relative[shift] if shift else 0
     if sign == 2:
         return [(after + timedelta(weeks=1)).isoformat()]

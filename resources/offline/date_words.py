@@ -102,10 +102,13 @@ class Cues:
         refuted: What stands right before a date that does not hold.
         ahead_of: A month or year after it is only a limit.
         perhaps: A date in the same clause may never be.
+        could: So do these words, but not in a question, where they propose it.
         condition: A date after it may never be.
         intended, but: What stands before and after a date that was only wanted.
         today_is: What stands before the weekday of today.
         habit: Weekdays and months of the sentence come again and again.
+        weekly: Weekdays of the whole sentence do.
+        early: What was planned happens on another day.
         moved: The sentence names a new date for an old one.
         instead: It does so for one that was named just before.
         cancelled: What the sentence names does not take place.
@@ -120,12 +123,15 @@ class Cues:
     refuted: re.Pattern[str]
     ahead_of: re.Pattern[str]
     perhaps: re.Pattern[str]
+    could: re.Pattern[str]
     condition: re.Pattern[str]
     intended: re.Pattern[str]
     but: re.Pattern[str]
     today_is: re.Pattern[str]
     habit: re.Pattern[str]
+    weekly: re.Pattern[str]
     moved: re.Pattern[str]
+    early: re.Pattern[str]
     instead: re.Pattern[str]
     cancelled: re.Pattern[str]
     refused: re.Pattern[str]
@@ -287,14 +293,17 @@ def _cues(data: Mapping[str, Any], groups: Mapping[str, str]) -> Cues:
         intended=words(data["intended"]),
         but=words(data["but"]),
         perhaps=words(data["perhaps"]),
+        could=words(data["could"]),
         condition=words(data["if"]),
         today_is=_compiled(rf"\W*(?:(?:{data['today_is']}) )?"),
         habit=words(_filled(data["habit"], groups)),
+        weekly=words(data["weekly"]),
+        early=words(data["early"]),
         moved=words(data["moved"]),
         instead=words(data["instead"]),
         cancelled=words(data["cancelled"]),
         refused=_compiled(rf"\W*(?:{data['refused']})\b"),
-        slip=_compiled(rf"\W*(?:{data['slip']})\W+(?:[^\W\d]+ ){{0,2}}"),
+        slip=_compiled(rf"\W*(?:{data['slip']})(?:\W+(?:{data['slip']}))?\W+(?:[^\W\d]+ ){{0,2}}"),
     )
 
 

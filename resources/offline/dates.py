@@ -32,6 +32,9 @@ LONGEST_SPAN = 10
 JUST_NOW = 3
 """A weekday may be a day that was named so many messages before."""
 
+OPENING = 40
+"""So many characters of a message say whether it agrees."""
+
 RECENT = 16
 """So many days that were spoken of are remembered."""
 
@@ -73,17 +76,20 @@ class _Reader:
         self._span: tuple[date, date] | None = None
         self._span_on: date | None = None
         self._habits: set[int] = set()
+        self._question = ""
         self._count = 0
 
     def read(self, text: str, today: date, message: int, words: DateWords) -> None:
         """Read one message."""
-        habit = False
-        for number, sentence in enumerate(sentences(text, words)):
+        habit, opening, sentence = False, text.lstrip()[:OPENING], ""
+        for sentence in sentences(text, words):
             if self._count >= 4 * MAX_DATES:
                 return
             found = _matches(sentence, words)
             if found:
-                habit = self._resolve(Sentence(sentence, words, today, message, number == 0), found, habit)
+                habit = self._resolve(Sentence(sentence, words, today, message, opening), found, habit)
+                opening = ""
+        self._question = sentence if sentence.endswith("?") else ""
 
     def dates(self) -> list[str]:
         """Return what was found and still holds."""
@@ -99,8 +105,9 @@ class _Reader:
         before = None
         for kind, match in found:
             listed = before is not None and words.listed.fullmatch(text, before, match.start()) is not None
-            scene.lean = scene.lean if listed else lean_of(text, match, cues)
+            scene.lean = scene.lean if listed else lean_of(kind, text, match, cues, self._question)
             scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, cues)
+            scene.listed = _last_day(sentence) if listed else None
             before = match.end()
             try:
                 dates = READINGS[kind](match, scene)
@@ -169,6 +176,11 @@ class _Reader:
             and part(match, "weekday") == match.group()
             and _LONE.search(match.string, 0, match.start()) is not None
         )
+
+
+def _last_day(sentence: Sentence) -> date | None:
+    last = sentence.mentions[-1] if sentence.mentions else None
+    return _date(last.dates[-1]) if last is not None and last.is_day and last.kind in EXACT else None
 
 
 def _name_weekdays(sentence: Sentence) -> None:
