@@ -13,7 +13,7 @@ from functools import cached_property
 import Stemmer
 
 from neurigraph_pipelines.model import Message, Role, Segment
-from neurigraph_pipelines.text.languages import MAX_OF_PART, STEMMERS, language_of, language_of_parts
+from neurigraph_pipelines.text.languages import STEMMERS, languages_of
 from resources.offline.lexicon import lexicon_of
 
 MAX_SENTENCE = 320
@@ -96,14 +96,13 @@ class Prose:
             language: The language of a text that does not tell its own.
         """
         self.segment = segment
-        said = [(n, m.content) for n, m in enumerate(segment.messages) if m.role not in (Role.SYSTEM, Role.TOOL)]
-        self.language = language_of_parts(content for _, content in said) or language
+        self.language, spoken = languages_of(segment.messages, language)
         self._readers: dict[str, Reader] = {}
         self.sentences = [
-            self._sentence(number, text, written)
-            for number, content in said
-            for written in [language_of(content[:MAX_OF_PART], self.language) or self.language]
-            for text in sentences(content)
+            self._sentence(number, text, spoken[number])
+            for number, message in enumerate(segment.messages)
+            if message.role not in (Role.SYSTEM, Role.TOOL)
+            for text in sentences(message.content)
         ]
         title = "" if segment.is_part else tidy(segment.ref.title or "")[:MAX_SENTENCE]
         self.headline = self._sentence(0, title, self.language) if title else None
