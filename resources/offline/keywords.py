@@ -57,7 +57,7 @@ def extract(prose: Prose) -> Keywords:
         entities=tuple(entities)[:MAX_ENTITIES],
         topics=tuple(key_phrases(prose, names)[:MAX_TOPICS]),
         dates=tuple(dates_of(prose)),
-        relationships=tuple(dict.fromkeys(map(str, names.relations)))[:MAX_RELATIONSHIPS],
+        relationships=tuple(dict.fromkeys(map(str, (*names.relations, *names.ties))))[:MAX_RELATIONSHIPS],
     )
 
 

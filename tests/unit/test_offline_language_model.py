@@ -216,6 +216,19 @@ def test_keywords_are_names_topics_dates_and_relationships() -> None:
         ("Dave married my sister Ana", "brother-in-law: Dave"),
         ("My best friend Anna Smith called", "best friend: Anna Smith"),
         ("Dr. Lee is my dentist", "dentist: Lee"),
+        ("Me and my mother in law, Samira, who lives with us.", "mother-in-law: Samira"),
+        ("I'm at my brother's, Tomas moves house.", "brother: Tomas"),
+        ("The agent, Tobias Hale, called.", "agent: Tobias Hale"),
+        ("I run with Ravi, the coach of our club, the Tram Line Runners.", "Tram Line Runners's coach: Ravi"),
+        ("I'll ask Emrys. He's my cousin after all.", "cousin: Emrys"),
+        ("My kids, Finn and Aoife, slept.", "child: Aoife"),
+        ("We stay with auntie Cheryl.", "aunt: Cheryl"),
+        ("Nora works for Lumen Press now.", "Nora works at: Lumen Press"),
+        ("I work at Lumen Press.", "works at: Lumen Press"),
+        ("Nora reports to Tariq.", "Nora reports to: Tariq"),
+        ("Mein Schwager, der heißt auch Jens, hilft.", "schwager: Jens"),
+        ("Cenamos con mi prima Lourdes.", "prima: Lourdes"),
+        ("Ma sœur Odile arrive.", "sœur: Odile"),
     ],
 )
 def test_stated_relations_are_read(text: str, expected: str) -> None:
@@ -223,15 +236,28 @@ def test_stated_relations_are_read(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["my sister Wow", "my boss Monday", "my friend and I", "my sister is Great", "my wife Ok"]
+    "text",
+    [
+        *("my sister Wow", "my boss Monday", "my friend and I", "my sister is Great", "my wife Ok"),
+        "A gift from my grandma in my home country, Sweden.",
+        "My son had an accident. Thankfully he is fine.",
+        "The mother came. Lena knows her.",
+        "I wore it at my sister's graduation. Lena has one too.",
+    ],
 )
 def test_ordinary_words_are_no_relatives(text: str) -> None:
     assert MODEL.extract_keywords(chat(("user", text))).relationships == ()
 
 
 def test_relation_belongs_to_speaker() -> None:
-    found = MODEL.extract_keywords(chat(("Ann", "My sister Eva is here."), ("Ben", "Say hello to Eva, Ann.")))
-    assert found.relationships == ("Ann's sister: Eva",)
+    found = MODEL.extract_keywords(
+        chat(
+            ("Ann", "My sister Eva is here."),
+            ("Ben", "Say hello to Eva, Ann. And your brother?"),
+            ("Ann", "Karl, still asleep. Karl works a lot. His cat Miez is ill."),
+        )
+    )
+    assert found.relationships == ("Ann's sister: Eva", "Ann's brother: Karl", "Karl's cat: Miez")
 
 
 @pytest.mark.parametrize(
