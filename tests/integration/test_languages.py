@@ -88,7 +88,7 @@ def test_memories_in_several_languages(installation: Installation) -> None:
     for query, words in (
         ("Was kostete das Bauernhaus mit dem Ofen?", "420.000"),
         ("feuchte Bauernhäuser", "feucht"),
-        ("¿cuánto costaba el horno?", "1.900"),
+        ("¿cuándo llega el horno?", "hornos llegan"),
         ("le gâteau à la noisette", "gâteau"),
         ("ケーキの代金", "四千円"),
         ("Which plant died?", "plants"),
