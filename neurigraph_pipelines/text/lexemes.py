@@ -132,7 +132,8 @@ class Lexer:
             word = self._elided.sub("", word)
         if not word or word in self._stop_words:
             return ()
-        return (_stem(self.language, self._bases.get(word, word)),)
+        # A number is its own stem; the cache is for words, which come again.
+        return (word if word.isdigit() else _stem(self.language, self._bases.get(word, word)),)
 
     def is_stop_word(self, word: str) -> bool:
         """Return whether a word in lower case is a stop word."""
