@@ -8,88 +8,26 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
-from resources.offline.date_words import DateWords, part
+from resources.offline.date_scene import Scene, nearest
+from resources.offline.date_words import part
 
 FILLED_DAYS = 3
 """A range of at most so many days stands for each of them; of a longer one only the ends are named."""
 
-_YEARS_AHEAD = 60
-LONG_AGO = 200
-"""Days that lie so far from the message do not tell what ``the 14th`` is."""
-
-MONTH, DAY = len("2025-03"), len("2025-03-09")
-"""Lengths of months and days in ISO format."""
-
 YEAR_UNIT = 4
+"""The number of years among the units."""
+
+_YEARS_AHEAD = 60
 _LISTED = 150
+"""Most days between two days of one list."""
+
 _ONE_DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
-_UNDECIDED = 2.0
-"""How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
-
-
-@dataclass(slots=True)
-class Scene:
-    """Where a phrase stands, and what was said before.
-
-    Attributes:
-        today: The day of the message.
-        recent: The days that were spoken of before, the latest last; ``the 14th`` may be one of them.
-        just_now: Those of the last few messages.
-        span: The first and the last of several days that were spoken of, such as a journey.
-        month: Year and month that the sentence named last.
-        year: The year that the sentence names in words, such as ``last year``.
-        beside: Whether the sentence names days or months.
-        listed: The day before this one in a list of days.
-        lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
-        habit: Whether the sentence speaks of what happens again and again.
-    """
-
-    words: DateWords
-    text: str
-    today: date
-    recent: list[date]
-    just_now: list[date]
-    span: tuple[date, date] | None
-    month: tuple[int, int] | None
-    year: int | None
-    beside: bool
-    listed: date | None = None
-    lean: float = 0.0
-    habit: bool = False
-
-    def note(self, kind: str, dates: Sequence[str]) -> None:
-        """Remember what a phrase of this sentence means, for those after it."""
-        for day in dates:
-            if len(day) == MONTH:
-                self.month = (int(day[:4]), int(day[5:]))
-            elif len(day) == DAY and kind != "near":
-                self.month = None
-                self.recent.append(date.fromisoformat(day))
-                self.just_now.append(self.recent[-1])
-
 
 Reading = Callable[[re.Match[str], Scene], list[str]]
-
-
-def nearest(days: Iterable[date], scene: Scene) -> date:
-    """Return the day that is meant: the nearest in the direction of the tense; another year needs a reason.
-
-    Raises:
-        ValueError: There is no day.
-    """
-
-    def cost(day: date) -> float:
-        apart = (day - scene.today).days
-        against = scene.lean and (apart > 0) != (scene.lean > 0) and apart != 0
-        elsewhere = not scene.lean and day.year != scene.today.year
-        return abs(apart) * (abs(scene.lean) if against else _UNDECIDED if elsewhere else 1.0)
-
-    return min(days, key=cost)
 
 
 def _iso_day(match: re.Match[str], _scene: Scene) -> list[str]:
@@ -251,7 +189,7 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     day, named, today = _day_number(part(match, "day")), part(match, "named"), scene.today
     number = scene.words.weekdays[named] if named else None
     if scene.month is None:
-        for known in reversed(_lately(scene)):
+        for known in reversed(scene.lately()):
             if known.day == day and number in (None, known.weekday()):
                 return [known.isoformat()]
     around = [today.year * 12 + today.month - 1 + shift for shift in (0, 1, 2, -1)]
@@ -264,17 +202,12 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     return [(ahead[0] if ahead else nearest(days, scene)).isoformat()]
 
 
-def _lately(scene: Scene) -> list[date]:
-    """Return the days that were spoken of and do not lie far from the message."""
-    return [day for day in scene.recent if abs((day - scene.today).days) < LONG_AGO]
-
-
 def _months_spoken_of(scene: Scene) -> Iterator[int]:
     """Yield the month of this sentence, or that of the last day that was ahead, and the month after it."""
     if scene.month is not None:
         yield scene.month[0] * 12 + scene.month[1] - 1
         return
-    ahead = [day for day in _lately(scene)[-1:] if day >= scene.today]
+    ahead = [day for day in scene.lately()[-1:] if day >= scene.today]
     for day in ahead:
         yield from (day.year * 12 + day.month - 1 + shift for shift in (0, 1))
 

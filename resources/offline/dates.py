@@ -14,7 +14,8 @@ from datetime import date, datetime
 from itertools import pairwise
 
 from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
-from resources.offline.date_readings import DAY, READINGS, YEAR_UNIT, Scene, filled
+from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
+from resources.offline.date_scene import DAY, Scene
 from resources.offline.date_tense import is_refuted, is_repeated, is_unsure, lean_of
 from resources.offline.date_words import DateWords, date_words, part
 from resources.offline.prose import Prose
