@@ -21,6 +21,7 @@ class Lexicon:
     filler: frozenset[str]
     common: frozenset[str]
     junk: frozenset[str]
+    verbs: frozenset[str]
     decision: frozenset[str]
     roles: frozenset[str]
     titles: frozenset[str]

@@ -95,7 +95,7 @@ class Prose:
             Sentence(number, text, self._reader.words(text))
             for number, message in enumerate(segment.messages)
             if message.role not in (Role.SYSTEM, Role.TOOL)
-            for text in sentences(message.content)
+            for text in sentences(without_code(message.content))
         ]
         title = "" if segment.is_part else tidy(segment.ref.title or "")[:MAX_SENTENCE]
         self.headline = Sentence(0, title, self._reader.words(title)) if title else None
@@ -159,6 +159,12 @@ def sentences(text: str) -> Iterator[str]:
             yield from _cut(tidy(pending))
             pending = ""
     yield from _cut(tidy(pending))
+
+
+def without_code(text: str) -> str:
+    """Return ``text`` without blocks of code between fences; a fence that is not closed opens none."""
+    parts = text.split("```")
+    return "\n".join(parts[::2]) if len(parts) % 2 else text
 
 
 def tidy(text: str) -> str:

@@ -1,145 +1,171 @@
-"""Extractive summaries and titles.
+"""Extractive summaries whose sentences can be understood alone.
 
-Sentences are chosen greedily by the weight per word of the terms that they add (the maximum coverage objective of
-Filatova and Hatzivassiloglou 2004) and shown in order with their speakers. Terms come from ``prose``; names and phrases
-of the title from ``names`` and ``keywords``.
+``units`` finds what can be understood alone, ``salience`` weighs it, this module chooses greedily what adds most for
+its length, tells it in the third person where that is certain (``retelling``) and quotes it where it is not.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
-from collections import Counter
-from itertools import groupby
+import re
+from collections.abc import Sequence
+from datetime import date
 
 from neurigraph_pipelines.model import Role, Summary
-from resources.offline.keywords import ASSISTANT_WEIGHT, key_phrases
+from resources.offline.fixed_dates import with_dates, written
 from resources.offline.lexicon import english
 from resources.offline.names import Names, find_names
-from resources.offline.prose import Prose, Sentence, tidy
+from resources.offline.prose import Prose, tidy
+from resources.offline.retelling import lacks_subject, retold
+from resources.offline.salience import Salience
+from resources.offline.titles import title_of
+from resources.offline.units import Unit, units_of
 
-MAX_WORDS = 180
-"""Limit of a summary: the local embedder truncates at 256 tokens."""
+MAX_WORDS = 200
+"""Limit of a summary: the local embedder reads about as much, and a search shows all of it."""
 
-MAX_TITLE = 80
-FIGURE_WEIGHT = 0.6
-
-_DANGLING = frozenset(
-    ["it", "that", "this", "these", "those", "they", "he", "she", "him", "them", "and", "but", "so", "or", "which"]
-)
-_CHEERS = frozenset(["you", "you're", "your", "you've", "you'll"])
-_OWN = frozenset(["i", "we", "my", "our", "i'm", "i've"])
+MAX_MENTIONS = 3
+"""How often a unit in the third person may repeat the speaker's name; a quotation reads better beyond that."""
 
 
 def summarize(prose: Prose, words: int) -> Summary:
     """Return a summary of about ``words`` words, at most ``MAX_WORDS``, and a title; neither is empty."""
     names = find_names(prose)
-    title = _title(prose, names)
-    day = prose.segment.occurred_at
-    date = f"{day.day} {day:%B %Y}"
-    budget = max(10, min(words, MAX_WORDS) - 6)
-    chosen = sorted(_choose(prose, names, budget))
-    lines = []
-    for speaker, numbers in groupby(chosen, key=lambda n: _speaker(prose, names, prose.sentences[n])):
-        lines.append(f"{speaker}: {' '.join(_shown(prose.sentences[n].text) for n in numbers)}")
-    return Summary(title=title, text=f"{date}. {' '.join(lines) or _fallback(prose, title)}")
+    title = title_of(prose, names)
+    teller = _Teller(prose, names)
+    lead = teller.period()
+    budget = max(10, min(words, MAX_WORDS) - len(lead.split()))
+    chosen = sorted(_choose(prose, names, budget, teller), key=lambda unit: unit.sentences)
+    told = [teller.tell(unit) for unit in chosen]
+    return Summary(title=title, text=f"{lead}: {' '.join(told) or _fallback(prose, title)}")
 
 
-def _choose(prose: Prose, names: Names, budget: int) -> list[int]:
-    """Choose sentences by lazy greedy coverage; linear except for the heap. Returns their numbers."""
-    weights = _term_weights(prose, names)
+def _choose(prose: Prose, names: Names, budget: int, teller: _Teller) -> list[Unit]:
+    """Choose units by lazy greedy coverage; linear except for the heap."""
+    salience = Salience(prose, names)
+    units = units_of(prose, names, is_english=_is_english(prose))
+    outdated = salience.corrected({n for unit in units for n in unit.sentences})
+    units = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
+    weights = [salience.unit(unit.sentences) for unit in units]
     covered: set[str] = set()
-    heap = [
-        (-gain, number)
-        for number in range(len(prose.sentences))
-        if (gain := _gain(prose, number, weights, covered)) > 0
-    ]
+
+    def gain(number: int) -> float:
+        unit = units[number]
+        stems = {word.stem for n in unit.sentences for word in prose.sentences[n].content}
+        new = len(stems - covered) / max(1, len(stems))
+        length = unit.length + 3 + (len(prose.sentences[unit.question].words) if unit.question is not None else 0)
+        return weights[number] * (0.2 + 0.8 * new) / (length + 8) ** 0.8
+
+    heap = [(-value, number) for number in range(len(units)) if (value := gain(number)) > 0]
     heapq.heapify(heap)
-    chosen: list[int] = []
+    chosen: list[Unit] = []
+    taken: set[int] = set()
     left = budget
-    while heap and left > 3:
+    while heap and left > 5:
         _, number = heapq.heappop(heap)
-        gain = _gain(prose, number, weights, covered)
-        if gain <= 0:
+        unit = units[number]
+        if not taken.isdisjoint(unit.sentences):
             continue
-        if heap and gain < -heap[0][0]:
-            heapq.heappush(heap, (-gain, number))
+        value = gain(number)
+        if heap and value < -heap[0][0]:
+            heapq.heappush(heap, (-value, number))
             continue
-        length = len(prose.sentences[number].text.split()) + 1
+        length = len(teller.tell(unit).split())
         if length <= left or not chosen:
-            chosen.append(number)
-            covered.update(word.stem for word in prose.sentences[number].words)
+            chosen.append(unit)
+            taken.update(unit.sentences)
+            covered.update(word.stem for n in unit.sentences for word in prose.sentences[n].words)
             left -= length
     return chosen
 
 
-def _term_weights(prose: Prose, names: Names) -> dict[str, float]:
-    """Return the weight of each term: by its frequency in the segment, higher for names."""
-    counts = Counter[str]()
-    spread = Counter[str]()
-    for sentences in prose.by_message.values():
-        stems = [word.stem for sentence in sentences for word in sentence.content]
-        counts.update(stems)
-        spread.update(set(stems))
-    # A figure that is not shown yet is new information, even in a sentence whose words are.
-    figures = {word.stem for sentence in prose.sentences for word in sentence.words if word.text[0].isdigit()}
-    weights = dict.fromkeys(figures, FIGURE_WEIGHT)
-    weights |= {stem: math.log1p(counts[stem]) * (1 + 0.3 * math.log1p(spread[stem])) for stem in counts}
-    speakers = {stem for name in names.speakers.values() for stem in prose.stems(name)}
-    for one in (*names.persons, *names.projects, *names.others):
-        for stem in prose.stems(one.name):
-            # The speaker precedes every line, so repeating a speaker's name adds nothing.
-            weights[stem] = 0.0 if stem in speakers else 1.5 * weights.get(stem, 1.0)
-    return weights
+def _is_english(prose: Prose) -> bool:
+    words = [word for sentence in prose.sentences[:400] for word in sentence.words if word.text.isalpha()]
+    return sum(word.empty for word in words) >= 0.25 * len(words)
 
 
-def _gain(prose: Prose, number: int, weights: dict[str, float], covered: set[str]) -> float:
-    sentence = prose.sentences[number]
-    length = len(sentence.text.split())
-    if length < 4 and len(sentence.text) < 20:
-        return 0.0
-    new = {word.stem for word in sentence.words} - covered
-    gain = sum(weights.get(stem, 0.0) for stem in new)
-    lowers = [word.lower for word in sentence.words]
-    if gain <= 0:
-        return 0.0
-    lexicon = english()
-    gain += 1.0 * min(2, sum(word in lexicon.decision for word in lowers))
-    gain += 0.8 * min(2, sum(word[0].isdigit() for word in lowers))
-    if sentence.text.rstrip(" \"')").endswith("?"):
-        gain *= 0.35
-    elif lowers[0] in _DANGLING:
-        gain *= 0.7
-    if length < 6:
-        gain *= 0.7
-    if sentence.text[0] in "[<{|":
-        gain *= 0.3  # a caption or markup, not speech
-    if sentence.text.rstrip().endswith("!") and len(sentence.content) < 4:
-        gain *= 0.6
-    if lowers[0] in lexicon.filler and len(sentence.content) < 4:
-        gain *= 0.6
-    if _OWN.intersection(lowers):
-        gain *= 1.2
-    elif _CHEERS.intersection(lowers):
-        gain *= 0.6
-    if prose.message(sentence).role is Role.ASSISTANT:
-        gain *= ASSISTANT_WEIGHT
-    return float(gain / (length + 8) ** 0.75)
+class _Teller:
+    """Tells units as sentences of a summary."""
+
+    def __init__(self, prose: Prose, names: Names) -> None:
+        self._prose = prose
+        self._names = names
+        self._english = _is_english(prose)
+        authors = dict.fromkeys(map(self._called, range(len(prose.segment.messages))))
+        self._pair = list(authors) if len(authors) == 2 else []
+        words = [word.text for one in prose.sentences for word in one.words]
+        self._small = {word for word in words if word[0].islower()} | english().stop | english().verbs
+        self._capitalised = {word for name in authors for word in name.split()} | {"I"}
+        self._year = prose.segment.occurred_at.year
+
+    def period(self) -> str:
+        """Return the days of the conversation, such as ``From 3 to 31 March 2025``."""
+        days = [message.occurred_at.date() for message in self._prose.segment.messages]
+        first, last = min(days), max(days)
+        if first == last:
+            return f"On {written(first, None)}"
+        if (first.year, first.month) == (last.year, last.month):
+            return f"From {first.day} to {written(last, None)}"
+        return f"From {written(first, last.year)} to {written(last, None)}"
+
+    def tell(self, unit: Unit) -> str:
+        """Return a unit as one sentence."""
+        message = self._prose.sentences[unit.sentences[0]].message
+        speaker = self._speaker(message)
+        texts = [self._dated(text, message) for text in unit.texts]
+        if unit.question is not None:
+            question = self._prose.sentences[unit.question]
+            answer = _inside(self._joined(texts))
+            return _ended(f'Asked "{_inside(question.text)}", {self._called(message)} answered "{answer}."')
+        is_assistant = self._prose.segment.messages[message].role is Role.ASSISTANT
+        if self._english:
+            hearer = next((name for name in self._pair if name != self._called(message)), None)
+            told = [retold(text, self._called(message), hearer) for text in texts]
+            if None not in told and not any(map(lacks_subject, texts)):
+                text = self._joined([one for one in told if one])
+                if text.count(speaker) <= MAX_MENTIONS:
+                    return f"{speaker}: {_ended(text)}" if is_assistant and self._called(message) not in text else _ended(text)
+        return f'{speaker}: "{_inside(_ended(self._joined(texts)))}"'
+
+    def _dated(self, text: str, message: int) -> str:
+        if not self._english:
+            return text
+        messages = self._prose.segment.messages
+        context = " ".join(one.content[-400:] for one in messages[max(0, message - 2) : message + 1])
+        return with_dates(text, messages[message].occurred_at, self._year, context)
+
+    def _called(self, number: int) -> str:
+        """Return the name of a speaker within a sentence."""
+        message = self._prose.segment.messages[number]
+        if message.role is Role.ASSISTANT or not message.author:
+            return f"the {self._speaker(number).lower()}"
+        return self._speaker(number)
+
+    def _joined(self, texts: Sequence[str]) -> str:
+        """Join sentences to one."""
+        parts = [re.sub(r"[.!…]+$", "", text) for text in texts]
+        return "; ".join([parts[0], *(part if self._keeps_capital(part) else part[:1].lower() + part[1:] for part in parts[1:])])
+
+    def _keeps_capital(self, text: str) -> bool:
+        first = re.split(r"[\s,'’]", text, maxsplit=1)[0]
+        return not self._english or first.lower() not in self._small or first in self._capitalised
+
+    def _speaker(self, number: int) -> str:
+        message = self._prose.segment.messages[number]
+        if message.author and message.role is not Role.ASSISTANT:
+            return self._names.speakers.get(message.author, message.author)[:60]
+        return (message.author or message.role.value).capitalize()[:60]
 
 
-def _shown(sentence: str) -> str:
-    """Format a sentence: with a capital at the beginning and punctuation at the end."""
-    ended = (
-        sentence if sentence[-1] in ".!?…。！？\"')”’:;" else f"{sentence}…" if sentence[-1] == "," else f"{sentence}."
-    )
+def _inside(text: str) -> str:
+    """Return a text for the inside of quotation marks."""
+    return text.replace('"', "'").strip()
+
+
+def _ended(sentence: str) -> str:
+    """Return a sentence with a capital at its beginning and a full stop."""
+    ended = sentence if sentence[-1] in ".!?…。！？\"')”’" else f"{sentence.rstrip(',;:-')}."
     return ended[0].upper() + ended[1:]
-
-
-def _speaker(prose: Prose, names: Names, sentence: Sentence) -> str:
-    message = prose.message(sentence)
-    if message.author:
-        return names.speakers.get(message.author, message.author)[:60]
-    return message.role.value.capitalize()
 
 
 def _fallback(prose: Prose, title: str) -> str:
@@ -149,47 +175,3 @@ def _fallback(prose: Prose, title: str) -> str:
         if beginning:
             return f"{message.author or message.role.value.capitalize()}: {beginning}"
     return f"{title}: no text."
-
-
-def _title(prose: Prose, names: Names) -> str:
-    """Return the given title, else names and phrases, such as ``Dave, product launch and budget``.
-
-    The parts of one conversation get names and phrases first, so that their titles differ.
-    """
-    given = " ".join((prose.segment.ref.title or "").split())
-    part = prose.segment.is_part
-    if given and not part:
-        return _shortened(given)
-    phrases = key_phrases(prose, names)
-    speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
-    if len(speakers) == 2 and phrases:
-        return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2])}")
-    meeting = len({m.author for m in prose.segment.messages if m.author}) > 2
-    subjects = (
-        []
-        if meeting or len(speakers) > 1
-        else [one.name for one in (*names.projects, *names.persons) if one.mentions >= 2][:1]
-    )
-    if not subjects and not meeting and len(speakers) < 2:
-        subjects = [relation.person for relation in names.relations if relation.whose is None][:1]
-    parts = [*subjects, *phrases[: 3 - len(subjects)]]
-    if parts:
-        listed = _listed(parts)
-        return _shortened(listed[0].upper() + listed[1:])
-    if given:
-        return f"{_shortened(given)} (from message {prose.segment.messages[0].seq})"
-    day = prose.segment.occurred_at
-    first = next((s.text for s in prose.sentences if any(word.content for word in s.words)), "")
-    return (
-        _shortened(first) if first else f"{prose.segment.ref.source_kind.value.capitalize()} of {day.day} {day:%B %Y}"
-    )
-
-
-def _listed(parts: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= MAX_TITLE:
-        return text
-    return text[:MAX_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:-") + "…"
