@@ -1,7 +1,4 @@
-"""Relative dates of a sentence made absolute, as far as ``dates`` resolves them: "on Saturday" to "on Saturday 1 March".
-
-English only.
-"""
+"""Relative dates of English sentences made absolute, as far as ``dates`` resolves them: "on Saturday 1 March"."""
 
 from __future__ import annotations
 
@@ -14,18 +11,20 @@ _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _RELATIVE = re.compile(
     r"(?P<near>\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow|tonight|last night|"
     r"this morning|this afternoon|this evening)\b(?!['’]s?))"
-    rf"|(?P<before>\b(?:every|each)\s(?:{_WEEKDAY}(?:,|\sand|\sor)\s){{0,3}})?\b(?P<word>(?:last|next|this|this coming|on|by|until|till|since|before|after)\s)(?P<weekday>{_WEEKDAY})\b(?!['’]s|\s(?:the\s)?\d|,\s(?:the\s)?\d|s\b|\s(?:night shift))"
+    rf"|(?P<before>\b(?:every|each)\s(?:{_WEEKDAY}(?:,|\sand|\sor)\s){{0,3}})?"
+    r"\b(?P<word>(?:last|next|this|this coming|on|by|until|till|since|before|after)\s)"
+    rf"(?P<weekday>{_WEEKDAY})\b(?!['’]s|,?\s(?:the\s)?\d)"
     r"|\b(?P<unit>(?:last|next|this) (?:month|year))\b(?!['’])",
     re.I,
 )
 _DIRECTIONS = {"last", "next", "this", "this coming"}
 _NAMED = re.compile(rf"\b({_WEEKDAY}),?\s(?:the\s)?\d", re.I)
 _PREPOSITION = re.compile(r"\b(?:on|by|until|till|since|from|before|after|for|of|to|and|or)\s$", re.I)
-MONTHS = (
-    "January February March April May June July August September October November December".split()
-)
-_PARTS = {"this morning": "on the morning of", "this afternoon": "on the afternoon of", "this evening": "on the evening of",
-          "tonight": "on the evening of", "last night": "on the night of"}  # fmt: skip
+MONTHS = "January February March April May June July August September October November December".split()
+_PARTS = {
+    "this morning": "on the morning of", "this afternoon": "on the afternoon of",
+    "this evening": "on the evening of", "tonight": "on the evening of", "last night": "on the night of",
+}  # fmt: skip
 
 
 def with_dates(sentence: str, spoken_at: datetime, year: int, context: str = "") -> str:

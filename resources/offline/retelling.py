@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from resources.offline.lexicon import english
 
@@ -40,7 +41,7 @@ _CLAUSE_OPENERS = frozenset(
 )
 _INVERTING = frozenset("am are is was were do does did have has had can could will would shall should may must".split())
 _UNCERTAIN = frozenset(
-    "myself yourself yourselves ourselves we us our ours we're we've we'll we'd let's im ive y'all ya yours mine".split()
+    "myself yourself yourselves ourselves we us our ours we're we've we'll we'd let's im ive y'all yours mine".split()
 )
 
 IRREGULAR_PAST = frozenset(
@@ -52,7 +53,9 @@ IRREGULAR_PAST = frozenset(
 )
 """Past forms that do not end in ``ed``: English makes no new ones."""
 
-SAME_IN_PAST = frozenset("bet burst cast cost cut hit hurt let put quit read rid set shed shut split spread upset".split())
+SAME_IN_PAST = frozenset(
+    "bet burst cast cost cut hit hurt let put quit read rid set shed shut split spread upset".split()
+)
 """Verbs whose past cannot be told from the present."""
 
 _NO_PAST = frozenset("need feed speed proceed succeed bleed breed embed exceed heed weed shred".split())
@@ -103,7 +106,11 @@ def retold(sentence: str, speaker: str, hearer: str | None) -> str | None:
 def lacks_subject(sentence: str) -> bool:
     """Whether a sentence seems to begin with its verb: an order, or a report without "I"."""
     first = _lower(sentence.split(" ", 1)[0].strip(",.;:!\"'()"))
-    return first in english().verbs or first in {"don't", "please", "let", "let's", "never", "will", "had", "was", "am"} or _is_past(first)
+    return (
+        first in english().verbs
+        or first in {"don't", "please", "let", "let's", "never", "will", "had", "was", "am"}
+        or _is_past(first)
+    )
 
 
 def possessive(name: str) -> str:
@@ -207,7 +214,7 @@ def _agree(pieces: list[str], words: Sequence[int], place: int, *, is_you: bool,
 
 def _goes_on(pieces: Sequence[str], following: Sequence[int]) -> bool:
     """Whether a second verb may follow that has to agree too: ``I live here and work there``."""
-    for first, second in zip(following, following[1:], strict=False):
+    for first, second in pairwise(following):
         word = _lower(pieces[second])
         if _lower(pieces[first]) in {"and", "or", "but", "then"} and word.isalpha() and pieces[second].islower():
             certain = word in _NO_VERB or word in _FIXED or word in _ADVERBS or word.endswith(("ing", "ed", "ly", "s"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from neurigraph_pipelines.text.lexemes import name_words
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names
 from resources.offline.prose import Prose
@@ -15,6 +16,8 @@ def title_of(prose: Prose, names: Names) -> str:
     The parts of one conversation get names and phrases first, so that their titles differ.
     """
     given = " ".join((prose.segment.ref.title or "").split())
+    if _only_names(given, names):
+        given = ""
     part = prose.segment.is_part
     if given and not part:
         return _shortened(given)
@@ -41,6 +44,12 @@ def title_of(prose: Prose, names: Names) -> str:
     return (
         _shortened(first) if first else f"{prose.segment.ref.source_kind.value.capitalize()} of {day.day} {day:%B %Y}"
     )
+
+
+def _only_names(title: str, names: Names) -> bool:
+    """Whether a title tells no more than who speaks, such as ``Caroline and Melanie``."""
+    called = {word for name in names.speakers.values() for word in name_words(name)}
+    return called.issuperset(set(name_words(title)) - {"and", "with", "chat", "conversation"})
 
 
 def _listed(parts: list[str]) -> str:
