@@ -14,6 +14,7 @@ _RELATIVE = re.compile(
     rf"|(?P<before>\b(?:every|each)\s(?:{_WEEKDAY}(?:,|\sand|\sor)\s){{0,3}})?"
     r"\b(?P<word>(?:last|next|this|this coming|on|by|until|till|since|before|after)\s)"
     rf"(?P<weekday>{_WEEKDAY})\b(?!['’]s|,?\s(?:the\s)?\d)"
+    r"|\b(?P<ordinal>the \d{1,2}(?:st|nd|rd|th))\b(?! of\b)"
     r"|\b(?P<unit>(?:last|next|this) (?:month|year))\b(?!['’])",
     re.I,
 )
@@ -81,6 +82,8 @@ def _shown(match: re.Match[str], before: str, found: str, year: int) -> str | No
     if len(found) != 10:
         return None
     day = date.fromisoformat(found)
+    if match["ordinal"]:
+        return f"{match['ordinal']} of {written(day, year).split(' ', 1)[1]}"
     shown = written(day, year)
     if match["weekday"]:
         shown = f"{match['weekday'].capitalize()} {shown}"

@@ -19,6 +19,9 @@ from resources.offline.units import Unit, units_of
 MAX_WORDS = 200
 """Limit of a summary, because a search shows all of it."""
 
+MIN_WEIGHT = 1.5
+"""Least weight of a unit; a summary is rather short than filled with small talk."""
+
 SHARE_KNOWN = 0.2
 """What a unit is worth when all of its words are in the summary already."""
 
@@ -57,7 +60,8 @@ class _Choice:
 
     def told(self, budget: int) -> list[str]:
         """Return the chosen units as sentences, in order, at most ``budget`` words together."""
-        heap = [(-value, number) for number in range(len(self._units)) if (value := self._gain(number)) > 0]
+        units = (number for number, weight in enumerate(self._weights) if weight >= MIN_WEIGHT)
+        heap = [(-value, number) for number in units if (value := self._gain(number)) > 0]
         heapq.heapify(heap)
         chosen: list[tuple[Unit, str]] = []
         taken: set[int] = set()

@@ -34,7 +34,8 @@ class Teller:
         people = dict.fromkeys(map(self._called, range(len(prose.segment.messages))))
         self._pair = list(people) if len(people) == 2 else []
         written_small = {word.text for one in prose.sentences for word in one.words if word.text[0].islower()}
-        self._small = written_small | lexicon_of(prose.language).stop | english().verbs
+        lexicon = lexicon_of(prose.language)
+        self._small = written_small | lexicon.stop | lexicon.common | english().verbs
         self._capitalised = {word for name in people for word in name.split()} | {"I"}
         self._year = prose.segment.occurred_at.year
 
@@ -54,7 +55,11 @@ class Teller:
         message, called, is_english = first.message, self._called(first.message), first.language == "en"
         texts = [self._dated(text, message) for text in unit.texts] if is_english else unit.texts
         if unit.question is not None:
-            question = _inside(self._prose.sentences[unit.question].text)
+            asked = self._prose.sentences[unit.question]
+            if not is_english:
+                question, answer = _inside(asked.text), _inside(_ended(self._joined(texts)))
+                return f'{self._speaker(asked.message)}: "{question}"; {self._speaker(message)}: "{answer}"'
+            question = _inside(self._dated(asked.text, asked.message))
             return _ended(f'Asked "{question}", {called} answered "{_inside(self._joined(texts))}."')
         if is_english and not any(map(lacks_subject, texts)):
             hearer = next((name for name in self._pair if name != called), None)
@@ -86,7 +91,7 @@ class Teller:
 
     def _joined(self, texts: Sequence[str]) -> str:
         """Join sentences to one."""
-        parts = [_LAST_STOP.sub("", text) for text in texts]
+        parts = [_unended(text) for text in texts]
         return "; ".join([parts[0], *map(self._lowered, parts[1:])])
 
     def _lowered(self, text: str) -> str:
@@ -94,6 +99,12 @@ class Teller:
         first = re.split(r"[\s,'’]", text, maxsplit=1)[0]
         is_common = first.lower() in self._small and first not in self._capitalised
         return text[:1].lower() + text[1:] if is_common else text
+
+
+def _unended(text: str) -> str:
+    """Return a sentence without its full stop or exclamation marks."""
+    plain = _LAST_STOP.sub("", text)
+    return plain if "!" in plain else plain.replace("¡", "")
 
 
 def _inside(text: str) -> str:

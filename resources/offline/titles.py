@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from neurigraph_pipelines.text.lexemes import name_words
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names
@@ -21,10 +23,11 @@ def title_of(prose: Prose, names: Names) -> str:
     part = prose.segment.is_part
     if given and not part:
         return _shortened(given)
-    phrases = key_phrases(prose, names)
+    written = _Written(prose)
+    phrases = [written.form(phrase) for phrase in key_phrases(prose, names)[:3]]
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
     if len(speakers) == 2 and phrases:
-        return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2])}")
+        return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}")
     meeting = len({m.author for m in prose.segment.messages if m.author}) > 2
     subjects = (
         []
@@ -35,7 +38,7 @@ def title_of(prose: Prose, names: Names) -> str:
         subjects = [relation.person for relation in names.relations if relation.whose is None][:1]
     parts = [*subjects, *phrases[: 3 - len(subjects)]]
     if parts:
-        listed = _listed(parts)
+        listed = _listed(parts, prose.language)
         return _shortened(listed[0].upper() + listed[1:])
     if given:
         return f"{_shortened(given)} (from message {prose.segment.messages[0].seq})"
@@ -52,7 +55,27 @@ def _only_names(title: str, names: Names) -> bool:
     return called.issuperset(set(name_words(title)) - {"and", "with", "chat", "conversation"})
 
 
-def _listed(parts: list[str]) -> str:
+class _Written:
+    """How words are written within sentences, where a capital means something."""
+
+    def __init__(self, prose: Prose) -> None:
+        self._forms: dict[str, Counter[str]] = {}
+        for sentence in prose.sentences:
+            for word in sentence.words[1:]:
+                bare = word.text.removesuffix("'s").removesuffix("’s")
+                self._forms.setdefault(bare.lower(), Counter())[bare] += 1
+
+    def form(self, phrase: str) -> str:
+        """Return a phrase with each word as it is written most often."""
+        return " ".join(
+            self._forms[word].most_common(1)[0][0] if word in self._forms else word for word in phrase.split()
+        )
+
+
+def _listed(parts: list[str], language: str) -> str:
+    """Join parts to a list, with "and" in English."""
+    if language != "en":
+        return ", ".join(parts)
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 

@@ -20,6 +20,9 @@ from resources.offline.retelling import has_verb
 MAX_UNIT = 45
 """Most words of a unit of several sentences."""
 
+MIN_WORDS = 3
+"""Fewest words of the first sentence of a unit."""
+
 MAX_BEFORE = 2
 """Most sentences before another that are taken along because it refers to them."""
 
@@ -37,7 +40,7 @@ _OPENERS = (
 )
 _OPENER = re.compile(rf"(?:{_OPENERS})(?: (?:again|all|everyone|everybody))?\s*(?:[,!.:;…-]|–|—)+\s+", re.I)
 _BARE_OPENER = re.compile(
-    r"(?:and|but|so|also|anyway|then|plus|oh|ok|okay|yeah)\s+(?!(?:far|much|many|that|long)\b)", re.I
+    r"(?:and|but|so|also|anyway|then|plus|oh|ok|okay|yeah|haha)\s+(?!(?:far|much|many|that|long)\b)", re.I
 )
 _ASIDE = re.compile(
     r",? (?:by the way|to be honest|thank god|you know|i guess|i mean|haha|lol)(?=[,.!?]|$)|\s*[:;]-?[)(DP](?=\s|$)",
@@ -102,7 +105,7 @@ def units_of(prose: Prose, names: Names) -> list[Unit]:
         numbers = list(range(first, first + len(sentences)))
         first += len(sentences)
         is_english = sentences[0].language == "en"
-        units += finder.units(numbers, before) if is_english else _units_elsewhere(prose, numbers)
+        units += finder.units(numbers, before) if is_english else _units_elsewhere(prose, numbers, before)
         before = numbers
     return units
 
@@ -179,7 +182,12 @@ class _Finder:
 
     def _stands(self, text: str) -> bool:
         """Whether a unit may begin with a sentence: with a verb, and not with what goes on with another."""
-        if _FRAGMENT.match(text) or _FIGURE.match(text) or not self._references.begins_alone(text):
+        if (
+            len(text.split()) < MIN_WORDS
+            or _FRAGMENT.match(text)
+            or _FIGURE.match(text)
+            or not self._references.begins_alone(text)
+        ):
             return False
         return has_verb(_words(text), self._verbs)
 
@@ -218,20 +226,26 @@ def _without_openers(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _units_elsewhere(prose: Prose, numbers: Sequence[int]) -> list[Unit]:
-    """Return the units of a message in another language: what does not lean, and what follows it."""
+def _units_elsewhere(prose: Prose, numbers: Sequence[int], before: Sequence[int]) -> list[Unit]:
+    """Return the units of a message in another language: what does not lean, or answers, and what follows it."""
     found: list[Unit] = []
+    asked = next((n for n in before[:-3:-1] if is_question(prose.sentences[n].text)), None)
+    is_short = asked is not None and 3 <= len(prose.sentences[asked].words) <= MAX_QUESTION
     for place, number in enumerate(numbers):
+        question = asked if place == 0 and is_short else None
+        if question is None and _leans_elsewhere(prose.sentences[number]):
+            continue
         texts: list[str] = []
         for later in numbers[place : place + 1 + MAX_AFTER]:
-            sentence = prose.sentences[later]
-            texts.append(sentence.text)
+            text = prose.sentences[later].text
+            texts.append(text)
             is_long = len(texts) > 1 and len(" ".join(texts).split()) > MAX_UNIT
-            if is_long or is_question(sentence.text) or _is_no_speech(sentence.text):
+            if is_long or is_question(text) or _is_no_speech(text):
                 break
-            if later == number and _leans_elsewhere(sentence):
-                break
-            found.append(Unit(tuple(numbers[place : place + len(texts)]), tuple(texts)))
+            part = tuple(numbers[place : place + len(texts)])
+            found.append(Unit(part, tuple(texts), question))
+            if question is not None and not _leans_elsewhere(prose.sentences[number]):
+                found.append(Unit(part, tuple(texts)))
     return found
 
 
