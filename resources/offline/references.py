@@ -44,7 +44,7 @@ _THIS_TIME = re.compile(
 )
 _POINTS_BACK = re.compile(
     r"\b(?:that|this|those|these|there|then|one|ones|so|too|either|same|both|either way)(?=[,.;!?]|$)"
-    r"|\b(?:an?|the|that|this) \w+ one\b|\bwhich one\b|\bone (?:at|behind|from|in|of mine|on|with)\b"
+    r"|\bwhich one\b|\bone (?:at|behind|from|in|is|of mine|on|was|with)\b"
     r"|\bthe (?:others?|same|rest|first|second|latter|former)(?=[,.;!?]|$)"
     r"|\b(?:both|some|none|all|each|half|most|one|two|three) of (?:them|it|those|these)\b",
     re.I,
@@ -53,7 +53,7 @@ _PERSON_WORDS = frozenset(
     "man woman lady guy boy girl boss doctor lawyer solicitor teacher owner secretary physio mediator dentist nurse "
     "principal manager colleague neighbour neighbor kid child baby cat dog surgeon landlord plumber person".split()
 )
-_BEFORE_THINGS = frozenset("a an the my our his her their this that of in at to from for with".split())
+_BEFORE_THINGS = frozenset(["", *"a an the my our his her their this that of in at to from for with".split()])
 _VERBS_AFTER_THAT = frozenset("is was are were will would makes means has".split())
 
 
@@ -70,6 +70,7 @@ class References:
         self._persons = frozenset(persons)
         self._people = _PERSON_WORDS | frozenset(lexicon.relations)
         self._before_names = self._people | {word.lower() for word in persons}
+        self._ordinary = self._people | lexicon.stop | lexicon.filler | lexicon.common | lexicon.verbs | lexicon.junk
         self._no_things = lexicon.stop | lexicon.filler | lexicon.verbs | IRREGULAR_PAST
 
     def begins_alone(self, text: str) -> bool:
@@ -111,8 +112,9 @@ class References:
             # "my daughter Achieng" and "Inês Couto" are one person each.
             if not (word[0].isupper() and before in self._before_names):
                 seen.add_person(is_plural=bare.endswith("s") and bare not in self._people and word[0].islower())
-        elif before and word[0].isupper() and bare != "i":
-            seen.add_name(is_thing=before in _BEFORE_THINGS)
+        elif word[0].isupper() and bare != "i" and (before or bare not in self._ordinary):
+            # The first word of a sentence may be either.
+            seen.add_name(is_thing=before in _BEFORE_THINGS, is_person=not before or before not in _BEFORE_THINGS)
         elif len(bare) > 2 and not bare.isdigit() and not bare.endswith("ed") and bare not in self._no_things:
             seen.add_thing(is_plural=bare.endswith("s"))
 
@@ -134,8 +136,9 @@ class _Seen:
         self._persons += 1
         self._plural |= is_plural or self._persons > 1
 
-    def add_name(self, *, is_thing: bool) -> None:
+    def add_name(self, *, is_thing: bool, is_person: bool) -> None:
         self.thing |= is_thing
+        self._persons += is_person
         self._plural = True  # such as a company
 
     def add_thing(self, *, is_plural: bool) -> None:

@@ -78,7 +78,7 @@ class Salience:
     def weight(self, number: int) -> float:
         """Return the weight of a sentence, about 0 for small talk and 5 for a decision with a date and a sum."""
         if number not in self._weights:
-            self._weights[number] = sum(WEIGHTS[name] * value for name, value in self.features(number).items())
+            self._weights[number] = BASE + sum(WEIGHTS[name] * value for name, value in self.features(number).items())
         return self._weights[number]
 
     def of_unit(self, numbers: Sequence[int]) -> float:
@@ -141,6 +141,9 @@ class Salience:
         found = {"day"} if _DAY.search(text) else set()
         return found | ({"amount"} if _AMOUNT.search(text) else set())
 
+
+BASE = 0.6
+"""Weight of a sentence without any of the features."""
 
 WEIGHTS = {
     "figures": 1.0, "counts": 0.2, "amounts": 0.3, "days": 0.3, "names": 0.45, "done": 0.2, "changed": 0.8, "kin": 0.2,

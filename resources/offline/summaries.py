@@ -19,8 +19,11 @@ from resources.offline.units import Unit, units_of
 MAX_WORDS = 200
 """Limit of a summary, because a search shows all of it."""
 
-MIN_WEIGHT = 1.5
-"""Least weight of a unit; a summary is rather short than filled with small talk."""
+FULL_ENOUGH = 120
+"""Words after which a summary takes no more small talk."""
+
+MIN_WEIGHT = 1.0
+"""Least weight of a unit that is no small talk."""
 
 SHARE_KNOWN = 0.2
 """What a unit is worth when all of its words are in the summary already."""
@@ -60,16 +63,16 @@ class _Choice:
 
     def told(self, budget: int) -> list[str]:
         """Return the chosen units as sentences, in order, at most ``budget`` words together."""
-        units = (number for number, weight in enumerate(self._weights) if weight >= MIN_WEIGHT)
-        heap = [(-value, number) for number in units if (value := self._gain(number)) > 0]
+        heap = [(-value, number) for number in range(len(self._units)) if (value := self._gain(number)) > 0]
         heapq.heapify(heap)
         chosen: list[tuple[Unit, str]] = []
         taken: set[int] = set()
-        misfits = 0
+        misfits = words = 0
         while heap and budget > 5 and misfits < _MISFITS:
             _, number = heapq.heappop(heap)
             unit = self._units[number]
-            if not taken.isdisjoint(unit.sentences):
+            is_small_talk = self._weights[number] < MIN_WEIGHT and words >= FULL_ENOUGH
+            if is_small_talk or not taken.isdisjoint(unit.sentences):
                 continue
             value = self._gain(number)
             if heap and value < -heap[0][0]:
@@ -85,6 +88,7 @@ class _Choice:
             taken.update(unit.sentences)
             self._covered.update(word.stem for n in unit.sentences for word in self._prose.sentences[n].words)
             budget -= length
+            words += length
         return [text for _, text in sorted(chosen, key=lambda pair: pair[0].sentences)]
 
     def _gain(self, number: int) -> float:
