@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from resources.offline.lexicon import english
 from resources.offline.retelling import IRREGULAR_PAST
@@ -22,6 +23,9 @@ LEANING = frozenset(
 
 _FAR = 8
 """Words after which "that" and "there" refer to the sentence itself."""
+
+_NEXT_WORD = 20
+"""Characters after the last pronoun that are read."""
 
 _PERSONAL = frozenset("he she him her his hers himself herself".split())
 _OBJECTS = frozenset("him her".split())
@@ -90,9 +94,10 @@ class References:
             return False
         if asked and not self.begins_alone(plain):
             return False
-        if not _PRONOUN.search(plain):
+        pronouns = [match.end() for match in _PRONOUN.finditer(plain)]
+        if not pronouns:
             return True
-        spans = list(WORD.finditer(plain))
+        spans = list(WORD.finditer(plain, 0, pronouns[-1] + _NEXT_WORD))
         seen = _Seen()
         for place, span in enumerate(spans):
             word, bare = span.group(), _bare(span.group())
@@ -158,6 +163,7 @@ class _Seen:
         return self.thing or word not in _NEUTRAL
 
 
+@lru_cache(maxsize=20_000)
 def _bare(word: str) -> str:
     """Return a word in lower case without what follows an apostrophe."""
     return word.lower().replace("’", "'").split("'")[0]

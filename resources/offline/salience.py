@@ -17,6 +17,7 @@ from resources.offline.names import Names
 from resources.offline.prose import Prose
 
 _MONTH = rf"(?:{'|'.join(MONTHS)})"
+_DIGIT = re.compile(r"\d")
 _FIGURE = re.compile(r"(?<![\w.,])[^\w\s]?\d[\d.,:/-]*\d|(?<![\w.,])[^\w\s]?\d")
 _AMOUNT = re.compile(
     r"[$€£¥]\s?\d|\d\s?(?:%|percent|euros?|dollars?|pounds?|francs?|pesos?|yen|kroner|shillings?|lakh|million|thousand|"
@@ -29,19 +30,17 @@ _DAY = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|yesterday|today|tomorrow|tonight)\b",
     re.I,
 )
-_DONE = re.compile(
-    r"\b(?:agreed|decided|signed|booked|bought|paid|ordered|promised|cancelled|moved|sold|chose|chosen|got|quit|"
-    r"started|finished|married|hired|will|won't|going to|is due|starts?|ends?|costs?|owes?|earns?|takes? over|"
-    r"works? (?:at|for|as))\b",
-    re.I,
+_DONE = frozenset(
+    "agreed decided signed booked bought paid ordered promised cancelled moved sold chose chosen got quit started "
+    "finished married hired will won't going due start starts end ends cost costs owe owes earn earns".split()
 )
 _CHANGED = re.compile(
     r"\b(?:now|instead|after all|no longer|in the end|not any ?more|anymore|put off|postponed|cancelled|is off|was off|"
     r"new (?:date|end date|plan)|correction|rather than|moved (?:to|it|the))\b",
     re.I,
 )
-_HEDGED = re.compile(r"\b(?:maybe|perhaps|might|would|could|should|if|suppose|hope|wish|guess|probably)\b", re.I)
-_KIN = re.compile(r"\b(?:my|our|his|her|their|your|\w+['’]s)\s(?:\w+\s)?(?P<kin>\w+)", re.I)
+_HEDGED = frozenset("maybe perhaps might would could should if suppose hope wish guess probably".split())
+_POSSESSIVE = frozenset("my our his her their your".split())
 _COUNTS = frozenset(
     "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty half both".split()
 )
@@ -57,7 +56,8 @@ class Salience:
 
     def __init__(self, prose: Prose, names: Names) -> None:
         self._prose = prose
-        self._lexicon = english()
+        self._relations = frozenset(english().relations)
+        self._measures: dict[int, tuple[int, int]] = {}
         self._weights: dict[int, float] = {}
         self._named: Counter[int] = Counter()
         speakers = set(names.speakers.values())
@@ -88,33 +88,28 @@ class Salience:
     def features(self, number: int) -> dict[str, float]:
         """Return what ``weight`` adds up."""
         sentence = self._prose.sentences[number]
-        text = sentence.text
+        text, content = sentence.text, sentence.content
         lowers = [word.lower for word in sentence.words]
-        message = self._prose.message(sentence)
-        kin = any((match["kin"] or "").lower() in self._lexicon.relations for match in _KIN.finditer(text))
-        theme = sum(
-            math.log1p(self._messages_with[word.stem])
-            for word in sentence.content
-            if self._messages_with[word.stem] > 1
-        )
+        words = set(lowers)
+        is_own, has_digit = not _OWN.isdisjoint(words), any(word[0].isdigit() for word in lowers)
+        days, amounts = self._measured(number)
+        repeated = [count for word in content if (count := self._messages_with[word.stem]) > 1]
         return {
-            "figures": min(3, len(_FIGURE.findall(text))),
-            "counts": min(2, sum(word in _COUNTS for word in lowers)),
-            "amounts": min(2, len(_AMOUNT.findall(text))),
-            "days": min(2, len(_DAY.findall(text))),
+            "figures": min(3, len(_FIGURE.findall(text))) if has_digit else 0,
+            "counts": min(2, len(_COUNTS & words)),
+            "amounts": min(2, amounts),
+            "days": min(2, days),
             "names": min(3, self._named[number]),
-            "done": min(2, len(_DONE.findall(text))),
+            "done": min(2, len(_DONE & words)),
             "changed": bool(_CHANGED.search(text)),
-            "kin": kin,
-            "hedged": min(2, len(_HEDGED.findall(text))),
-            "own": not _OWN.isdisjoint(lowers),
-            "praise": not _YOU.isdisjoint(lowers)
-            and _OWN.isdisjoint(lowers)
-            and not any(word[0].isdigit() for word in lowers),
-            "theme": min(8.0, theme),
-            "content": min(12, len(sentence.content)),
+            "kin": not (_POSSESSIVE.isdisjoint(words) or self._relations.isdisjoint(words)),
+            "hedged": min(2, len(_HEDGED & words)),
+            "own": is_own,
+            "praise": not (is_own or has_digit or _YOU.isdisjoint(words)),
+            "theme": min(8.0, sum(map(math.log1p, repeated))),
+            "content": min(12, len(content)),
             "excited": text.rstrip().endswith("!"),
-            "assistant": self._aside if message.role is Role.ASSISTANT else 0.0,
+            "assistant": self._aside if self._prose.message(sentence).role is Role.ASSISTANT else 0.0,
             "short": len(lowers) < 6,
         }
 
@@ -123,7 +118,7 @@ class Salience:
         found: set[int] = set()
         stated: dict[tuple[str, str], list[int]] = {}
         for number, sentence in enumerate(self._prose.sentences):
-            measures = self._measures(number)
+            measures = [kind for kind, count in zip(("day", "amount"), self._measured(number), strict=True) if count]
             if not measures:
                 continue
             keys = [(word.stem, kind) for word in sentence.content if self._is_rare(word.stem) for kind in measures]
@@ -136,10 +131,13 @@ class Salience:
     def _is_rare(self, stem: str) -> bool:
         return 1 < self._messages_with[stem] <= MAX_RARE
 
-    def _measures(self, number: int) -> set[str]:
-        text = self._prose.sentences[number].text
-        found = {"day"} if _DAY.search(text) else set()
-        return found | ({"amount"} if _AMOUNT.search(text) else set())
+    def _measured(self, number: int) -> tuple[int, int]:
+        """Return how many days and sums a sentence names."""
+        if number not in self._measures:
+            text = self._prose.sentences[number].text
+            amounts = len(_AMOUNT.findall(text)) if _DIGIT.search(text) else 0
+            self._measures[number] = len(_DAY.findall(text)), amounts
+        return self._measures[number]
 
 
 BASE = 0.6

@@ -33,7 +33,7 @@ SMALL_UNIT = 8
 
 LENGTH_POWER = 0.8
 
-_MISFITS = 40
+_MISFITS = 20
 """Units in a row that do not fit any more after which the summary is complete."""
 
 
@@ -77,6 +77,9 @@ class _Choice:
             value = self._gain(number)
             if heap and value < -heap[0][0]:
                 heapq.heappush(heap, (-value, number))
+                continue
+            if chosen and unit.length > budget:
+                misfits += 1
                 continue
             text = self._teller.tell(unit)
             length = len(text.split())

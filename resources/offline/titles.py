@@ -23,8 +23,7 @@ def title_of(prose: Prose, names: Names) -> str:
     part = prose.segment.is_part
     if given and not part:
         return _shortened(given)
-    written = _Written(prose)
-    phrases = [written.form(phrase) for phrase in key_phrases(prose, names)[:3]]
+    phrases = _as_written(prose, key_phrases(prose, names)[:3])
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
     if len(speakers) == 2 and phrases:
         return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}")
@@ -55,21 +54,16 @@ def _only_names(title: str, names: Names) -> bool:
     return called.issuperset(set(name_words(title)) - {"and", "with", "chat", "conversation"})
 
 
-class _Written:
-    """How words are written within sentences, where a capital means something."""
-
-    def __init__(self, prose: Prose) -> None:
-        self._forms: dict[str, Counter[str]] = {}
-        for sentence in prose.sentences:
-            for word in sentence.words[1:]:
-                bare = word.text.removesuffix("'s").removesuffix("’s")
-                self._forms.setdefault(bare.lower(), Counter())[bare] += 1
-
-    def form(self, phrase: str) -> str:
-        """Return a phrase with each word as it is written most often."""
-        return " ".join(
-            self._forms[word].most_common(1)[0][0] if word in self._forms else word for word in phrase.split()
-        )
+def _as_written(prose: Prose, phrases: list[str]) -> list[str]:
+    """Return phrases with each word as it is written most often within sentences, where a capital means something."""
+    forms: dict[str, Counter[str]] = {word: Counter() for phrase in phrases for word in phrase.split()}
+    for sentence in prose.sentences:
+        for word in sentence.words[1:]:
+            bare = word.text.removesuffix("'s").removesuffix("’s")
+            if bare.lower() in forms:
+                forms[bare.lower()][bare] += 1
+    written = {word: found.most_common(1)[0][0] if found else word for word, found in forms.items()}
+    return [" ".join(written[word] for word in phrase.split()) for phrase in phrases]
 
 
 def _listed(parts: list[str], language: str) -> str:
