@@ -23,7 +23,7 @@ from neurigraph_pipelines.model import (
     SourceKind,
     TriggerType,
 )
-from neurigraph_pipelines.retrieval.query.parse import lexer_of
+from neurigraph_pipelines.text.lexemes import lexer_of
 from resources.offline.language_model import OfflineLanguageModel
 
 FIRST = "0.64 0.52"
