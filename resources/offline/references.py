@@ -71,9 +71,9 @@ class References:
             persons: The words of people's names.
         """
         lexicon = english()
-        self._persons = frozenset(persons)
+        self._persons = frozenset(word.lower() for word in persons)
         self._people = _PERSON_WORDS | frozenset(lexicon.relations)
-        self._before_names = self._people | {word.lower() for word in persons}
+        self._before_names = self._people | self._persons
         self._ordinary = self._people | lexicon.stop | lexicon.filler | lexicon.common | lexicon.verbs | lexicon.junk
         self._no_things = lexicon.stop | lexicon.filler | lexicon.verbs | IRREGULAR_PAST
 
@@ -81,6 +81,10 @@ class References:
         """Whether a sentence does not begin with a word that refers to another."""
         first = WORD.search(text)
         return first is not None and (_bare(first.group()) not in LEANING or bool(_THIS_TIME.match(text)))
+
+    def has_pronoun(self, text: str) -> bool:
+        """Whether a sentence holds a word that may refer to another sentence."""
+        return _PRONOUN.search(text) is not None
 
     def are_clear(self, text: str, *, asked: bool = False) -> bool:
         """Whether every pronoun of ``text`` has something before it that it may mean.
@@ -113,7 +117,7 @@ class References:
         return True
 
     def _see(self, seen: _Seen, word: str, bare: str, before: str) -> None:
-        if bare in self._people or bare.rstrip("s") in self._people or re.split("['’]", word)[0] in self._persons:
+        if bare in self._people or bare.rstrip("s") in self._people or (word[0].isupper() and bare in self._persons):
             # "my daughter Achieng" and "Inês Couto" are one person each.
             if not (word[0].isupper() and before in self._before_names):
                 seen.add_person(is_plural=bare.endswith("s") and bare not in self._people and word[0].islower())

@@ -174,8 +174,8 @@ class _Finder:
             if self._says_nothing(number) or not (has_verb(_words(text), self._verbs) or _DIGIT.search(text)):
                 continue
             longer = Unit((*unit.sentences, number), (*unit.texts, text), unit.question)
-            is_clear = unit.question is not None or self._references.are_clear("; ".join(longer.texts))
-            if longer.length > MAX_UNIT or not is_clear:
+            needs_check = unit.question is None and self._references.has_pronoun(text)
+            if longer.length > MAX_UNIT or (needs_check and not self._references.are_clear("; ".join(longer.texts))):
                 break
             found.append(unit := longer)
         return found
