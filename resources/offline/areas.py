@@ -43,6 +43,9 @@ of the development half and on LoCoMo."""
 CLOSE = 0.3
 """Cosine of the nearest subject below which the meaning of a text says nothing."""
 
+LEAST_SAID = 6
+"""Words that carry meaning of which a segment needs so many for its meaning to count."""
+
 OWN_TOPIC_BONUS = 1.5
 """The user's own topic is preferred to an area that fits equally."""
 
@@ -94,7 +97,7 @@ class Areas:
         for index in np.argsort(-merit, kind="stable"):
             if merit[index] >= least:
                 name, evidence = names[index], cues.topics.get(names[index], 0.0)
-                by_cues = 0.5 + 0.25 * min(1.0, evidence / 2) + 0.2 * by_words[index]
+                by_cues = 0.5 + 0.25 * min(1.0, evidence / 2) + 0.2 * float(by_words[index])
                 by_meaning = 0.65 + 0.5 * float(merit[index]) if meaning is not None else 0.0
                 confidence = min(0.97, max(by_cues, by_meaning))
                 found.append(Fit(name, float(merit[index]), confidence, self._subjects(name, cues, meaning)))
@@ -114,7 +117,8 @@ class Areas:
             return None
         pieces, title = _pieces(prose), [prose.headline.text] if prose.headline else []
         phrases = phrases[:MAX_PHRASES]
-        if not pieces:
+        said = sum(len(sentence.content) for sentence in prose.sentences)
+        if not pieces or said < LEAST_SAID:
             return None
         described = [f"{node.path[0]}: {', '.join(node.keywords[:PHRASES_OF_SUBJECT])}" for node in own]
         try:
@@ -122,8 +126,8 @@ class Areas:
             vectors = self._embedder.embed([*pieces, *phrases, *title, *described])
         except NeurigraphError:
             return None  # only the cue words decide: a provider that is down must not stop filing
-        said = len(pieces) + len(phrases) + len(title)
-        subjects = np.concatenate([subjects, vectors[said:]])
+        texts = len(pieces) + len(phrases) + len(title)
+        subjects = np.concatenate([subjects, vectors[texts:]])
         areas = np.concatenate([areas, len(self.topics) + np.arange(len(own))])
         weights = np.concatenate(
             [
@@ -132,7 +136,7 @@ class Areas:
                 np.full(len(title), WEIGHTS["title"]),
             ]
         )
-        return _Meaning.of(vectors[:said] @ subjects.T, weights, areas)
+        return _Meaning.of(vectors[:texts] @ subjects.T, weights, areas)
 
     @cached_property
     def _described(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -27,7 +27,7 @@ from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose
 from resources.offline.segmentation import Evidence, Part, split
-from resources.offline.subjects import Subject, exists_outside, main_person, person_step, topic_step
+from resources.offline.subjects import Subject, exists_outside, main_person, new_area, person_step, topic_step
 
 CLEAR = 1.25
 """Least ratio of the first area's share to that of the second for a node below the area."""
@@ -105,14 +105,15 @@ class Placer:
         cues, phrases = self._areas.cues(prose, tops), key_phrases(prose, names)
         fits = self._areas.rank(prose, phrases, cues, tops)
         if not fits:
-            return Placement((), first, last, aliases=aliases)
+            unknown = new_area(prose, phrases)
+            return Placement((unknown,) if unknown else (), first, last, aliases=aliases)
         area = fits[0]
         steps = [self._area_step(area, cues, tops)]
         person = None
         if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
             person = main_person(prose, names, cues, area.name)
             if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
-                topic = topic_step(prose, phrases, area, cues, outline)
+                topic = topic_step(prose, names, phrases, area, cues, outline)
                 steps += [topic] if topic else []
             steps += [person_step(person, names, phrases)] if person else []
         return Placement(tuple(steps), first, last, _relations(names, person), aliases)

@@ -36,9 +36,22 @@ LEAST_LEAD = 1.5
 KNOWN_SUBJECT = 1.3
 """Factor for a subject that has a node."""
 
-OWN_WORDS_SHARE = 0.3
+OWN_WORDS_SHARE = 0.4
 OWN_WORDS_MESSAGES = 4
 """Messages, and their share, in which a phrase is used that names a node in the owner's words."""
+
+NEW_AREA_SHARE = 0.3
+LEAST_NAMING = 2
+"""Sentences, and their share, that use the phrase that names a new topic of layer 1."""
+
+INDIVIDUALS: dict[str, tuple[str, ...] | None] = {
+    "Travel": ("to", "in", "at", "from", "near", "around", "via"),
+    "Pets": None,
+}
+"""Areas whose subjects have names, with the words one of which stands before the name."""
+
+LEAST_MENTIONS = 3
+"""Sentences that name a place or an animal from which it is the subject; a title counts for all of them."""
 
 MAX_OWN_WORDS = 5
 """Key phrases that are considered, the best first."""
@@ -92,7 +105,7 @@ def person_step(subject: Subject, names: Names, phrases: Sequence[str]) -> NodeP
 
 
 def topic_step(
-    prose: Prose, phrases: Sequence[str], area: Fit, cues: CueScores, outline: Outline
+    prose: Prose, names: Names, phrases: Sequence[str], area: Fit, cues: CueScores, outline: Outline
 ) -> NodeProposal | None:
     """Return the step to a narrower topic of an area: one that the user has, a usual subject, or one in own words."""
     children = _children(area.name, outline)
@@ -101,15 +114,39 @@ def topic_step(
     named = next((node for node in own if _uses(prose, node.path[-1]) >= OWN_WORDS_SHARE), None)
     if named is not None:
         return NodeProposal(named.path[-1], named.kind, 1.0)
+    individual = _individual_step(prose, names, area)
+    if individual is not None:
+        return individual
     shares = {
-        name: share * (KNOWN_SUBJECT if name_key(name) in children else 1.0)
-        for name, share in area.subjects.items()
-        if cues.subtopics[area.name][name] >= LEAST_CUES
+        name: share * (KNOWN_SUBJECT if name_key(name) in children else 1.0) for name, share in area.subjects.items()
     }
     first, second, *_ = [*sorted(shares.items(), key=lambda pair: -pair[1]), ("", 0.0), ("", 0.0)]
-    if first[1] >= max(LEAST_SHARE, LEAST_LEAD * second[1]):
+    if first[1] >= max(LEAST_SHARE, LEAST_LEAD * second[1]) and cues.subtopics[area.name][first[0]] >= LEAST_CUES:
         return _usual_step(first[0], area, cues, 0.6 + first[1])
     return _own_step(prose, phrases, area, cues)
+
+
+def _individual_step(prose: Prose, names: Names, area: Fit) -> NodeProposal | None:
+    """Return a step to the place that a trip goes to, or to the animal: people file these by name."""
+    if area.name not in INDIVIDUALS:
+        return None
+    speaking = {name_key(name) for name in names.speakers.values()}
+    related = {relation.person for relation in names.relations}
+    weights = {}
+    for one in (*names.others, *names.persons):
+        if name_key(one.name) in speaking or one.name in related or not is_presentable(one.name):
+            continue
+        before = INDIVIDUALS[area.name]
+        sentences = [prose.sentences[number].text for number in one.sentences]
+        if before is not None:
+            sentences = [text for text in sentences if any(f" {word} {one.name}" in f" {text}" for word in before)]
+        titled = prose.headline is not None and one.name in prose.headline.text
+        weights[one.name] = len(sentences) + LEAST_MENTIONS * titled
+    ranked = sorted(weights.items(), key=lambda pair: -pair[1])
+    if not ranked or ranked[0][1] < LEAST_MENTIONS or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return None
+    name = ranked[0][0]
+    return NodeProposal(name, ConceptKind.TOPIC, 0.8, f"{name}, a part of {area.name.lower()}.")
 
 
 def _usual_step(name: str, area: Fit, cues: CueScores, confidence: float) -> NodeProposal:
@@ -131,6 +168,18 @@ def _own_step(prose: Prose, phrases: Sequence[str], area: Fit, cues: CueScores) 
         return _usual_step(alike, area, cues, confidence)
     shown = name[0].upper() + name[1:]
     return NodeProposal(shown, ConceptKind.TOPIC, min(0.95, confidence), f"{shown}.", tuple(phrases[:MAX_OWN_WORDS]))
+
+
+def new_area(prose: Prose, phrases: Sequence[str]) -> NodeProposal | None:
+    """Return a topic of layer 1 for a segment that fits no area: what most of its sentences name."""
+    sentences = max(1, len(prose.sentences))
+    for phrase in phrases[:1]:
+        stems = set(prose.stems(phrase))
+        used = sum(stems <= {word.stem for word in sentence.words} for sentence in prose.sentences)
+        if is_presentable(phrase) and used >= max(LEAST_NAMING, NEW_AREA_SHARE * sentences):
+            shown = phrase[0].upper() + phrase[1:]
+            return NodeProposal(shown, ConceptKind.TOPIC, 0.8, f"{shown}.", tuple(phrases[:MAX_OWN_WORDS]))
+    return None
 
 
 def _children(area: str, outline: Outline) -> dict[str, OutlineNode]:
