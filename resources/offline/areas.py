@@ -36,16 +36,20 @@ PHRASES_OF_SUBJECT = 8
 SHARPNESS = 0.05
 """Difference of cosines at which one area is e times as likely as another (MiniLM: 0.1 to 0.6 for short texts)."""
 
-WEIGHTS = {"pieces": 1.0, "phrases": 0.75, "title": 0.15, "cues": 0.5}
+WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.7}
 """Weight of each kind of evidence. Half or twice of each changes two areas of a hundred on the labelled conversations
 of the development half and on LoCoMo."""
 
-CLOSE = 0.3
+CLOSE = 0.35
 """Cosine of the nearest subject below which the meaning of a text says nothing."""
+
+FEW_CUES = 2.0
+"""Evidence of cue words that counts half of its weight beside the meaning: a single word decides nothing."""
 
 LEAST_SAID = 6
 """Words that carry meaning of which a segment needs so many for its meaning to count."""
 
+MAX_OWN_TOPICS = 64
 OWN_TOPIC_BONUS = 1.5
 """The user's own topic is preferred to an area that fits equally."""
 
@@ -58,12 +62,14 @@ class Fit:
         share: 0 to 1, over all areas.
         confidence: 0 to 1, that it belongs there.
         subjects: Share of each subject of the area, best first.
+        aliases: Other names under which the user may have the area.
     """
 
     name: str
     share: float
     confidence: float
     subjects: dict[str, float]
+    aliases: tuple[str, ...] = ()
 
 
 class Areas:
@@ -71,6 +77,7 @@ class Areas:
 
     def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
+        self._seen: dict[str, NDArray[np.float32]] = {}
         self.topics = {topic.name: topic for topic in topics()}
 
     def cues(self, prose: Prose, tops: Mapping[str, OutlineNode] | None = None) -> CueScores:
@@ -90,7 +97,8 @@ class Areas:
         meaning = self._meaning(prose, phrases, own)
         merit, least = by_words, 1e-6
         if meaning is not None:
-            merit = (WEIGHTS["cues"] * by_words + meaning.areas) / (WEIGHTS["cues"] + meaning.weight)
+            doubt = total / (total + FEW_CUES)
+            merit = (WEIGHTS["cues"] * doubt * by_words + meaning.areas) / (WEIGHTS["cues"] + meaning.weight)
             least = 1e-6 if meaning.closest >= CLOSE or total >= 1 else 1.0
         merit = merit * np.array([1.0] * len(self.topics) + [OWN_TOPIC_BONUS] * len(own))
         found = []
@@ -98,14 +106,17 @@ class Areas:
             if merit[index] >= least:
                 name, evidence = names[index], cues.topics.get(names[index], 0.0)
                 by_cues = 0.5 + 0.25 * min(1.0, evidence / 2) + 0.2 * float(by_words[index])
-                by_meaning = 0.65 + 0.5 * float(merit[index]) if meaning is not None else 0.0
+                by_meaning = 0.7 + 0.4 * float(merit[index]) if meaning is not None else 0.0
                 confidence = min(0.97, max(by_cues, by_meaning))
-                found.append(Fit(name, float(merit[index]), confidence, self._subjects(name, cues, meaning)))
+                aliases = self.topics[name].aliases if name in self.topics else ()
+                subjects = self._subjects(name, cues, meaning)
+                found.append(Fit(name, float(merit[index]), confidence, subjects, aliases))
         return found
 
     def _own(self, tops: Mapping[str, OutlineNode]) -> list[OutlineNode]:
-        """Return the user's own topics among the top nodes: those that are no area by another name."""
-        return [node for key, node in tops.items() if key not in self._known_keys and node.kind is ConceptKind.TOPIC]
+        """Return the user's own topics among the top nodes, the fullest first: those that are no area's other name."""
+        own = [node for key, node in tops.items() if key not in self._known_keys and node.kind is ConceptKind.TOPIC]
+        return sorted(own, key=lambda node: -node.record_count)[:MAX_OWN_TOPICS]
 
     @cached_property
     def _known_keys(self) -> frozenset[str]:
@@ -121,13 +132,17 @@ class Areas:
         if not pieces or said < LEAST_SAID:
             return None
         described = [f"{node.path[0]}: {', '.join(node.keywords[:PHRASES_OF_SUBJECT])}" for node in own]
+        seen = {text: vector for text, vector in self._seen.items() if text in set(described)}
+        unknown = [text for text in dict.fromkeys(described) if text not in seen]
         try:
             subjects, areas = self._described
-            vectors = self._embedder.embed([*pieces, *phrases, *title, *described])
+            vectors = self._embedder.embed([*pieces, *phrases, *title, *unknown])
         except NeurigraphError:
             return None  # only the cue words decide: a provider that is down must not stop filing
         texts = len(pieces) + len(phrases) + len(title)
-        subjects = np.concatenate([subjects, vectors[texts:]])
+        seen.update(zip(unknown, vectors[texts:], strict=True))
+        self._seen = seen
+        subjects = np.concatenate([subjects, *(seen[text][None] for text in described)])
         areas = np.concatenate([areas, len(self.topics) + np.arange(len(own))])
         weights = np.concatenate(
             [
@@ -171,7 +186,7 @@ class _Meaning:
     Attributes:
         areas: Weighted share of each area.
         subjects: Weighted share of each subject within its area.
-        closest: Cosine of the nearest subject, the mean of all pieces.
+        closest: The highest cosine of any text and any subject.
     """
 
     areas: NDArray[np.float32]
@@ -189,7 +204,7 @@ class _Meaning:
         within = np.exp((cosines - best[:, areas]) / SHARPNESS)
         for area in range(best.shape[1]):
             within[:, areas == area] /= within[:, areas == area].sum(axis=1, keepdims=True)
-        nearest = float(weights @ best.max(axis=1)) / float(weights.sum())
+        nearest = float(best.max())
         return cls(weights @ shares, weights @ within, areas, float(weights.sum()), nearest)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from neurigraph_pipelines.model import Role
 from resources.offline.keywords import ASSISTANT_WEIGHT
@@ -26,7 +27,7 @@ LEAST_OF_COMPOUND = 4
 Phrase = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CueTable:
     """Phrases of one language as stems.
 
@@ -40,16 +41,25 @@ class CueTable:
     subtopics: Mapping[tuple[str, Phrase], Sequence[str]] = field(default_factory=dict)
     has_compounds: bool = False
 
-    def match(self, words: Sequence[Word]) -> Phrase:
-        """Return the longest cue at the start of ``words``; empty if there is none.
+    @cached_property
+    def lengths(self) -> Mapping[str, int]:
+        """The length of the longest cue that begins with a stem."""
+        found: dict[str, int] = {}
+        for phrase in self.topics:
+            found[phrase[0]] = max(len(phrase), found.get(phrase[0], 0))
+        return found
+
+    def match(self, words: Sequence[Word], position: int) -> Phrase:
+        """Return the longest cue at ``position``; empty if there is none.
 
         A single word must carry meaning: ``rights`` and ``right`` have the same stem.
         """
-        for length in range(len(words), 0, -1):
-            phrase = tuple(word.stem for word in words[:length])
+        first = words[position]
+        for length in range(self.lengths.get(first.stem, 0), 0, -1):
+            phrase = tuple(word.stem for word in words[position : position + length])
             if phrase in self.topics:
-                return phrase if length > 1 or not words[0].empty else ()
-        return self._within(words[0].stem) if self.has_compounds else ()
+                return phrase if length > 1 or not first.empty else ()
+        return self._within(first.stem) if self.has_compounds else ()
 
     def _within(self, stem: str) -> Phrase:
         for length in range(len(stem) - 3, LEAST_OF_COMPOUND - 1, -1):
@@ -96,11 +106,10 @@ class CueScores:
         evidence: defaultdict[str, float] = defaultdict(float)
         for sentence in sentences:
             table = self._table(sentence.language)
-            longest = max(map(len, table.topics), default=1)
             words = sentence.words
             position = 0
             while position < len(words):
-                phrase = table.match(words[position : position + longest])
+                phrase = table.match(words, position)
                 for topic, weight in table.topics.get(phrase, ()):
                     evidence[topic] += weight
                     if weight > HINT_WEIGHT:

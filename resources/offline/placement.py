@@ -113,7 +113,7 @@ class Placer:
         if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
             person = main_person(prose, names, cues, area.name)
             if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
-                topic = topic_step(prose, names, phrases, area, cues, outline)
+                topic = topic_step(prose, names, area, cues, outline)
                 steps += [topic] if topic else []
             steps += [person_step(person, names, phrases)] if person else []
         return Placement(tuple(steps), first, last, _relations(names, person), aliases)

@@ -24,7 +24,10 @@ MAX_TALKERS = 4
 
 MIN_SPEAKER_SHARE = 0.2
 
-LEAST_SHARE = 0.25
+LEAST_OF_PERSON = 0.15
+"""Share of sentences that name a person from which the segment may be about them."""
+
+LEAST_SHARE = 0.35
 """Share of an area's subjects from which the first of them can be the subject of a segment."""
 
 LEAST_CUES = 2
@@ -36,9 +39,9 @@ LEAST_LEAD = 1.5
 KNOWN_SUBJECT = 1.3
 """Factor for a subject that has a node."""
 
-OWN_WORDS_SHARE = 0.4
-OWN_WORDS_MESSAGES = 4
-"""Messages, and their share, in which a phrase is used that names a node in the owner's words."""
+USED_SHARE = 0.4
+USED_MESSAGES = 4
+"""Messages, and their share, that use the name of a node that the user has from which the segment belongs there."""
 
 NEW_AREA_SHARE = 0.3
 LEAST_NAMING = 2
@@ -53,11 +56,8 @@ INDIVIDUALS: dict[str, tuple[str, ...] | None] = {
 LEAST_MENTIONS = 3
 """Sentences that name a place or an animal from which it is the subject; a title counts for all of them."""
 
-MAX_OWN_WORDS = 5
-"""Key phrases that are considered, the best first."""
-
 TITLE_SHARE = 0.5
-"""Share of messages that a mention in the conversation's title counts for."""
+"""Share of sentences or messages that a mention in the conversation's title counts for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +104,13 @@ def person_step(subject: Subject, names: Names, phrases: Sequence[str]) -> NodeP
     return NodeProposal(one.name, subject.kind, subject.confidence, f"{one.name}: {what}.", keywords, one.aliases)
 
 
-def topic_step(
-    prose: Prose, names: Names, phrases: Sequence[str], area: Fit, cues: CueScores, outline: Outline
-) -> NodeProposal | None:
-    """Return the step to a narrower topic of an area: one that the user has, a usual subject, or one in own words."""
-    children = _children(area.name, outline)
+def topic_step(prose: Prose, names: Names, area: Fit, cues: CueScores, outline: Outline) -> NodeProposal | None:
+    """Return the step to a narrower topic: one that the user has, a place or an animal, or a usual subject."""
+    children = _children(area, outline)
     usual = {name_key(name) for name in area.subjects}
-    own = (node for key, node in children.items() if key not in usual)
-    named = next((node for node in own if _uses(prose, node.path[-1]) >= OWN_WORDS_SHARE), None)
+    said = {word.stem for sentence in prose.sentences for word in sentence.words}
+    own = (n for key, n in children.items() if key not in usual and said.issuperset(prose.stems(n.path[-1])))
+    named = next((node for node in own if _uses(prose, node.path[-1]) >= USED_SHARE), None)
     if named is not None:
         return NodeProposal(named.path[-1], named.kind, 1.0)
     individual = _individual_step(prose, names, area)
@@ -123,7 +122,7 @@ def topic_step(
     first, second, *_ = [*sorted(shares.items(), key=lambda pair: -pair[1]), ("", 0.0), ("", 0.0)]
     if first[1] >= max(LEAST_SHARE, LEAST_LEAD * second[1]) and cues.subtopics[area.name][first[0]] >= LEAST_CUES:
         return _usual_step(first[0], area, cues, 0.6 + first[1])
-    return _own_step(prose, phrases, area, cues)
+    return None
 
 
 def _individual_step(prose: Prose, names: Names, area: Fit) -> NodeProposal | None:
@@ -155,39 +154,24 @@ def _usual_step(name: str, area: Fit, cues: CueScores, confidence: float) -> Nod
     return NodeProposal(name, ConceptKind.TOPIC, min(0.95, confidence), about, found)
 
 
-def _own_step(prose: Prose, phrases: Sequence[str], area: Fit, cues: CueScores) -> NodeProposal | None:
-    """Return a step that the owner's own words name, if one phrase runs through the segment."""
-    used = {phrase: _uses(prose, phrase) for phrase in phrases[:MAX_OWN_WORDS] if is_presentable(phrase)}
-    name = max(used, key=used.__getitem__, default="")
-    confidence = 0.65 + 0.4 * used.get(name, 0.0)
-    stems = set(prose.stems(name))
-    if used.get(name, 0.0) < OWN_WORDS_SHARE or stems & set(prose.stems(area.name)):
-        return None
-    alike = next((usual for usual in area.subjects if stems & set(prose.stems(usual))), None)
-    if alike is not None:
-        return _usual_step(alike, area, cues, confidence)
-    shown = name[0].upper() + name[1:]
-    return NodeProposal(shown, ConceptKind.TOPIC, min(0.95, confidence), f"{shown}.", tuple(phrases[:MAX_OWN_WORDS]))
-
-
 def new_area(prose: Prose, phrases: Sequence[str]) -> NodeProposal | None:
     """Return a topic of layer 1 for a segment that fits no area: what most of its sentences name."""
-    sentences = max(1, len(prose.sentences))
-    for phrase in phrases[:1]:
-        stems = set(prose.stems(phrase))
-        used = sum(stems <= {word.stem for word in sentence.words} for sentence in prose.sentences)
-        if is_presentable(phrase) and used >= max(LEAST_NAMING, NEW_AREA_SHARE * sentences):
-            shown = phrase[0].upper() + phrase[1:]
-            return NodeProposal(shown, ConceptKind.TOPIC, 0.8, f"{shown}.", tuple(phrases[:MAX_OWN_WORDS]))
-    return None
+    name = next(iter(phrases), "")
+    stems = set(prose.stems(name))
+    used = sum(stems <= {word.stem for word in sentence.words} for sentence in prose.sentences)
+    if not is_presentable(name) or used < max(LEAST_NAMING, NEW_AREA_SHARE * len(prose.sentences)):
+        return None
+    shown = name[0].upper() + name[1:]
+    return NodeProposal(shown, ConceptKind.TOPIC, 0.8, f"{shown}.", tuple(phrases[:8]))
 
 
-def _children(area: str, outline: Outline) -> dict[str, OutlineNode]:
+def _children(area: Fit, outline: Outline) -> dict[str, OutlineNode]:
     """Return the topics directly below an area, by the keys of their names."""
+    keys = {name_key(name) for name in (area.name, *area.aliases)}
     return {
         name_key(node.path[1]): node
         for node in outline.nodes
-        if len(node.path) == 2 and node.kind is ConceptKind.TOPIC and name_key(node.path[0]) == name_key(area)
+        if len(node.path) == 2 and node.kind is ConceptKind.TOPIC and name_key(node.path[0]) in keys
     }
 
 
@@ -204,13 +188,13 @@ def _uses(prose: Prose, phrase: str) -> float:
             if any(tuple(found[at : at + size]) == stems for at in range(len(found) - size + 1)):
                 messages.add(sentence.message)
     titled = prose.headline is not None and set(stems) <= {word.stem for word in prose.headline.words}
-    enough = len(messages) >= (2 if titled else OWN_WORDS_MESSAGES)
+    enough = len(messages) >= (2 if titled else USED_MESSAGES)
     return (TITLE_SHARE * titled + len(messages) / len(prose.by_message)) if enough else 0.0
 
 
 def _candidates(prose: Prose, names: Names, topic: str) -> list[Subject]:
     """Return named persons and projects, except speakers, that could become a node below ``topic``."""
-    messages = max(1, len(prose.by_message))
+    sentences = max(1, len(prose.sentences))
     homes = english().relations
     # Relatives belong under Family; a mention elsewhere does not make them the subject of that topic.
     stated = {r.person for r in names.relations if topic == "Family" or homes.get(r.label.split()[-1]) != "Family"}
@@ -223,8 +207,10 @@ def _candidates(prose: Prose, names: Names, topic: str) -> list[Subject]:
                 continue
             if name_key(one.name) == name_key(prose.segment.ref.user_slug):
                 continue
-            share = len({prose.sentences[number].message for number in one.sentences}) / messages
+            share = len(one.sentences) / sentences
             share += TITLE_SHARE * bool(headline & {name_key(form) for form in (one.name, *one.aliases)})
+            if kind is ConceptKind.PERSON and share < LEAST_OF_PERSON:
+                continue
             known = 0.2 if kind is ConceptKind.PERSON and one.name in stated else 0.0
             base = 0.45 if kind is ConceptKind.PROJECT else 0.35
             confidence = min(0.97, base + known + 0.6 * min(1.0, 2 * share))
