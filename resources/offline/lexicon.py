@@ -31,6 +31,7 @@ class Lexicon:
     filler: frozenset[str] = frozenset()
     common: frozenset[str] = frozenset()
     junk: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
     decision: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
