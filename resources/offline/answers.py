@@ -75,6 +75,7 @@ class _Candidate:
         near: These, and those of the sentences beside it and of the question that it replies to.
         own, around: Weighted shares of the question's words in ``said`` and ``near``.
         fit: How well it has the kind of answer that is asked for.
+        proof: The same where all that is asked for can be checked; otherwise 1.
         is_foreign: Whether it speaks of somebody else than the question.
     """
 
@@ -85,6 +86,7 @@ class _Candidate:
     own: float = 0.0
     around: float = 0.0
     fit: float = 0.0
+    proof: float = 0.0
     meaning: float = 0.0
     is_foreign: bool = False
     score: float = 0.0
@@ -103,7 +105,7 @@ class _Candidate:
         """How sure it is that the sentence answers the question at all."""
         if self.is_question:
             return 0.0
-        return self.fit * self.match * (SUPPORT_OF_WRONG_SUBJECT if self.is_foreign else 1.0)
+        return self.proof * self.match * (SUPPORT_OF_WRONG_SUBJECT if self.is_foreign else 1.0)
 
 
 def answer(
@@ -151,6 +153,7 @@ def _judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[_C
         one.own = sum(weights[lexeme] for lexeme in one.said & asked.anchors) / total
         one.around = sum(weights[lexeme] for lexeme in one.near & asked.anchors) / total
         one.fit = fit(asked, one.text, words, people)
+        one.proof = 1.0 if asked.trust is Trust.NONE else one.fit
     found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.evidence))
     return found[:MAX_SENTENCES]
 
