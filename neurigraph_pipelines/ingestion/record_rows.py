@@ -232,7 +232,7 @@ class RecordRows:
         if not self._settings.ingestion.passages:
             return 0
         passages = list(self._writer.passages(record.part))
-        counts = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in passages]
+        counts = [self._lexer.count_passage(passage.message.author, passage.text) for passage in passages]
         lengths = window_lengths([total for _, _, total in counts])
         for start in range(0, len(passages), _PASSAGES_AT_ONCE):
             end = start + _PASSAGES_AT_ONCE

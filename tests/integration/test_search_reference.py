@@ -13,7 +13,7 @@ import pytest
 
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.rank import WEIGHTS
+from neurigraph_pipelines.retrieval.query.rank import ASSISTANTS, WEIGHTS
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS, Lexer
 from neurigraph_pipelines.wiring import Installation
@@ -84,14 +84,29 @@ class Reference:
         lexical = self.lexical(lexemes)
         dense = {key: self.likeness(p["embedding"], vector) for key, p in self.at.items()}
         window = {key: self.likeness(p["window_embedding"], vector) for key, p in self.at.items()}
+        segments = {record: self.segment(record, lexemes) for record, _ in self.at}
+        best = max(segments.values()) or 1.0
         return {
-            key: WEIGHTS["window_lexical"] * lexical[key]
-            + WEIGHTS["dense"] * dense[key] / max(0.3, *dense.values())
-            + WEIGHTS["window_dense"] * window[key] / max(0.3, *window.values())
-            + WEIGHTS["speaker"] * (p["role"] == role)
-            + WEIGHTS["user"] * (p["role"] == "user")
+            key: (
+                WEIGHTS["window_lexical"] * lexical[key]
+                + WEIGHTS["dense"] * dense[key] / max(0.3, *dense.values())
+                + WEIGHTS["window_dense"] * window[key] / max(0.3, *window.values())
+                + WEIGHTS["speaker"] * (p["role"] == role)
+                + WEIGHTS["user"] * (p["role"] == "user")
+                + WEIGHTS["answer"] * self.answering(key)
+                + WEIGHTS["segment"] * segments[key[0]] / best
+            )
+            * (ASSISTANTS if p["role"] == "assistant" and role != "assistant" else 1)
             for key, p in self.at.items()
         }
+
+    def answering(self, key: tuple[Any, int]) -> int:
+        """Return 1 after a question, -1 for a question, and 0 where an assistant takes part."""
+        record, seq = key
+        if any(p["role"] == "assistant" for p in self.passages if p["record_id"] == record):
+            return 0
+        before = self.at.get((record, seq - 1))
+        return int(before is not None and "?" in before["lexemes"]) - int("?" in self.at[key]["lexemes"])
 
     @staticmethod
     def likeness(embedding: Any, vector: np.ndarray[Any, Any]) -> float:

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.model import Voice
+from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
+from neurigraph_pipelines.text.lexemes import ASKING
 
 
 class Rows:
@@ -45,6 +47,23 @@ class Rows:
     def voice(self) -> NDArray[np.int8]:
         """Who speaks in each passage."""
         return np.concatenate([layer.voice for layer in self.layers])
+
+    @cached_property
+    def of_assistants(self) -> NDArray[np.intp]:
+        """The passages that an assistant said."""
+        return np.flatnonzero(self.voice == VOICES.index(Voice.ASSISTANT))
+
+    @cached_property
+    def answering(self) -> NDArray[np.int8]:
+        """1 for a passage after a question, -1 for one that ends with a question, 0 where an assistant takes part."""
+        asked = np.zeros(self.places, np.int8)
+        for layer, first in zip(self.layers, self.first_place, strict=True):
+            for _, found in layer.lexemes.of([ASKING]):
+                asked[first + found[:, 0]] = 1
+        alone = np.ones(self.records, np.int8)
+        alone[self.record[self.of_assistants]] = 0
+        answering: NDArray[np.int8] = (asked[self.place - 1] - asked[self.place]) * alone[self.record]
+        return answering
 
     @cached_property
     def role(self) -> NDArray[np.int8]:

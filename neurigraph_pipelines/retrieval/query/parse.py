@@ -9,6 +9,7 @@ from functools import cache
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period, Role
+from neurigraph_pipelines.retrieval.query.framing import unframed, without_requests
 from neurigraph_pipelines.retrieval.query.question import (
     MAX_LIMIT,
     MAX_MESSAGE_LIMIT,
@@ -31,12 +32,14 @@ class ParsedQuestion:
     """A question whose text can be stored, whose filters are in UTC and whose limits are in range.
 
     Attributes:
-        stems: The distinct stems of the query, at most ``MAX_QUERY_LEXEMES``.
+        asked: The query without its framing, such as "can you list": what is looked for.
+        stems: The distinct stems of that, at most ``MAX_QUERY_LEXEMES``.
         lexemes: The distinct stems without accents, the form in which passages hold them.
         role: The role that the question is about: the user for "my", the assistant for "your".
     """
 
     question: Question
+    asked: str
     stems: tuple[str, ...]
     lexemes: tuple[str, ...]
     role: Role | None
@@ -65,8 +68,10 @@ def parse(question: Question, language: str) -> ParsedQuestion:
     """
     checked = _with_checked_filters(question)
     _require_valid_query(checked)
-    stems = tuple(dict.fromkeys(lexer_of(language).stems(checked.query)))[:MAX_QUERY_LEXEMES]
-    return ParsedQuestion(checked, stems, tuple(dict.fromkeys(map(plain, stems))), role_asked(checked.query))
+    asked = unframed(checked.query)
+    stems = tuple(dict.fromkeys(lexer_of(language).stems(asked)))[:MAX_QUERY_LEXEMES]
+    role = role_asked(without_requests(checked.query))
+    return ParsedQuestion(checked, asked, stems, tuple(dict.fromkeys(map(plain, stems))), role)
 
 
 def moment_asked(parsed: ParsedQuestion, asked_at: datetime | None) -> datetime:
