@@ -34,9 +34,9 @@ BASELINES = 3
 DIFFERENT_CONVERSATIONS = 200
 
 _METHOD = """Generated exports in ChatGPT's format (`conversations.json`, 20 to 30 messages a conversation) are
-imported for a new user, each time in a new process: streamed, cleaned, counted, hashed and inserted, up to 32
-conversations in a transaction. Baselines of the same run, on the same file: `json.load`, which only parses, and
-reading the bytes. Memory is the peak of the process."""
+imported for a new user, each time in a new process: streamed, cleaned, counted, hashed and inserted, up to 128
+conversations in a transaction and two transactions at once. Baselines of the same run, on the same file: `json.load`,
+which only parses, and reading the bytes. Memory is the peak of the process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Import of another program's file into a user's inbox, a few conversations per transaction.
+"""Import of another program's file into a user's inbox, many conversations per transaction.
 
 ``imports`` reads the formats. Each conversation is imported as a whole or not at all, and stored messages are
 recognised. So running an interrupted import again finishes it.
@@ -6,8 +6,9 @@ recognised. So running an interrupted import again finishes it.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,15 +17,21 @@ import psycopg
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.ingestion.imports import read_conversations
-from neurigraph_pipelines.ingestion.inbox import AppendResult, Inbox
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.ingestion.intake import AppendResult
 from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.hygiene import validate_message
 
 Reject = Callable[[RejectedItem], None]
+Result = tuple[bool, AppendResult] | None
+"""Whether a conversation is new, and what happened to its messages; None for a rejected one."""
 
-_CONVERSATIONS_AT_ONCE = 32
-_CHARACTERS_AT_ONCE = 500_000
+_GROUPS_AT_ONCE = 2
+"""Transactions at once: while the database stores one group, the next is checked and counted."""
+
+_CONVERSATIONS_AT_ONCE = 128
+_CHARACTERS_AT_ONCE = 1_000_000
 """Limits of one transaction: enough conversations to share its cost, few enough to fit in memory."""
 
 
@@ -66,10 +73,9 @@ def import_file(
     items = read_conversations(
         path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
     )
-    for group in _groups(items, reject):
-        for conversation, result in zip(group, importer.add(group), strict=True):
-            if result is not None:
-                _count(report, conversation, *result, reject)
+    for conversation, result in importer.add_all(_groups(items, reject)):
+        if result is not None:
+            _count(report, conversation, *result, reject)
     return report
 
 
@@ -82,7 +88,25 @@ class _Importer:
         self._privacy = privacy
         self._reject = reject
 
-    def add(self, group: Sequence[NewConversation]) -> list[tuple[bool, AppendResult] | None]:
+    def add_all(self, groups: Iterable[Sequence[NewConversation]]) -> Iterator[tuple[NewConversation, Result]]:
+        """Add groups of conversations, a few groups at once, and yield each conversation with its result in order.
+
+        A group waits for those before it if one of its conversations is among them: a later version follows.
+        """
+        pending: deque[tuple[Sequence[NewConversation], Future[list[Result]]]] = deque()
+        with ThreadPoolExecutor(_GROUPS_AT_ONCE, thread_name_prefix="import") as pool:
+            for group in groups:
+                names = {_name(one) for one in group}
+                while pending and (
+                    len(pending) > _GROUPS_AT_ONCE
+                    or any(_name(one) in names for before, _ in pending for one in before)
+                ):
+                    yield from _results(*pending.popleft())
+                pending.append((group, pool.submit(self._add, group)))
+            for before in pending:
+                yield from _results(*before)
+
+    def _add(self, group: Sequence[NewConversation]) -> list[Result]:
         """Add conversations in one transaction or, if it fails, each in its own; None for a rejected one."""
         try:
             return [*self._add_all(group)]
@@ -92,9 +116,9 @@ class _Importer:
     def _add_all(self, conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
         claims = self._context.claims
         with self._context.database.agent(claims) as tx:
-            return [self._inbox.add_conversation(tx, claims.user_id, one, self._privacy) for one in conversations]
+            return self._inbox.add_conversations(tx, claims.user_id, conversations, self._privacy)
 
-    def _add_one(self, conversation: NewConversation) -> tuple[bool, AppendResult] | None:
+    def _add_one(self, conversation: NewConversation) -> Result:
         try:
             return self._add_all([conversation])[0]
         except InvalidInputError:  # only now find out which messages are invalid
@@ -105,21 +129,30 @@ class _Importer:
                 return None
 
 
+def _results(group: Sequence[NewConversation], added: Future[list[Result]]) -> Iterator[tuple[NewConversation, Result]]:
+    return zip(group, added.result(), strict=True)
+
+
+def _name(conversation: NewConversation) -> tuple[str, bool]:
+    return conversation.external_id, conversation.event_kind is None
+
+
 def _groups(items: Iterator[NewConversation | RejectedItem], reject: Reject) -> Iterator[list[NewConversation]]:
-    """Group the conversations of each transaction, and report the items that could not be read."""
-    group: list[NewConversation] = []
+    """Group the conversations of each transaction, none twice, and report the items that could not be read."""
+    group: dict[tuple[str, bool], NewConversation] = {}
     size = 0
     for item in items:
         if isinstance(item, RejectedItem):
             reject(item)
             continue
-        group.append(item)
+        name = _name(item)
+        if name in group or len(group) == _CONVERSATIONS_AT_ONCE or size >= _CHARACTERS_AT_ONCE:
+            yield [*group.values()]
+            group, size = {}, 0
+        group[name] = item
         size += sum(len(message.content) for message in item.messages)
-        if len(group) == _CONVERSATIONS_AT_ONCE or size >= _CHARACTERS_AT_ONCE:
-            yield group
-            group, size = [], 0
     if group:
-        yield group
+        yield [*group.values()]
 
 
 def _count(

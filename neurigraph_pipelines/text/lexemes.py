@@ -119,7 +119,8 @@ class Lexer:
                 continue
             word = self._ending.sub("", word.replace("’", "'"))[:MAX_LEXEME_LENGTH]
             if word and word not in self._stop_words:
-                found.append(_stem(self._language, self._bases.get(word, word)))
+                # A number is its own stem; the cache is for words, which come again.
+                found.append(word if word.isdigit() else _stem(self._language, self._bases.get(word, word)))
         return found
 
     def is_stop_word(self, word: str) -> bool:

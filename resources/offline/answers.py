@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Evidence, Statement, Voice
 from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline.prose import Reader, sentences
 
 MAX_STATEMENTS = 5
@@ -61,10 +62,10 @@ class _Candidate:
 
 
 def answer(
-    question: str, evidence: Sequence[Evidence], embedder: Embedder | None, language: str = "english"
+    question: str, evidence: Sequence[Evidence], embedder: Embedder | None, language: str = "en"
 ) -> list[Statement]:
     """Return the best sentence of each piece of evidence that has a relevant one, best first."""
-    reader = Reader(language)
+    reader = Reader(language_of_parts([question, *(one.text for one in evidence)]) or language)
     asked = _stems(reader, question)
     candidates = [
         _Candidate(number, text, _stems(reader, f"{one.speaker} {text}"))

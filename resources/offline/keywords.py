@@ -13,17 +13,13 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from neurigraph_pipelines.model import Keywords, Role
-from resources.offline.dates import foreign_dates, foreign_spans, resolve_dates
+from resources.offline.dates import find_dates
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, Word, spaced, without_spaces
 
 MAX_ENTITIES = 20
 MAX_TOPICS = 15
-MAX_DATES = 24
 MAX_RELATIONSHIPS = 12
-MAX_DOUBTFUL = 40
-"""Most spans of one segment that are read as dates of another language: each takes up to 40 ms of processor time."""
-
 MAX_PHRASES = 20_000
 """Most distinct candidate phrases that are scored, the most frequent first."""
 
@@ -56,25 +52,9 @@ def extract(prose: Prose) -> Keywords:
     return Keywords(
         entities=tuple(entities)[:MAX_ENTITIES],
         topics=tuple(key_phrases(prose, names)[:MAX_TOPICS]),
-        dates=tuple(dates_of(prose)),
-        relationships=tuple(dict.fromkeys(map(str, names.relations)))[:MAX_RELATIONSHIPS],
+        dates=tuple(find_dates(prose)),
+        relationships=tuple(dict.fromkeys(map(str, (*names.relations, *names.ties))))[:MAX_RELATIONSHIPS],
     )
-
-
-def dates_of(prose: Prose) -> list[str]:
-    """Return the dates mentioned, resolved against the time of each message."""
-    found: dict[str, None] = {}
-    doubtful = 0
-    for sentence in prose.sentences:
-        at = prose.message(sentence).occurred_at
-        dates = resolve_dates(sentence.text, at)
-        if not dates and doubtful < MAX_DOUBTFUL and (spans := foreign_spans(sentence.text)):
-            doubtful += len(spans)
-            dates = foreign_dates(spans, at)
-        found.update(dict.fromkeys(dates))
-        if len(found) >= MAX_DATES:
-            break
-    return list(found)[:MAX_DATES]
 
 
 def key_phrases(prose: Prose, names: Names) -> list[str]:

@@ -12,6 +12,7 @@ from datetime import datetime
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.text.languages import CODES
 from resources.offline import answers, keywords, summaries
 from resources.offline.placement import Placer
 from resources.offline.prose import Prose
@@ -28,11 +29,11 @@ class OfflineLanguageModel:
 
         Args:
             embedder: Improves topics and answers by meaning; without one, only words count.
-            language: Snowball language of the stems; word lists are English.
+            language: Snowball's name of the language of texts that do not tell their own.
         """
         self._embedder = embedder
-        self._language = language
-        self._placer = Placer(embedder, language)
+        self._language = CODES[language]
+        self._placer = Placer(embedder)
 
     @measured("model.plan")
     def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:

@@ -1,31 +1,37 @@
-"""The word lists and topics of the data files beside this module, read once."""
+"""The word lists and topics of the data files beside this module, read once.
+
+A language without a file has the stop words of the Stopwords ISO collection, and no other words.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+_FILES = {"en": "english"}
+"""The data files of word lists, by language."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Word lists of one language, all lower case.
+    """Word lists of one language, all lower case; empty where its file has none.
 
     Attributes:
         relations: Words for relations (``coworker``), each with its topic.
     """
 
-    stop: frozenset[str]
-    filler: frozenset[str]
-    common: frozenset[str]
-    junk: frozenset[str]
-    decision: frozenset[str]
-    roles: frozenset[str]
-    titles: frozenset[str]
-    first_names: frozenset[str]
-    relations: dict[str, str]
+    stop: frozenset[str] = frozenset()
+    filler: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
+    junk: frozenset[str] = frozenset()
+    decision: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    titles: frozenset[str] = frozenset()
+    first_names: frozenset[str] = frozenset()
+    relations: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +53,22 @@ class Topic:
     subtopics: dict[str, tuple[str, ...]]
 
 
-@cache
 def english() -> Lexicon:
     """Return the English word lists."""
-    data = _read("english.toml")
-    relations = {word: topic for topic, words in data.pop("relations").items() for word in reversed(words.split())}
-    return Lexicon(relations=relations, **{name: frozenset(words.split()) for name, words in data.items()})
+    return lexicon_of("en")
+
+
+@cache
+def lexicon_of(language: str) -> Lexicon:
+    """Return the word lists of a language, by its code such as ``de``."""
+    data = _read(f"{_FILES[language]}.toml") if language in _FILES else {}
+    relations = {word: kind for kind, words in data.pop("relations", {}).items() for word in reversed(words.split())}
+    lists = {name: frozenset(words.split()) for name, words in data.items()}
+    if "stop" not in lists:
+        import stopwordsiso
+
+        lists["stop"] = frozenset(stopwordsiso.stopwords(language)) if stopwordsiso.has_lang(language) else frozenset()
+    return Lexicon(relations=relations, **lists)
 
 
 @cache

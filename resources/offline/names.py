@@ -68,6 +68,7 @@ class Names:
         speakers: Names of authors who are people, by author line; roles such as ``Project Manager`` are left out.
         owner: The author line of the account's user, if it can be determined.
         persons: People, speakers included, most mentioned first, without the owner.
+        ties: What people have to do with organisations.
         aliases: Explicitly stated aliases, each as the person's name and the alias.
     """
 
@@ -77,6 +78,7 @@ class Names:
     projects: tuple[Named, ...]
     others: tuple[Named, ...]
     relations: tuple[StatedRelation, ...]
+    ties: tuple[StatedRelation, ...] = ()
     aliases: tuple[tuple[str, str], ...] = ()
 
     def known_as(self, full: Mapping[str, str]) -> Names:
@@ -103,12 +105,17 @@ class Names:
         forms: dict[str, list[str]] = {}
         for form, name in full.items():
             forms.setdefault(name, []).append(form)
-        relations = (replace(r, person=called(r.person), whose=r.whose and called(r.whose)) for r in self.relations)
+
+        def renamed(relations: Iterable[StatedRelation]) -> tuple[StatedRelation, ...]:
+            said = (replace(one, person=called(one.person), whose=one.whose and called(one.whose)) for one in relations)
+            return tuple(dict.fromkeys(said))
+
         return replace(
             self,
             persons=united(self.persons),
             projects=united(self.projects),
-            relations=tuple(dict.fromkeys(relations)),
+            relations=renamed(self.relations),
+            ties=renamed(self.ties),
             aliases=tuple(
                 (called(name), form)
                 for pair in self.aliases
@@ -125,7 +132,8 @@ def find_names(prose: Prose) -> Names:
     owner = _owner(prose.segment.messages, prose.segment.ref.user_slug)
     runs = _Runs(prose)
     nicknames = _nicknames(runs, list(speakers.values()))
-    relations = stated_relations(prose, speakers, owner)
+    stated_ones = stated_relations(prose, speakers, owner)
+    relations = tuple(one for one in stated_ones if not one.by_verb)
     projects = _projects(prose, runs, set(speakers.values()))
     taken = {form for project in projects for form in (project.name, *project.aliases)}
     persons: list[Named] = []
@@ -163,6 +171,7 @@ def find_names(prose: Prose) -> Names:
         projects=tuple(projects),
         others=tuple(other for other in others if other.name not in {alias for _, alias in aliases}),
         relations=relations,
+        ties=tuple(one for one in stated_ones if one.by_verb),
         aliases=tuple(aliases),
     )
     return names.known_as(_full_names(unique, aliases, set(speakers.values())))

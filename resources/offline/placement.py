@@ -74,9 +74,9 @@ class _Candidate:
 class Placer:
     """Places segments. Caches the cue tables and the embeddings of the topics."""
 
-    def __init__(self, embedder: Embedder | None, language: str) -> None:
+    def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
-        self._reader = Reader(language)
+        self._reader = Reader()
         self._topics = {topic.name: topic for topic in topics()}
 
     def place(self, prose: Prose, outline: Outline) -> list[Placement]:
@@ -123,7 +123,7 @@ class Placer:
     def _place(self, prose: Prose, names: Names, outline: Outline) -> Placement:
         first, last = prose.segment.messages[0].seq, prose.segment.messages[-1].seq
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
-        cues = CueScores(prose, self._cues(tops), self._subtopic_cues)
+        cues = CueScores(prose, self._cues(prose, tops), self._subtopic_cues)
         aliases = tuple(Alias(name, alias) for name, alias in names.aliases)
         known = _known_project(prose, names, outline)
         if known is not None:
@@ -145,7 +145,7 @@ class Placer:
             steps.append(_subject_step(subject, names, phrases))
         return Placement(tuple(steps), first, last, _relations(names, subject), aliases)
 
-    def _cues(self, tops: Mapping[str, OutlineNode]) -> dict[Phrase, list[tuple[str, float]]]:
+    def _cues(self, prose: Prose, tops: Mapping[str, OutlineNode]) -> dict[Phrase, list[tuple[str, float]]]:
         """Return phrases as stems, each with its topics and weights; top nodes of the outline are topics, too."""
         table = self._topic_cues
         foreign = [node for key, node in tops.items() if key not in self._known_keys and node.kind is ConceptKind.TOPIC]
@@ -158,7 +158,7 @@ class Placer:
                 *((a, 1.0) for a in node.aliases),
                 *((k, 0.5) for k in node.keywords),
             ]:
-                phrase = self._stems(text)
+                phrase = prose.stems(text)
                 if phrase:
                     table.setdefault(phrase, []).append((node.path[0], weight))
         return table

@@ -6,14 +6,15 @@ Linear in the length of any text: prose, transcripts with markers, code, scripts
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import Stemmer
 
 from neurigraph_pipelines.model import Message, Role, Segment
-from resources.offline.lexicon import english
+from neurigraph_pipelines.text.languages import MAX_OF_PART, STEMMERS, language_of, language_of_parts
+from resources.offline.lexicon import lexicon_of
 
 MAX_SENTENCE = 320
 """Longer sentences are split between words."""
@@ -61,11 +62,16 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One cleaned sentence of a message."""
+    """One cleaned sentence of a message.
+
+    Attributes:
+        language: The language of its message, such as ``de``.
+    """
 
     message: int
     text: str
     words: tuple[Word, ...]
+    language: str
 
     @property
     def content(self) -> list[Word]:
@@ -77,28 +83,30 @@ class Prose:
     """A segment as sentences, in order.
 
     Attributes:
+        language: The language of most of it, such as ``de``.
         headline: The conversation's given title, not among the sentences. A part of a segment has none, because the
             title describes the whole.
     """
 
-    def __init__(self, segment: Segment, language: str = "english") -> None:
+    def __init__(self, segment: Segment, language: str = "en") -> None:
         """Read ``segment``.
 
         Args:
             segment: Any content, empty messages included.
-            language: Snowball language of the stems. Stop words are always English.
+            language: The language of a text that does not tell its own.
         """
         self.segment = segment
-        self._language = language
-        self._reader = Reader(language)
+        said = [(n, m.content) for n, m in enumerate(segment.messages) if m.role not in (Role.SYSTEM, Role.TOOL)]
+        self.language = language_of_parts(content for _, content in said) or language
+        self._readers: dict[str, Reader] = {}
         self.sentences = [
-            Sentence(number, text, self._reader.words(text))
-            for number, message in enumerate(segment.messages)
-            if message.role not in (Role.SYSTEM, Role.TOOL)
-            for text in sentences(message.content)
+            self._sentence(number, text, written)
+            for number, content in said
+            for written in [language_of(content[:MAX_OF_PART], self.language) or self.language]
+            for text in sentences(content)
         ]
         title = "" if segment.is_part else tidy(segment.ref.title or "")[:MAX_SENTENCE]
-        self.headline = Sentence(0, title, self._reader.words(title)) if title else None
+        self.headline = self._sentence(0, title, self.language) if title else None
 
     @cached_property
     def by_message(self) -> dict[int, list[Sentence]]:
@@ -110,7 +118,7 @@ class Prose:
 
     def within(self, first: int, last: int) -> Prose:
         """Return the part with message numbers ``first..last``, both included."""
-        return Prose(self.segment.within(first, last), self._language)
+        return Prose(self.segment.within(first, last), self.language)
 
     def message(self, sentence: Sentence) -> Message:
         """Return the message that contains ``sentence``."""
@@ -118,16 +126,25 @@ class Prose:
 
     def stems(self, phrase: str) -> tuple[str, ...]:
         """Return the stems of a phrase, to search for in sentences."""
-        return tuple(word.stem for word in self._reader.words(phrase))
+        return tuple(word.stem for word in self._reader(self.language).words(phrase))
+
+    def _sentence(self, message: int, text: str, language: str) -> Sentence:
+        return Sentence(message, text, self._reader(language).words(text), language)
+
+    def _reader(self, language: str) -> Reader:
+        if language not in self._readers:
+            self._readers[language] = Reader(language)
+        return self._readers[language]
 
 
 class Reader:
-    """Splits text into words and caches their stems."""
+    """Splits text of one language into words and caches their stems; without a stemmer a word is its own stem."""
 
-    def __init__(self, language: str = "english") -> None:
-        self._stemmer = Stemmer.Stemmer(language)
+    def __init__(self, language: str = "en") -> None:
+        name = STEMMERS.get(language)
+        self._stem: Callable[[str], str] = Stemmer.Stemmer(name).stemWord if name else str
         self._known: dict[str, Word] = {}
-        lexicon = english()
+        lexicon = lexicon_of(language)
         self._empty = lexicon.stop | lexicon.filler
         self._common = lexicon.common
 
@@ -141,7 +158,7 @@ class Reader:
             lower = text.lower().replace("’", "'")
             bare = lower.removesuffix("'s")
             empty = lower in self._empty or bare in self._empty
-            word = Word(text, self._stemmer.stemWord(bare), empty, not empty and self._carries(bare))
+            word = Word(text, self._stem(bare), empty, not empty and self._carries(bare))
             self._known[text] = word
         return word
 

@@ -1,91 +1,127 @@
-"""Relations between people that a text states: ``my coworker Dave``, ``Dave's wife Lena``.
+"""Relations that a text states: ``my coworker Dave``, ``Dave's wife Lena``, ``Your sister Ana``.
 
-Only statements next to a name count. ``names`` decides who is a person.
+Each begins at a word for a relation (``kin_words``); the words before and after it say who it is, and whose. ``ties``
+finds those that verbs state. ``names`` decides who is a person.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
+from neurigraph_pipelines.model import Role
+from resources.offline.kin_words import (
+    IN_LAWS,
+    KEPT_WITH,
+    NO_QUALIFIER,
+    OF_SOMETHING,
+    TITLES,
+    relation_words,
+    relatives,
+    singular,
+)
 from resources.offline.lexicon import english
-from resources.offline.prose import Prose
+from resources.offline.prose import Prose, Sentence
+from resources.offline.ties import MARRIED, ties_in
+from resources.offline.written_names import NAME, without_title
 
 MAX_RELATIONS = 20
+REACH = 80
+"""Characters before and after a relation's word that say who it is and whose."""
 
-_KEPT_WITH = {"friend", "buddy", "pal", "partner", "teammate", "mate", "boss", "manager", "coach"}
-_NO_QUALIFIER = {
-    "my",
-    "our",
-    "old",
-    "dear",
-    "good",
-    "great",
-    "close",
-    "younger",
-    "older",
-    "little",
-    "big",
-    "late",
-    "own",
-    "new",
-    "and",
-    "amazing",
-    "favorite",
-    "also",
-    "a",
-    "the",
-}
-_IN_LAWS = {
-    "sister husband": "brother-in-law", "brother wife": "sister-in-law", "wife brother": "brother-in-law",
-    "husband brother": "brother-in-law", "wife sister": "sister-in-law", "husband sister": "sister-in-law",
-    "wife mother": "mother-in-law", "husband mother": "mother-in-law", "wife father": "father-in-law",
-    "husband father": "father-in-law", "sister son": "nephew", "brother son": "nephew",
-    "sister daughter": "niece", "brother daughter": "niece",
-}  # fmt: skip
+_WORD = re.compile(r"[^\W\d_][\w-]*")
+_IN_LAW = re.compile(r"\b(?P<who>[A-Za-z]{3,8}) in law\b")
+_NO_MIDDLE = (
+    "my|our|your|his|her|their|its|the|an?|this|that|and|or|but|in|on|at|to|of|for|from|with|by|is|was|are|were|has|had|"
+    "mein\\w*|dein\\w*|sein\\w*|unser\\w*|de[rmns]|die|das|ein\\w*|und|mi|tu|su|el|la|un|una|y|en|con|mon|ma|ton|ta|son|sa|le|une|et"
+)
+"""Words that end the way back from a relation's word to whose it is."""
+
+_POSSESSOR = re.compile(
+    rf"""(?:\b(?i:(?P<mine>my|our|(?:mein|unser)(?:e[mnrs]?)?|mi|nuestr[oa]|mon|ma|notre)
+    |(?P<yours>your|(?:dein|eur)(?:e[mnrs]?)?|tu|ton|ta|votre|vuestr[oa])
+    |(?P<theirs>his|her|their|its|sein(?:e[mnrs]?)?|su|sa|son|leur)
+    |(?P<the>the|de[rmn]|die|el|la|le)|(?P<a>an?|one|ein(?:e[mnrs]?)?|una?|une))
+    |(?P<holder>{NAME})['’]s?)\s(?P<middle>(?:(?!(?:{_NO_MIDDLE})\s)[a-zà-ÿ][\w-]*\s){{0,3}})$""",
+    re.X,
+)
+_VIA = re.compile(r"\b(?P<via>[\w-]+)['’]s\s$")
+_LIST = rf"(?P<names>{NAME}(?:(?:,|,?\s(?:and|und|y|et))\s{NAME}){{0,4}})"
+_NAME_AFTER = re.compile(
+    r"(?:['’]s\sname\sis|,?\s(?:(?:who|which|der|die|que|qui)\s)?"
+    r"(?:is|was|are|were|named|called|heißt|hieß|ist|es|se\sllama|s['’]appelle)(?:\s(?:called|named|now|auch))?"
+    rf"|\s?[,(:–—-]|)(?:\sthe\sother)?\s{_LIST}"
+)
+_HOLDER_AFTER = re.compile(
+    rf"\s(?:of|at|for|von|bei|de|du)\s(?:(?:the|our|my|la|el|le)\s)?(?:[a-z]+,\s(?:the\s)?)?(?P<holder>{NAME})"
+)
+_NAME_BEFORE = re.compile(
+    rf"(?P<names>{NAME})(?:,|\s\(|\s[-–—]|['’]s|,?\s(?:who\s)?(?:is|was|became|ist|war|es|era|est))"
+    r"\s(?:(?:also|auch|now|still)\s)?$"
+)
+_PRONOUN_BEFORE = re.compile(
+    r"(?:^|[,;:]\s|\b(?:and|but|because)\s)(?:he|she|er|sie)(?:['’]s|\s(?:is|was|ist|war))\s(?:also\s|still\s)?$", re.I
+)
+_HER_NAME = re.compile(rf"\b(?:his|her|their|the)\sname(?:['’]s|\sis|\swas)\s(?P<names>{NAME})")
+_ASIDE = r"\b(?:in|at|from|to|of|on|for|with|my|our|your)\s"
+_NAME_LATER = re.compile(
+    rf"(?:(?!{_ASIDE})[^,])*,\s(?P<names>{NAME})[.!]*$|.*?,\s(?P<resumed>{NAME})\s(?=(?:is|has|was|[a-z]+s)\b)"
+)
+_SUBJECT = re.compile(rf"(?P<names>{NAME})\s(?=(?:is|was|has|had|turns|[a-z]+s)\b)")
+_ANSWER = re.compile(rf"(?P<names>{NAME})(?:[,.]|$)")
+_ACTS = re.compile(r"\s(?:is|was|has|had|will|wants|says|said|(?!its)[a-z]{2,}(?:s|ed))\b")
+"""What follows the name of somebody who does something."""
+
+_TITLED = re.compile(rf"\s(?P<names>{NAME})")
+_GENITIVE = ("'s", "’s")
+_ONE_NAME = re.compile(NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class StatedRelation:
-    """``person`` is the ``label`` of ``whose``; None means the conversation's owner."""
+    """``person`` is the ``label`` of ``whose``; None means the conversation's owner.
+
+    Attributes:
+        by_verb: Whether the label is a verb instead, such as ``works at``, whose subject is ``whose``.
+    """
 
     label: str
     person: str
     whose: str | None = None
+    by_verb: bool = False
 
     def __str__(self) -> str:
-        """Format as a keyword: ``sister: Ana``, ``Dave's wife: Lena``."""
+        """Format as a keyword: ``sister: Ana``, ``Dave's wife: Lena``, ``Dave works at: Acme``."""
+        if self.by_verb and self.whose:
+            return f"{self.whose} {self.label}: {self.person}"
         return f"{self.whose}'s {self.label}: {self.person}" if self.whose else f"{self.label}: {self.person}"
 
 
-def _relation_patterns() -> tuple[list[re.Pattern[str]], frozenset[str]]:
-    words = sorted(english().relations, key=len, reverse=True)
-    relation = "|".join(map(re.escape, words))
-    whose = r"(?P<whose>my|our|his|her|their|[A-Z][\w-]+['’]s)"
-    middle = r"(?P<middle>(?:[a-z][\w-]*\s){0,2}?)"
-    via = rf"(?:(?P<via>{relation})['’]s\s)?"
-    name = r"(?P<name>[A-Za-z][\w-]+(?:\s[A-Z][\w-]+)?)"
-    label = rf"(?P<label>{relation})"
-    return [
-        re.compile(
-            rf"\b(?P<whose>(?i:my|our|his|her|their)|[A-Z][\w-]+['’]s)\s{via}{middle}{label},?\s(?:(?:named|called|is)\s)?{name}"
-        ),
-        re.compile(
-            rf"\b{name}(?:,|\s\(|\s[-–—])\s?(?:who\sis\s|who['’]s\s|also\s|he['’]s\s|she['’]s\s)?{whose}\s{via}{middle}{label}\b"
-        ),
-        re.compile(rf"\b{name}(?:\sis|['’]s|\swas|\sbecame|\sis\salso)\s(?:also\s)?{whose}\s{via}{middle}{label}\b"),
-    ], frozenset(words)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a word for a relation stands: its sentence, what is before and after it, and how it is written."""
+
+    sentence: Sentence
+    before: str
+    after: str
+    written: str
 
 
-_RELATION_PATTERNS, _RELATION_WORDS = _relation_patterns()
-_MARRIED = re.compile(
-    r"\b(?P<name>[A-Z][\w-]+)(?:['’]s|\sis|\swas|\sgot)?\s(?:married(?:\sto)?)\s(?P<whose>my|our)\s(?P<middle>)(?P<label>sister|brother)(?:,?\s(?P<spouse>[A-Z][\w-]+))?"
-)
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A relation without a name, such as ``my brother``, whose name may follow."""
+
+    label: str
+    whose: str | None
+    message: int
+    is_asked: bool
 
 
-def stated_relations(prose: Prose, speakers: dict[str, str], owner: str | None) -> tuple[StatedRelation, ...]:
+def stated_relations(prose: Prose, speakers: Mapping[str, str], owner: str | None) -> tuple[StatedRelation, ...]:
     """Return the relations between named people that ``prose`` states, most frequent first.
 
     Args:
@@ -93,71 +129,190 @@ def stated_relations(prose: Prose, speakers: dict[str, str], owner: str | None) 
         speakers: Names of people by author line; with several speakers, "my" refers to the speaker.
         owner: Author line of the account's user, whose relations have no ``whose``.
     """
-    lexicon = english()
-    found: Counter[StatedRelation] = Counter()
-    last_person: str | None = None
+    reading = _Reading(prose, speakers, owner)
     for sentence in prose.sentences:
-        lowered = {word.lower.removesuffix("'s").rstrip("s") for word in sentence.words}
-        if not lowered & {word.rstrip("s") for word in _RELATION_WORDS} and "married" not in lowered:
-            continue
-        author = prose.message(sentence).author
-        speaker = speakers.get(author, author) if author and author != owner and len(speakers) > 1 else None
-        for pattern in _RELATION_PATTERNS:
-            position = 0
-            while match := pattern.search(sentence.text, position):
-                position = match.start() + 1
-                person = _person_in(match["name"])
-                whose = match["whose"].lower()
-                if person is None or not _acceptable(whose, match["whose"]):
-                    continue
-                label = _label(match["middle"], match["label"].lower(), match["via"])
-                if whose in {"my", "our"}:
-                    found[StatedRelation(label, person, speaker)] += 1
-                elif whose in {"his", "her", "their"}:
-                    if last_person and last_person != person:
-                        found[StatedRelation(label, person, last_person)] += 1
-                else:
-                    holder = re.sub(r"['’]s$", "", match["whose"])
-                    if holder != person and holder.lower() not in lexicon.junk:
-                        found[StatedRelation(label, person, holder)] += 1
-                last_person = person if whose in {"my", "our"} else last_person
-        for match in _MARRIED.finditer(sentence.text):
-            person = _person_in(match["name"])
-            if person:
-                in_law = "brother-in-law" if match["label"] == "sister" else "sister-in-law"
-                found[StatedRelation(in_law, person, speaker)] += 1
-                if match["spouse"]:
-                    found[StatedRelation("spouse", person, match["spouse"])] += 1
+        reading.read(sentence)
+    found = reading.found
     for first, second in product(list(found)[:MAX_RELATIONS], repeat=2):
-        through = _IN_LAWS.get(f"{first.label} {second.label}")
+        through = IN_LAWS.get(f"{first.label} {second.label}")
         if through and second.whose == first.person:
             found[StatedRelation(through, second.person, first.whose)] += 1
     return tuple(relation for relation, _ in found.most_common(MAX_RELATIONS))
 
 
-def _acceptable(whose: str, written: str) -> bool:
-    return whose in {"my", "our", "his", "her", "their"} or (
-        written[0].isupper()
-        and whose not in {"it's", "that's", "he's", "she's", "what's", "who's", "let's", "here's", "there's"}
+class _Reading:
+    """Reads sentences in order, and remembers who was named last and which relation still lacks a name."""
+
+    def __init__(self, prose: Prose, speakers: Mapping[str, str], owner: str | None) -> None:
+        self.found: Counter[StatedRelation] = Counter()
+        self._prose = prose
+        self._speakers = speakers
+        self._owner = owner
+        self._people = set(speakers.values())
+        self._named: set[str] = set()
+        self._doer: str | None = None
+        self._before: tuple[int, str] | None = None
+        self._open: _Open | None = None
+
+    def read(self, sentence: Sentence) -> None:
+        text = _IN_LAW.sub(r"\g<who>-in-law", _with_capitals(sentence))
+        self._close(sentence, text)
+        if "-in-law" in text or not relation_words().isdisjoint(_forms(sentence)):
+            for match in _WORD.finditer(text):
+                if label := singular(match.group()):
+                    before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() :][:REACH]
+                    self._read_word(label, _Place(sentence, before, after, match.group()))
+        for who, verb, what in ties_in(text):
+            self._read_tie(sentence, who, verb, what)
+        for match in _ONE_NAME.finditer(text):
+            if name := person_in(match.group()):
+                self._named.add(name)
+                self._before = (sentence.message, name)
+                if name.split()[0].lower() in english().first_names or _ACTS.match(text, match.end()):
+                    self._doer = name
+
+    def _read_word(self, label: str, place: _Place) -> None:
+        before = place.before
+        via = _VIA.search(before)
+        if via and (through := singular(via["via"])):
+            before = before[: via.start()]
+            label = IN_LAWS.get(f"{through} {label}", f"{through}'s {label}")
+        possessor = _POSSESSOR.search(before)
+        if possessor is None:
+            self._read_title(label, place)
+            return
+        holder = _HOLDER_AFTER.match(place.after)
+        of = _bare(holder["holder"]) if holder and person_in(holder["holder"]) else None
+        is_anyones = bool(possessor["the"] or possessor["a"])
+        if is_anyones and of is None and label in relatives() | OF_SOMETHING:
+            return
+        whose, is_known = (of, True) if is_anyones and of else self._whose(possessor, place)
+        if not is_known:
+            return
+        after = place.after[holder.end() :] if holder else place.after
+        names = self._names(before[: possessor.start()], after, possessor)
+        for name in names:
+            if name != whose:
+                self.found[StatedRelation(_qualified(label, possessor["middle"]), name, whose)] += 1
+        if not names and not possessor["theirs"] and not place.after.startswith(_GENITIVE):
+            self._open = _Open(label, whose, place.sentence.message, place.sentence.text.endswith("?"))
+
+    def _read_tie(self, sentence: Sentence, who: str | None, verb: str, what: str) -> None:
+        subject, other = person_in(who) if who else None, person_in(what)
+        if who is None and self._prose.message(sentence).role is not Role.ASSISTANT:
+            subject = self._me(sentence)
+        elif subject is None:
+            return
+        if other and other != subject:
+            couple = StatedRelation("spouse", subject or other, other if subject else None)
+            self.found[couple if verb == MARRIED else StatedRelation(verb, other, subject, by_verb=True)] += 1
+
+    def _whose(self, possessor: re.Match[str], place: _Place) -> tuple[str | None, bool]:
+        """Return whose relation it is, None for the owner, and whether that is known."""
+        message = self._prose.message(place.sentence)
+        if possessor["mine"]:
+            return self._me(place.sentence), message.role is not Role.ASSISTANT
+        if possessor["yours"]:
+            return self._you(place)
+        if possessor["theirs"]:
+            return self._doer, self._doer is not None
+        if possessor["the"] or possessor["a"]:
+            return (None, True) if message.role is Role.ASSISTANT else (self._me(place.sentence), True)
+        name = person_in(possessor["holder"])
+        return name, name is not None
+
+    def _me(self, sentence: Sentence) -> str | None:
+        author = self._prose.message(sentence).author
+        several = len(self._people) > 1
+        return self._speakers.get(author, author) if author and author != self._owner and several else None
+
+    def _you(self, place: _Place) -> tuple[str | None, bool]:
+        message = self._prose.message(place.sentence)
+        if message.role is Role.ASSISTANT:
+            return None, True
+        others = [author for author in self._speakers if author != message.author]
+        if len(others) != 1 or len(self._speakers) != 2:
+            return None, False
+        return None if others[0] == self._owner else self._speakers[others[0]], True
+
+    def _names(self, before: str, after: str, possessor: re.Match[str]) -> list[str]:
+        """Return the names beside a relation's word, else one that follows later, else who was meant before."""
+        for match in (_NAME_AFTER.match(after), None if possessor["a"] else _NAME_BEFORE.search(before)):
+            if match and (names := _people(match["names"])):
+                return names
+        later = None if possessor["the"] or possessor["a"] else _NAME_LATER.match(after)
+        if later:
+            return _people(later["names"] or later["resumed"])
+        if later := _HER_NAME.search(after):
+            return _people(later["names"])
+        if self._before and _PRONOUN_BEFORE.search(before):
+            return [self._before[1]]
+        return []
+
+    def _read_title(self, label: str, place: _Place) -> None:
+        """Read ``auntie Cheryl``. Who says this to somebody of the family names a relative of both."""
+        follows = _TITLED.match(place.after)
+        name = person_in(follows["names"]) if follows and place.written.lower() in TITLES else None
+        if name:
+            whose = self._me(place.sentence) if len(self._people) > 2 else None
+            self.found[StatedRelation(label, name, whose)] += 1
+
+    def _close(self, sentence: Sentence, text: str) -> None:
+        """Read the name of a relation that the sentence before left open, if nobody was called so before."""
+        left, self._open = self._open, None
+        if left is None or sentence.message > left.message + left.is_asked:
+            return
+        answers = left.is_asked and sentence.message > left.message
+        match = (_ANSWER if answers else _SUBJECT).match(text)
+        name = person_in(match["names"]) if match else None
+        if name and name not in self._named | self._people and name != left.whose:
+            self.found[StatedRelation(left.label, name, left.whose)] += 1
+
+
+def person_in(written: str) -> str | None:
+    """Return a name without its title; None if its first word is an ordinary one."""
+    name = without_title(_bare(written))[1]
+    words = name.split()
+    first = words[0].lower()
+    if first in _ordinary() or (name.isupper() and len(name) > 1):
+        return None
+    if len(words) == 1 and first.endswith("ly") and first not in english().first_names:
+        return None
+    while words[-1].lower() in english().junk:
+        words.pop()
+    return " ".join(words)[:40]
+
+
+@cache
+def _ordinary() -> frozenset[str]:
+    lexicon = english()
+    return lexicon.junk | lexicon.stop | lexicon.common | lexicon.filler | lexicon.roles | relation_words()
+
+
+def _with_capitals(sentence: Sentence) -> str:
+    """Return the text with capitals for given names in lower case, as chats have them."""
+    names = english().first_names - english().common
+    small = [word.text for word in sentence.words if word.text in names]
+    return (
+        re.sub(rf"\b(?:{'|'.join(small)})\b", lambda match: match.group().title(), sentence.text)
+        if small
+        else sentence.text
     )
 
 
-def _person_in(text: str) -> str | None:
-    """Return the person's name at the start of ``text``; None if it is an ordinary word."""
-    lexicon = english()
-    words = [re.sub(r"['’]s$", "", word) for word in text.split()]
-    first = words[0]
-    if first.lower() in lexicon.first_names and first.islower():
-        return first.title()
-    if not first[0].isupper() or first.lower() in lexicon.junk | lexicon.stop | lexicon.common | lexicon.filler:
-        return None
-    last = words[1:] if len(words) > 1 and words[1].lower() not in lexicon.junk and text.endswith(words[1]) else []
-    name = " ".join([first, *last])
-    return name if re.fullmatch(r"[^\W\d_][\w' -]{1,39}", name) and not first.isupper() else None
+def _people(names: str) -> list[str]:
+    return [name for match in _ONE_NAME.finditer(names) if (name := person_in(match.group()))]
 
 
-def _label(middle: str, word: str, via: str | None) -> str:
-    if via:
-        return _IN_LAWS.get(f"{via.lower()} {word}", f"{via.lower()}'s {word}")
-    qualifiers = [part for part in middle.split() if part not in _NO_QUALIFIER]
-    return f"{qualifiers[-1]} {word}" if qualifiers and word in _KEPT_WITH else word
+def _bare(name: str) -> str:
+    return re.sub(r"['’]s?$", "", name)
+
+
+def _forms(sentence: Sentence) -> set[str]:
+    lower = {word.lower.removesuffix("'s") for word in sentence.words}
+    return lower | {word.removesuffix("s") for word in lower}
+
+
+def _qualified(label: str, middle: str) -> str:
+    qualifiers = [word for word in middle.split() if word not in NO_QUALIFIER]
+    return f"{qualifiers[-1]} {label}" if qualifiers and label in KEPT_WITH else label

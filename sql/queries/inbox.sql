@@ -1,18 +1,36 @@
 -- Conversations and messages that arrive.
 
--- name: insert_source
+-- name: insert_sources
+-- No row for a source that is there already.
 INSERT INTO neurigraph.sources (user_id, kind, event_kind, external_id, title, started_at, privacy)
-VALUES (
-    %(user_id)s, %(kind)s, %(event_kind)s, %(external_id)s, %(title)s, coalesce(%(started_at)s, now()), %(privacy)s
-)
+SELECT
+    %(user_id)s,
+    n.kind::neurigraph.source_kind,
+    n.event_kind::neurigraph.event_kind,
+    n.external_id,
+    n.title,
+    coalesce(n.started_at, now()),
+    %(privacy)s
+FROM unnest(
+    %(kind)s::text [], %(event_kind)s::text [], %(external_id)s::text [], %(title)s::text [],
+    %(started_at)s::timestamptz []
+) AS n (kind, event_kind, external_id, title, started_at)
 ON CONFLICT (user_id, kind, external_id, persona_id) DO NOTHING
-RETURNING source_id;
+RETURNING
+    source_id,
+    kind::text AS kind,
+    external_id;
 
--- name: find_source
+-- name: find_sources
 -- Of the owner or of one persona: each has its own ids.
-SELECT s.source_id
-FROM neurigraph.sources AS s
-WHERE s.user_id = %(user_id)s AND s.kind = %(kind)s AND s.external_id = %(external_id)s
+SELECT
+    s.source_id,
+    s.kind::text AS kind,
+    s.external_id
+FROM unnest(%(kind)s::text [], %(external_id)s::text []) AS w (kind, external_id)
+INNER JOIN neurigraph.sources AS s
+    ON w.kind::neurigraph.source_kind = s.kind AND w.external_id = s.external_id
+WHERE s.user_id = %(user_id)s
     AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona());
 
 -- name: set_privacy
@@ -48,11 +66,10 @@ SELECT
 FROM neurigraph.sources AS s
 WHERE s.user_id = %(user_id)s AND (s.external_id = %(name)s OR s.source_id::text = %(name)s);
 
--- name: lock_source
--- Serialises appends to one source, so that numbers have no gaps.
+-- name: lock_sources
+-- Serialises appends to a source, so that numbers have no gaps. In one order, so that two callers cannot deadlock.
 SELECT
     s.source_id,
-    s.user_id,
     s.last_message,
     s.triggered_through,
     s.started_at,
@@ -62,29 +79,33 @@ SELECT
         WHERE m.source_id = s.source_id AND m.seq = s.last_message
     ) AS last_occurred_at
 FROM neurigraph.sources AS s
-WHERE s.source_id = %(source_id)s AND s.kind = %(kind)s
+WHERE s.source_id = ANY(%(source_id)s) AND s.kind = ANY(%(kind)s::neurigraph.source_kind [])
+ORDER BY s.source_id
 FOR NO KEY UPDATE OF s;
 
 -- name: known_messages
 SELECT
+    m.source_id,
     m.external_id,
     m.seq,
     m.content_hash,
     m.token_count,
     m.complete
-FROM neurigraph.messages AS m
-WHERE m.source_id = %(source_id)s AND m.external_id = ANY(%(external_ids)s);
+FROM unnest(%(source_id)s::uuid [], %(external_id)s::text []) AS w (source_id, external_id)
+INNER JOIN neurigraph.messages AS m ON w.source_id = m.source_id AND w.external_id = m.external_id;
 
 -- name: insert_messages
 -- A caller's messages come from the caller; those that a job reads out of an upload come from where the upload does.
 WITH origin AS MATERIALIZED (
     SELECT
+        s.source_id,
+        s.user_id,
         CASE WHEN a.door IS NULL THEN s.key_id ELSE neurigraph.asking_key() END AS key_id,
         CASE WHEN a.door IS NULL THEN s.persona_id ELSE neurigraph.writing_persona() END AS persona_id,
         coalesce(a.door, s.received_through) AS received_through
     FROM neurigraph.sources AS s
     CROSS JOIN (SELECT neurigraph.asking_door() AS door) AS a
-    WHERE s.source_id = %(source_id)s
+    WHERE s.source_id = ANY(%(source_id)s)
 )
 
 INSERT INTO neurigraph.messages (
@@ -92,8 +113,8 @@ INSERT INTO neurigraph.messages (
     external_id, complete, key_id, persona_id, received_through
 )
 SELECT
-    %(source_id)s,
-    %(user_id)s,
+    o.source_id,
+    o.user_id,
     m.seq,
     m.role::neurigraph.message_role,
     m.author,
@@ -109,13 +130,14 @@ SELECT
     o.persona_id,
     o.received_through
 FROM unnest(
-    %(seq)s::integer [], %(role)s::text [], %(author)s::text [], %(content)s::text [], %(tool_calls)s::text [],
-    %(tool_event)s::text [], %(token_count)s::integer [], %(content_hash)s::bytea [], %(occurred_at)s::timestamptz [],
-    %(external_id)s::text [], %(complete)s::boolean []
+    %(source_id)s::uuid [], %(seq)s::integer [], %(role)s::text [], %(author)s::text [], %(content)s::text [],
+    %(tool_calls)s::text [], %(tool_event)s::text [], %(token_count)s::integer [], %(content_hash)s::bytea [],
+    %(occurred_at)s::timestamptz [], %(external_id)s::text [], %(complete)s::boolean []
 ) AS m (
-    seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at, external_id, complete
+    source_id, seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at, external_id,
+    complete
 )
-CROSS JOIN origin AS o;
+INNER JOIN origin AS o ON m.source_id = o.source_id;
 
 -- name: replace_message
 -- More of a message that is streaming in, or all of it.
@@ -134,22 +156,27 @@ UPDATE neurigraph.messages SET
     received_through = neurigraph.asking_door()
 WHERE source_id = %(source_id)s AND seq = %(seq)s AND NOT complete;
 
--- name: advance_source
-UPDATE neurigraph.sources SET
-    last_message = %(last_message)s,
-    untriggered_tokens = untriggered_tokens + %(tokens)s,
+-- name: advance_sources
+UPDATE neurigraph.sources AS s SET
+    last_message = a.last_message,
+    untriggered_tokens = s.untriggered_tokens + a.tokens,
     tail_changed = true
-WHERE source_id = %(source_id)s;
+FROM unnest(%(source_id)s::uuid [], %(last_message)s::integer [], %(tokens)s::bigint [])
+    AS a (source_id, last_message, tokens)
+WHERE s.source_id = a.source_id;
 
--- name: end_source
+-- name: end_sources
 -- A second end keeps the first time.
-UPDATE neurigraph.sources SET ended_at = coalesce(ended_at, %(ended_at)s, now())
-WHERE source_id = %(source_id)s AND kind = %(kind)s
+UPDATE neurigraph.sources AS s SET ended_at = coalesce(s.ended_at, e.ended_at, now())
+FROM unnest(%(source_id)s::uuid [], %(ended_at)s::timestamptz []) AS e (source_id, ended_at)
+WHERE s.source_id = e.source_id AND s.kind = ANY(%(kind)s::neurigraph.source_kind [])
 RETURNING
-    title,
-    started_at,
-    ended_at,
-    last_message;
+    s.source_id,
+    s.kind::text AS kind,
+    s.title,
+    s.started_at,
+    s.ended_at,
+    s.last_message;
 
 -- name: purge_bodies
 -- Deletes the content of segments that were stored long enough ago; numbers, hashes and counts stay. Each segment is

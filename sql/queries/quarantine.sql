@@ -383,7 +383,9 @@ FROM neurigraph.quarantines AS q
 WHERE q.user_id = %(user_id)s
     AND (%(quarantine_id)s::uuid IS NULL OR q.quarantine_id = %(quarantine_id)s)
     AND (%(with_released)s OR q.released_at IS NULL)
-ORDER BY q.created_at DESC, q.quarantine_id;
+    AND (q.created_at, q.quarantine_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY q.created_at DESC, q.quarantine_id DESC
+LIMIT %(limit)s;
 
 -- name: has_source
 SELECT s.source_id

@@ -20,7 +20,8 @@ from neurigraph_pipelines.ingestion.detection import (
     detect_conversation_ends,
     detect_event_ends,
 )
-from neurigraph_pipelines.ingestion.inbox import AppendResult, Inbox
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.ingestion.intake import AppendResult
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation

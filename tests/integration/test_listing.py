@@ -229,6 +229,13 @@ def test_nodes_and_records(here: Installation, client: httpx.Client) -> None:
     assert listed("records", created_after=letter["created_at"], entity="oslo") == [letter]
     assert listed("records", created_before=letter["created_at"], entity="oslo") == []
     assert len(listed("records", occurred_after="2025-01-01", occurred_before="2025-12-31")) == 3
+    changed = client.patch(f"/records/{letter['record_id']}", headers=owner, json={"topics": ["Ålesund"]})
+    assert changed.status_code == 200, changed.text
+    keel = next(one for one in everything if "keel" in one["title"])
+    client.post(f"/records/{keel['record_id']}/supersede", headers=owner, json={"by": letter["record_id"]})
+    assert titles(topic="ålesund") == [letter["title"]]
+    assert titles(superseded=True) == titles(superseded=True, topic="testing") == [keel["title"]]
+    assert len(titles(topic="testing")) == len(titles(superseded=False)) == 2
     other, _ = new_user(here)
     stranger = bearer(issue_api_key(here.database, other.user_id))
     assert client.get("/records", headers=stranger).json()["records"] == []
