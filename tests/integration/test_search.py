@@ -18,7 +18,7 @@ from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Answer, Question
-from neurigraph_pipelines.retrieval.query.rank import ASSISTANTS, BOOSTS, WEIGHTS
+from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, BOOSTS, WEIGHTS
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows

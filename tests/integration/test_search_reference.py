@@ -13,8 +13,8 @@ import pytest
 
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.rank import ASSISTANTS, WEIGHTS
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
+from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, WEIGHTS
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS, Lexer
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import (

@@ -20,6 +20,7 @@ from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.rank import RankingQuery, rank
+from neurigraph_pipelines.retrieval.query.weights import WEIGHTS
 from neurigraph_pipelines.text.lexemes import ASKING
 
 FIRST, SECOND, SOURCE, FILE, NO_FILE = UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=0)
@@ -151,8 +152,10 @@ def test_accented_lexemes_are_found() -> None:
     assert found == [(1, [[marks.places, 1]])]
 
 
-@pytest.mark.parametrize(("voice", "answering"), [(6, [-1, 1, -1, 0, 1]), (2, [0, 0, 0, 0, 0])])
-def test_answers_follow_questions(voice: int, answering: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("voice", "answering", "telling"), [(6, [-1, 1, -1, 0, 1], [0, 1, 0, 0, 0]), (2, [0] * 5, [0] * 5)]
+)
+def test_answers_and_times(voice: int, answering: list[int], telling: list[int]) -> None:
     """Said are a question, an answer, two questions in a row and an answer, the last perhaps by an assistant."""
     counts, voices = (2, 1, 1, 2, 0), (6, 6, 6, 6, voice)
     said = MetadataLayer(
@@ -162,9 +165,17 @@ def test_answers_follow_questions(voice: int, answering: list[int]) -> None:
         | {"authors": [None] * 5, "external_ids": [None] * 5}
         | {"summary_vectors": sent([], 4, ">f4"), "vectors": 10 * sent([], 4, ">f2")}
         | {"passages": b"".join(passage(FIRST, n, n, counts[n - 1], voice=voices[n - 1]) for n in range(1, 6))}
-        | {"lexemes": f"{ASKING} boat oil {ASKING} {ASKING} rope", "frequencies": "0 1 1 0 0 1"}
+        | {"lexemes": f"{ASKING} boat yesterday {ASKING} {ASKING} rope", "frequencies": "0 1 1 0 0 1"}
     )
-    assert Rows([said]).answering.tolist() == answering
+    rows = Rows([said])
+    assert (rows.answering.tolist(), rows.telling_times.tolist()) == (answering, telling)
+    asked = RankingQuery({"zebra": 1.0}, mean_length=1.0, limit=1, message_limit=5, explain=True)
+    for asks_when in (True, False):
+        _, messages = rank(rows, [0.0], replace(asked, asks_when=asks_when))
+        parts = {message.row: (message.parts["answer"], message.parts["time"]) for message in messages}
+        assert parts == {
+            row: (WEIGHTS["answer"] * answering[row], asks_when * WEIGHTS["time"] * telling[row]) for row in range(5)
+        }
     assert said.lengths.tolist() == [3], "the mark is no word"
 
 

@@ -51,6 +51,14 @@ def test_role_asked(query: str, role: Role | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "asks"),
+    [("When did she sail?", True), ("Can you tell me in which year I moved?", True), ("What did she say then?", False)],
+)
+def test_questions_for_a_time(query: str, *, asks: bool) -> None:
+    assert parse(Question(query), "english").asks_when is asks
+
+
+@pytest.mark.parametrize(
     ("query", "asked"),
     [
         ("Can you give me a short summary of how my garden has changed so far?", "my garden has changed ?"),

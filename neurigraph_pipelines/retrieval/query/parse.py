@@ -17,7 +17,7 @@ from neurigraph_pipelines.retrieval.query.question import (
     Question,
 )
 from neurigraph_pipelines.retrieval.query.speakers import role_asked
-from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, event_phrases, time_phrases
+from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, asks_when, event_phrases, time_phrases
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
 from neurigraph_pipelines.text.lexemes import Lexer, plain
 
@@ -36,6 +36,7 @@ class ParsedQuestion:
         stems: The distinct stems of that, at most ``MAX_QUERY_LEXEMES``.
         lexemes: The distinct stems without accents, the form in which passages hold them.
         role: The role that the question is about: the user for "my", the assistant for "your".
+        asks_when: Whether it asks for a time.
     """
 
     question: Question
@@ -43,6 +44,7 @@ class ParsedQuestion:
     stems: tuple[str, ...]
     lexemes: tuple[str, ...]
     role: Role | None
+    asks_when: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def parse(question: Question, language: str) -> ParsedQuestion:
     asked = unframed(checked.query)
     stems = tuple(dict.fromkeys(lexer_of(language).stems(asked)))[:MAX_QUERY_LEXEMES]
     role = role_asked(without_requests(checked.query))
-    return ParsedQuestion(checked, asked, stems, tuple(dict.fromkeys(map(plain, stems))), role)
+    return ParsedQuestion(checked, asked, stems, tuple(dict.fromkeys(map(plain, stems))), role, asks_when(asked))
 
 
 def moment_asked(parsed: ParsedQuestion, asked_at: datetime | None) -> datetime:

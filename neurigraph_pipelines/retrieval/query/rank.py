@@ -1,6 +1,6 @@
 """Step 5, rank: the records and messages of the loaded layers in order of their scores.
 
-The one place that says how signals are mixed. Pure functions of arrays; ``signals`` computes the signals.
+Pure functions of arrays; ``signals`` computes the signals, and ``weights`` says what each counts.
 """
 
 from __future__ import annotations
@@ -41,47 +41,17 @@ from neurigraph_pipelines.retrieval.query.signals import (
     products,
     scaled,
 )
+from neurigraph_pipelines.retrieval.query.weights import (
+    ASSISTANTS,
+    BOOSTS,
+    COMPARED,
+    IMPORTANCE,
+    NEAR,
+    SIGNALS,
+    WEIGHTS,
+)
 from neurigraph_pipelines.text.lexemes import WINDOW_LENGTH
 
-WEIGHTS = {
-    "window_lexical": 0.47,
-    "dense": 0.29,
-    "window_dense": 0.24,
-    "speaker": 0.15,
-    "user": 0.07,
-    "period": 0.45,
-    "answer": 0.06,
-    "segment": 0.05,
-    "best_passage": 0.55,
-    "segment_lexical": 0.21,
-    "summary_dense": 0.12,
-    "summary_lexical": 0.12,
-    "name": 0.10,
-}
-"""The weights of the signals, each in 0..1; fitted on LoCoMo and QMSum, on a plateau where 30 % more or less of any
-changes little. The first three make a message's score. The next five are added to messages by somebody whom the
-question is about, by the user, in a time that the question names, after a question of another person (and taken from
-such a question), and in records that hold its words. A record's score mixes its best message, all of its passages
-together, and its summary; ``name`` is added to the records of a node that the question names."""
-
-IMPORTANCE = 0.05
-"""Share of its score that a record of importance 1 gains, and one of importance 0 loses. It decides between records
-that answer a question about equally well."""
-
-ASSISTANTS = 0.8
-"""Share of its score that is left to what an assistant said, unless the question is about its words: a long answer
-repeats the words of whoever asked, who said what is remembered."""
-
-NEAR = 0.3
-"""The cosine that scales to 1 if no other is higher: then the nearest is noise, and not what was asked for."""
-
-COMPARED = 300
-"""Of estimated passages so many of the best are compared exactly, and two for each message that is wanted, with the
-nearest by estimate, since the best of each signal scales it. On LoCoMo and QMSum recall is the same as when all are
-compared; of noise less than one in a hundred is missed (ADR 0019)."""
-
-SIGNALS = ("window_lexical", "dense", "window_dense")
-BOOSTS = ("speaker", "user", "period", "answer", "segment")
 _MIX = np.array([[WEIGHTS[name]] for name in SIGNALS])
 _FULL = np.array([0.0, NEAR, NEAR])
 _FULL_OF_RECORDS = np.array([NEAR, 0.0, 0.0])
@@ -104,6 +74,7 @@ class RankingQuery:
         speakers: The speakers whom the question names, in lower case.
         role: The role that the question is about.
         periods: The stretches of time that it names.
+        asks_when: Whether it asks for a time.
         include_superseded: Also show superseded records.
         explain: Return the components of the scores.
         record_ids: Only these records; empty for all.
@@ -123,6 +94,7 @@ class RankingQuery:
     speakers: tuple[str, ...] = ()
     role: Role | None = None
     periods: tuple[tuple[float, float], ...] = ()
+    asks_when: bool = False
     include_superseded: bool = False
     explain: bool = False
     record_ids: tuple[str, ...] = ()
@@ -162,6 +134,7 @@ def ranking_query(parsed: ParsedQuestion, evidence: Evidence) -> RankingQuery:
         speakers=view.speakers,
         role=parsed.role,
         periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
+        asks_when=parsed.asks_when,
         explain=question.explain,
         include_superseded=question.include_superseded,
         record_ids=tuple(map(str, question.record_ids)),
@@ -252,6 +225,8 @@ class _Ranking:
         if self.period is not None:
             boosts["period"] = self.period[self.rows.record]
         boosts["answer"] = WEIGHTS["answer"] * self.rows.answering
+        if self.query.asks_when:
+            boosts["time"] = WEIGHTS["time"] * self.rows.telling_times
         best = self.segments.max(where=True if self.shown is None else self.shown, initial=0.0)
         if best > 0:
             boosts["segment"] = (WEIGHTS["segment"] / best * self.segments)[self.rows.record]
