@@ -163,6 +163,7 @@ def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: s
                 "id": shell["node_id"],
                 "records": shell["record_count"],
                 "files": shell["state"],
+                "language": shell["language"],
                 "last accessed": _date(shell["last_accessed_at"]),
                 "aliases": ", ".join(shell["aliases"]),
                 "keywords": ", ".join(shell["keywords"]),

@@ -163,5 +163,6 @@ class Node(_Answer):
     state: str
     summary: str | None = None
     record_count: int
+    language: str | None = None
     parent_node_id: UUID | None = None
     etag: str | None = None

@@ -105,6 +105,7 @@ SELECT
     g.compression_state,
     g.node_summary AS summary,
     g.aliases,
+    g.language::text AS language,
     CASE
         WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)

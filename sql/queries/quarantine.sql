@@ -294,6 +294,7 @@ UPDATE neurigraph.graph_index AS g SET
     centroid = b.centroid,
     embedded_count = b.embedded_count,
     record_count = b.record_count,
+    language = b.language,
     quarantined = b.quarantined
 FROM neurigraph.quarantine_changes AS c
 CROSS JOIN LATERAL jsonb_populate_record(NULL::neurigraph.graph_index, c.before) AS b

