@@ -30,8 +30,9 @@ from neurigraph_pipelines.ports import Embedder
 from resources.offline.cues import HINT_WEIGHT, CueScores, Phrase
 from resources.offline.keywords import key_phrases
 from resources.offline.lexicon import english, topics
-from resources.offline.names import Named, Names, find_names
+from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, Reader
+from resources.offline.runs import Named
 from resources.offline.segmentation import Evidence, Part, split
 from resources.offline.summaries import summarize
 
