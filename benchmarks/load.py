@@ -34,6 +34,7 @@ MINUTES = 10.0
 STORED_BEFORE, QUICK_STORED_BEFORE = 150, 8
 PHASE_SECONDS = MINUTES * 60 / len(CLIENTS)
 QUICK_PHASE_SECONDS = 4.0
+CONSTANT_CLIENTS, CONSTANT_SECONDS = 8, 120.0
 WRITE_EVERY_SECONDS = 3.0
 SAMPLE_SECONDS, QUICK_SAMPLE_SECONDS = 5.0, 0.5
 FIRST_WRITTEN = 500_000
@@ -49,7 +50,8 @@ writes at the same time: every {every:g} s a conversation of 20 to 30 messages i
 process stores what is due. All of them share the machine's processors: clients, API, storing and Postgres.
 {minutes:.1f} minutes in all. Lost is a conversation that was accepted and is not stored at the end, or whose own
 word a search does not find; an error is any answer to a search but 200. Memory is the resident memory of the API's
-process."""
+process. Before the writes, {constant} clients search the constant graph for {constant_seconds:g} s: what memory grows
+by there is not the graph's."""
 
 _QUESTIONS = (
     "What did {person} say about the {thing} in week {number}?",
@@ -93,6 +95,7 @@ class Caller:
 class Phase:
     """The searches of so many clients at once."""
 
+    name: str
     clients: int
     seconds: float
     latencies: list[float] = field(default_factory=list)
@@ -108,17 +111,33 @@ def run(bench: Bench) -> Section:
         bench.say(f"storing {size} conversations")
         _store_before(installation, user.user_id, size)
         environment = {**bench.environment(installation), "NEURIGRAPH_API_REQUESTS_PER_MINUTE": "1e9"}
-        with _serving(environment) as (url, pid), _storing(environment) as stored, _Memory(pid, bench.quick) as memory:
-            _ask(url, key, "warm up", time.monotonic() + QUICK_PHASE_SECONDS, Phase(1, QUICK_PHASE_SECONDS))
-            writer = Writer(url, key)
-            phases = [_phase(bench, url, key, clients) for clients in CLIENTS]
-            written = writer.stop()
-            bench.say(f"waiting for {len(written)} written conversations")
-            lost = _lost(installation, url, key, written)
-            segments = stored()
-        minutes = sum(phase.seconds for phase in phases) / 60
-        method = _METHOD.format(size=size, every=WRITE_EVERY_SECONDS, minutes=minutes)
-        return Section("Searches by many clients beside writes", method, _body(phases, written, lost, memory, segments))
+        with _serving(environment) as (url, pid):
+            _phase(bench, url, key, "warm up", CONSTANT_CLIENTS, QUICK_PHASE_SECONDS)
+            seconds = QUICK_PHASE_SECONDS if bench.quick else CONSTANT_SECONDS
+            before = _passages(installation)
+            with _Memory(pid, bench.quick) as constant:
+                still = _phase(bench, url, key, "constant", CONSTANT_CLIENTS, seconds)
+            with _storing(environment) as stored:
+                with _Memory(pid, bench.quick) as memory:
+                    writer = Writer(url, key)
+                    seconds = QUICK_PHASE_SECONDS if bench.quick else PHASE_SECONDS
+                    phases = [_phase(bench, url, key, "beside writes", clients, seconds) for clients in CLIENTS]
+                    written = writer.stop()
+                bench.say(f"waiting for {len(written)} written conversations")
+                lost = _lost(installation, url, key, written)
+                segments = stored()
+        held = _held(constant, still, memory, phases, before, _passages(installation))
+        method = _METHOD.format(
+            size=size,
+            every=WRITE_EVERY_SECONDS,
+            minutes=sum(phase.seconds for phase in phases) / 60,
+            constant=CONSTANT_CLIENTS,
+            constant_seconds=still.seconds,
+        )
+        named = f": {', '.join(lost[:5])}" if lost else ""
+        counts = f"{len(written)} conversations written, {segments} segments stored, {len(lost)} lost{named}."
+        body = f"{_searches([still, *phases])}\n\n{held}\n\n{counts}"
+        return Section("Searches by many clients beside writes", method, body)
 
 
 def _store_before(installation: Installation, user_id: Any, size: int) -> None:
@@ -232,14 +251,21 @@ class Writer:
                 self._written.append(number)
 
 
-def _phase(bench: Bench, url: str, key: str, clients: int) -> Phase:
-    phase = Phase(clients, QUICK_PHASE_SECONDS if bench.quick else PHASE_SECONDS)
-    bench.say(f"{clients} clients, {phase.seconds:.0f} s")
-    until = time.monotonic() + phase.seconds
+def _phase(bench: Bench, url: str, key: str, name: str, clients: int, seconds: float) -> Phase:
+    phase = Phase(name, clients, seconds)
+    bench.say(f"{name}: {clients} clients, {seconds:.0f} s")
+    until = time.monotonic() + seconds
 
     with ThreadPoolExecutor(clients) as pool:
         list(pool.map(lambda client: _ask(url, key, f"{clients} {client}", until, phase), range(clients)))
     return phase
+
+
+def _passages(installation: Installation) -> int:
+    with installation.database.pipeline() as tx:
+        row = tx.execute("SELECT sum(passages)::bigint AS passages FROM neurigraph.user_statistics").fetchone()
+    assert row is not None
+    return int(row["passages"])
 
 
 def _ask(url: str, key: str, seed: str, until: float, phase: Phase) -> None:
@@ -278,9 +304,10 @@ def _lost(installation: Installation, url: str, key: str, written: list[int]) ->
     return lost
 
 
-def _body(phases: list[Phase], written: list[int], lost: list[str], memory: _Memory, stored: int) -> str:
+def _searches(phases: list[Phase]) -> str:
     rows = [
         [
+            phase.name,
             str(phase.clients),
             f"{len(phase.latencies):,}",
             number(len(phase.latencies) / phase.seconds),
@@ -289,15 +316,27 @@ def _body(phases: list[Phase], written: list[int], lost: list[str], memory: _Mem
         ]
         for phase in phases
     ]
-    searches = table(("clients", "searches", "searches/s", "p50 ms", "p95 ms", "p99 ms", "errors"), rows)
+    return table(("graph", "clients", "searches", "searches/s", "p50 ms", "p95 ms", "p99 ms", "errors"), rows)
+
+
+def _held(constant: _Memory, still: Phase, memory: _Memory, phases: list[Phase], before: int, after: int) -> str:
+    """Return the table of the API's memory while the graph is constant, and while it grows."""
     marks = (0.1, 0.25, 0.5, 0.75, 1.0)
-    held = table(
-        ("memory of the API, MB", *(f"after {share:.0%} of the time" for share in marks), "most"),
-        [["", *(number(memory.around(share)) for share in marks), number(max(mb for _, mb in memory.samples))]],
-    )
-    named = f": {', '.join(lost[:5])}" if lost else ""
-    counts = f"{len(written)} conversations written, {stored} segments stored, {len(lost)} lost{named}."
-    return f"{searches}\n\n{held}\n\n{counts}"
+    rows = [
+        [
+            name,
+            passages,
+            *(number(samples.around(share)) for share in marks),
+            number(max(mb for _, mb in samples.samples)),
+            number((samples.around(1.0) - samples.around(0.1)) / (0.9 * searches / 1_000)),
+        ]
+        for name, passages, samples, searches in (
+            ("constant", f"{before:,}", constant, len(still.latencies)),
+            ("beside writes", f"{before:,} to {after:,}", memory, sum(len(phase.latencies) for phase in phases)),
+        )
+    ]
+    after_share = (f"after {share:.0%}" for share in marks)
+    return table(("memory of the API, MB", "passages", *after_share, "most", "growth by 1,000 searches"), rows)
 
 
 def store_until_closed() -> None:

@@ -13,7 +13,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -51,6 +51,13 @@ class Page(Generic[_Item]):
 
     items: list[_Item]
     next_cursor: str | None
+    _seal: Callable[[_Item], str] | None = field(default=None, repr=False, compare=False)
+
+    def cursor_after(self, shown: int) -> str | None:
+        """Return the cursor that continues after so many of the items, at least one."""
+        if shown >= len(self.items) or self._seal is None:
+            return self.next_cursor
+        return self._seal(self.items[shown - 1])
 
     def shown(self, name: str, show: Callable[[_Item], Any] | None = None) -> dict[str, Any]:
         """Return the page as faces show it, with the items under ``name``."""
@@ -96,12 +103,14 @@ class Cursors:
             InvalidInputError: The cursor is not one of this list, or is too old.
         """
         owner = _owner(claims, name, filters)
+
+        def seal(item: _Item) -> str:
+            return self._sealed(owner, position(item))
+
         # One item more than the page holds shows whether another page follows.
         found = read(None if cursor is None else self._opened(owner, cursor), limit + 1)
-        if len(found) <= limit:
-            return Page(found, None)
         items = found[:limit]
-        return Page(items, self._sealed(owner, position(items[-1])))
+        return Page(items, seal(items[-1]) if len(found) > limit else None, seal)
 
     def _sealed(self, owner: bytes, position: Sequence[Any]) -> str:
         values = [value if isinstance(value, int) else _text(value) for value in position]

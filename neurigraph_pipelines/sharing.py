@@ -20,6 +20,7 @@ from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims, ConceptKind, GrantType, NodeType, SubjectType
+from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, utc
@@ -119,12 +120,30 @@ def issue_key(
         )
 
 
-def list_keys(database: Database, claims: Claims, *, all_of_them: bool = False) -> list[ApiKey]:
-    """Return the keys of a graph, newest first: the valid ones, or all."""
+def page_of_keys(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    *,
+    with_ended: bool = False,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[ApiKey]:
+    """Return a page of the keys of a graph, newest first: the valid ones, or all.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
     require_owner(claims)
-    with database.agent(claims) as tx:
-        rows = tx.execute(_QUERIES["list_keys"], {"user_id": claims.user_id, "with_ended": all_of_them})
-        return [ApiKey(**row) for row in rows]
+
+    def read(after: Position | None, most: int) -> list[ApiKey]:
+        at, last = after or NEWEST
+        values = {"user_id": claims.user_id, "with_ended": with_ended, "at": at, "id": last, "limit": most}
+        with database.agent(claims) as tx:
+            return [ApiKey(**row) for row in tx.execute(_QUERIES["list_keys"], values)]
+
+    filters = {"with_ended": with_ended}
+    return cursors.page(claims, "keys", filters, limit, cursor, read, lambda one: (one.created_at, one.key_id))
 
 
 def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_seconds: float = 0.0) -> tuple[ApiKey, str]:
@@ -201,16 +220,33 @@ def grant(
         except psycopg.errors.ForeignKeyViolation as error:
             raise NotFoundError("there is no such node") from error
         grant_id = (found or created or {})["grant_id"]
-        return _grants(tx, claims, grant_id=grant_id)[0], created is not None
+        return _get_grant(tx, claims, grant_id), created is not None
 
 
-def list_grants(
-    database: Database, claims: Claims, *, node_id: UUID | None = None, all_of_them: bool = False
-) -> list[Grant]:
-    """Return the grants of a graph or of one node, newest first: the valid ones, or all."""
+def page_of_grants(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    *,
+    node_id: UUID | None = None,
+    with_ended: bool = False,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[Grant]:
+    """Return a page of the grants of a graph or of one node, newest first: the valid ones, or all.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
     require_owner(claims)
-    with database.agent(claims) as tx:
-        return _grants(tx, claims, node_id=node_id, all_of_them=all_of_them)
+    filters = {"node_id": node_id, "with_ended": with_ended}
+
+    def read(after: Position | None, most: int) -> list[Grant]:
+        at, last = after or NEWEST
+        with database.agent(claims) as tx:
+            return _grants(tx, claims, {**filters, "at": at, "id": last, "limit": most})
+
+    return cursors.page(claims, "grants", filters, limit, cursor, read, lambda one: (one.granted_at, one.grant_id))
 
 
 def revoke(database: Database, claims: Claims, grant_id: UUID) -> Grant:
@@ -223,7 +259,7 @@ def revoke(database: Database, claims: Claims, grant_id: UUID) -> Grant:
     with database.agent(claims) as tx:
         if tx.execute(_QUERIES["revoke_grant"], {"grant_id": grant_id}).fetchone() is None:
             raise NotFoundError("there is no such grant")
-        return _grants(tx, claims, grant_id=grant_id)[0]
+        return _get_grant(tx, claims, grant_id)
 
 
 def add_node(
@@ -291,18 +327,13 @@ def _insert_key(
     return ApiKey(**row), key
 
 
-def _grants(
-    tx: Transaction,
-    claims: Claims,
-    *,
-    grant_id: UUID | None = None,
-    node_id: UUID | None = None,
-    all_of_them: bool = False,
-) -> list[Grant]:
-    rows = tx.execute(
-        _QUERIES["list_grants"],
-        {"user_id": claims.user_id, "grant_id": grant_id, "node_id": node_id, "with_ended": all_of_them},
-    )
+def _get_grant(tx: Transaction, claims: Claims, grant_id: UUID) -> Grant:
+    return _grants(tx, claims, {"grant_id": grant_id})[0]
+
+
+def _grants(tx: Transaction, claims: Claims, wanted: Mapping[str, Any]) -> list[Grant]:
+    everything = {"grant_id": None, "node_id": None, "with_ended": True, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
+    rows = tx.execute(_QUERIES["list_grants"], {"user_id": claims.user_id, **everything, **wanted})
     return [_grant(row) for row in rows]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from psycopg import Error
 from psycopg.sql import SQL
 
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("figures")
@@ -19,6 +19,11 @@ _log = logging.getLogger(__name__)
 
 Totals = Mapping[tuple[str, str], float]
 """Totals by name and label."""
+
+
+def count(tx: Transaction, totals: Totals) -> None:
+    """Add to the totals in the transaction of what is counted: last, since others who count wait for its end."""
+    _execute(tx, _QUERIES["add"], totals)
 
 
 def add_totals(database: Database, totals: Totals) -> None:
@@ -32,14 +37,15 @@ def replace_totals(database: Database, totals: Totals) -> None:
 
 
 def _write(database: Database, query: SQL, totals: Totals) -> None:
-    if not totals:
-        return
-    names, labels = zip(*totals, strict=True)
     try:
         with database.pipeline() as tx:
-            tx.execute(
-                query,
-                {"names": list(names), "labels": list(labels), "totals": list(map(float, totals.values()))},
-            )
+            _execute(tx, query, totals)
     except Error as error:
         _log.warning("totals were not counted (%s)", type(error).__name__)
+
+
+def _execute(tx: Transaction, query: SQL, totals: Totals) -> None:
+    if totals:
+        names, labels = zip(*totals, strict=True)
+        values = list(map(float, totals.values()))
+        tx.execute(query, {"names": list(names), "labels": list(labels), "totals": values})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -39,6 +40,9 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir():
     if runs_programs and memory.f_bavail * memory.f_frsize > ROOM_BYTES:
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None
+
+# Imported modules are some 500,000 objects. Looking through them less often saves 3 % of the time of the suite.
+gc.set_threshold(100_000, 20, 50)
 
 # The machine is shared, so an example may take any time.
 hypothesis.settings.register_profile("shared machine", deadline=None)

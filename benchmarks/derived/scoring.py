@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from benchmarks.derived.labels import Labelled, LabelledQuestion
-from neurigraph_pipelines.retrieval.query.parse import lexer_of
-from neurigraph_pipelines.text.lexemes import name_words
+from neurigraph_pipelines.text.lexemes import lexer_of, name_words
 
 Found = TypeVar("Found")
 Label = TypeVar("Label")

@@ -10,10 +10,9 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
-from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, ConversationGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -78,15 +77,9 @@ def end_conversation(
 
 
 @router.get("", response_model=responses.Conversations)
-def list_conversations(
-    caller: Caller,
-    installation: InstallationDep,
-    wanted: sources.Wanted,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> dict[str, Any]:
+def list_conversations(asked: sources.ListingDep) -> dict[str, Any]:
     """List conversations with their states, those received last first. A persona sees those that it handed in."""
-    return sources.listed(installation, caller, SourceKind.CONVERSATION, wanted, limit, cursor)
+    return asked.of(SourceKind.CONVERSATION)
 
 
 @router.get("/{conversation_id}", response_model=responses.ConversationState, responses=NOT_MODIFIED)

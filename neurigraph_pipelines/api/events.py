@@ -11,10 +11,9 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
-from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, EventGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -82,15 +81,9 @@ def end_event(
 
 
 @router.get("", response_model=responses.Events)
-def list_events(
-    caller: Caller,
-    installation: InstallationDep,
-    wanted: sources.Wanted,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> dict[str, Any]:
+def list_events(asked: sources.ListingDep) -> dict[str, Any]:
     """List events with their states, those received last first. A persona sees those that it handed in."""
-    return sources.listed(installation, caller, SourceKind.EVENT, wanted, limit, cursor)
+    return asked.of(SourceKind.EVENT)
 
 
 @router.get("/{event_id}", response_model=responses.EventState, responses=NOT_MODIFIED)

@@ -10,9 +10,8 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.lag import NotesLag
-from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, NoteGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -47,15 +46,9 @@ def remember(
 
 
 @router.get("", response_model=responses.Notes)
-def list_notes(
-    caller: Caller,
-    installation: InstallationDep,
-    wanted: sources.Wanted,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> dict[str, Any]:
+def list_notes(asked: sources.ListingDep) -> dict[str, Any]:
     """List notes with their states, those received last first. A persona sees those that it wrote."""
-    return sources.listed(installation, caller, SourceKind.NOTE, wanted, limit, cursor)
+    return asked.of(SourceKind.NOTE)
 
 
 @router.get("/{note_id}", response_model=responses.NoteState, responses=NOT_MODIFIED)

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import quarantines as responses
 from neurigraph_pipelines.api.sight import look
@@ -47,10 +48,14 @@ def list_quarantines(
     caller: Owner,
     installation: InstallationDep,
     all_of_them: Annotated[bool, Query(alias="all", description="Include released ones.")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> dict[str, Any]:
     """List the quarantines of the graph, newest first: what they meet, who asked for them, when and why."""
-    found = rules.quarantines(installation.database, caller, with_released=all_of_them)
-    return {"quarantines": [presentation.quarantine(one) for one in found]}
+    found = rules.page_of_quarantines(
+        installation.database, installation.cursors, caller, with_released=all_of_them, limit=limit, cursor=cursor
+    )
+    return found.shown("quarantines", presentation.quarantine)
 
 
 @router.get("/suggestions", response_model=responses.Suggestions)

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Response
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import access as responses
 from neurigraph_pipelines.api.sight import look
@@ -31,9 +32,18 @@ def issue_key(body: requests.NewKey, caller: Owner, installation: InstallationDe
 
 
 @router.get("/keys", response_model=responses.Keys)
-def list_keys(caller: Owner, installation: InstallationDep, all_of_them: _All = False) -> dict[str, Any]:
+def list_keys(
+    caller: Owner,
+    installation: InstallationDep,
+    all_of_them: _All = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
     """List the keys of the graph without their secrets, newest first."""
-    return {"keys": [asdict(key) for key in sharing.list_keys(installation.database, caller, all_of_them=all_of_them)]}
+    found = sharing.page_of_keys(
+        installation.database, installation.cursors, caller, with_ended=all_of_them, limit=limit, cursor=cursor
+    )
+    return found.shown("keys", asdict)
 
 
 @router.post("/keys/{key_id}/rotate", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
@@ -72,11 +82,24 @@ def grant(body: requests.NewGrant, response: Response, caller: Owner, installati
 
 @router.get("/grants", response_model=responses.Grants)
 def list_grants(
-    caller: Owner, installation: InstallationDep, node_id: UUID | None = None, all_of_them: _All = False
+    caller: Owner,
+    installation: InstallationDep,
+    node_id: UUID | None = None,
+    all_of_them: _All = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> dict[str, Any]:
     """List the grants of the graph or of one node, newest first."""
-    found = sharing.list_grants(installation.database, caller, node_id=node_id, all_of_them=all_of_them)
-    return {"grants": [asdict(one) for one in found]}
+    found = sharing.page_of_grants(
+        installation.database,
+        installation.cursors,
+        caller,
+        node_id=node_id,
+        with_ended=all_of_them,
+        limit=limit,
+        cursor=cursor,
+    )
+    return found.shown("grants", asdict)
 
 
 @router.delete("/grants/{grant_id}", response_model=responses.Grant)

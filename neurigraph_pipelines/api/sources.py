@@ -16,7 +16,8 @@ from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api import requests
-from neurigraph_pipelines.api.authentication import Caller
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import IfNoneMatch, read_source_version, tagged
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion import privacy
@@ -86,7 +87,7 @@ async def _wanted(
 
 
 Wanted = Annotated[SourceFilter, Depends(_wanted)]
-"""The filters of a list of conversations, events, uploads or notes."""
+"""The filters of a list."""
 
 Wait = Annotated[
     float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until it is stored or has failed.")
@@ -94,12 +95,32 @@ Wait = Annotated[
 """How long a caller waits."""
 
 
-def listed(
-    installation: Installation, caller: Claims, kind: SourceKind, wanted: SourceFilter, limit: int, cursor: str | None
-) -> dict[str, Any]:
-    """Return a page of sources of one kind."""
-    page = list_sources(installation.database, installation.cursors, caller, kind, wanted, limit=limit, cursor=cursor)
-    return page.shown(f"{kind}s", presentation.source)
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A request for a page of sources."""
+
+    caller: Claims
+    installation: Installation
+    wanted: SourceFilter
+    limit: int
+    cursor: str | None
+
+    def of(self, kind: SourceKind) -> dict[str, Any]:
+        """Return the page, of sources of one kind."""
+        database, cursors = self.installation.database, self.installation.cursors
+        page = list_sources(database, cursors, self.caller, kind, self.wanted, limit=self.limit, cursor=self.cursor)
+        return page.shown(f"{kind}s", presentation.source)
+
+
+def _listing(
+    caller: Caller, installation: InstallationDep, wanted: Wanted, limit: Limit = 50, cursor: Cursor = None
+) -> Listing:
+    """Return what a request for a page asks."""
+    return Listing(caller, installation, wanted, limit, cursor)
+
+
+ListingDep = Annotated[Listing, Depends(_listing)]
+"""The caller, filters and place of a list of conversations, events, uploads or notes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.api.lag import NotesLag
-from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -88,15 +87,9 @@ async def upload(request: Request, response: Response, caller: Owner, installati
 
 
 @router.get("/uploads", response_model=responses.Uploads)
-def list_uploads(
-    caller: Caller,
-    installation: InstallationDep,
-    wanted: sources.Wanted,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> dict[str, Any]:
+def list_uploads(asked: sources.ListingDep) -> dict[str, Any]:
     """List uploads with their states, those received last first."""
-    return sources.listed(installation, caller, SourceKind.UPLOAD, wanted, limit, cursor)
+    return asked.of(SourceKind.UPLOAD)
 
 
 @router.get("/uploads/{upload_id}", response_model=responses.Upload, responses=NOT_MODIFIED)

@@ -24,6 +24,7 @@ from neurigraph_pipelines.cli import (
     failures,
     forgetting,
     graph_changes,
+    graph_lists,
     lifecycle,
     listing,
     memories,
@@ -74,6 +75,7 @@ app = typer.Typer(
 for subject in (
     storing,
     noting,
+    graph_lists,
     listing,
     exporting,
     backups,

@@ -9,9 +9,8 @@ import typer
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, opened
+from neurigraph_pipelines.cli.session import Cursor, Limit, UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.model import SETTLED, Progress, SourceKind
-from neurigraph_pipelines.paging import MAX_PAGE
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-Limit = Annotated[int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of items.")]
-Cursor = Annotated[
-    str | None, typer.Option(help="`next_cursor` of the page before, with the same filters.", show_default=False)
-]
 _State = Annotated[Progress | None, typer.Option(help="Only those in this state.", show_default=False)]
 _ExternalId = Annotated[str | None, typer.Option(help="Only the one with this id.", show_default=False)]
 _Title = Annotated[str | None, typer.Option(help="Only those with all of these words in the title.")]

@@ -82,3 +82,8 @@ class Output:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a count with its noun, such as ``1 record`` and ``2 records``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def more(next_cursor: str | None) -> list[str]:
+    """Return the line that says how to see the next page of a list; none on the last page."""
+    return [f"More: --cursor {next_cursor}"] if next_cursor else []

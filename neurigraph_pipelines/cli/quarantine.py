@@ -10,9 +10,11 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines import presentation
-from neurigraph_pipelines.cli.output import Json, Output, counted
+from neurigraph_pipelines.cli.output import Json, Output, counted, more
 from neurigraph_pipelines.cli.session import (
+    Cursor,
     DryRun,
+    Limit,
     UserSlug,
     argument,
     claims_of,
@@ -84,15 +86,20 @@ def release(
 def list_quarantines(
     user: UserSlug,
     all_of_them: Annotated[bool, typer.Option("--all", help="Include released ones.")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
     """List quarantines, newest first: what they meet, who asked for them, when and why."""
     from neurigraph_pipelines.quarantine import rules
 
     with opened() as installation:
-        found = rules.quarantines(installation.database, claims_of(installation, user), with_released=all_of_them)
-    shown = list(map(_line, found)) or ["Nothing is in quarantine."]
-    Output(as_json).result({"quarantines": [presentation.quarantine(one) for one in found]}, _lines(*shown))
+        claims = claims_of(installation, user)
+        found = rules.page_of_quarantines(
+            installation.database, installation.cursors, claims, with_released=all_of_them, limit=limit, cursor=cursor
+        )
+    shown = [*map(_line, found.items), *more(found.next_cursor)] or ["Nothing is in quarantine."]
+    Output(as_json).result(found.shown("quarantines", presentation.quarantine), _lines(*shown))
 
 
 @_group.command("suggest")

@@ -11,6 +11,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.paging import MAX_PAGE
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims
@@ -24,6 +25,14 @@ AnyUserSlug = Annotated[
     str | None, typer.Option("--user", "-u", help="Slug of the user. Default: all users.", show_default=False)
 ]
 """The option of commands about one user or all."""
+
+Limit = Annotated[int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of items.")]
+"""The size of a page of a list."""
+
+Cursor = Annotated[
+    str | None, typer.Option(help="`next_cursor` of the page before, with the same filters.", show_default=False)
+]
+"""Where a list goes on."""
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")]
 """The option of commands that can preview their effect."""

@@ -10,8 +10,17 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output, counted
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, node_id_of, opened
+from neurigraph_pipelines.cli.output import Json, Output, counted, more
+from neurigraph_pipelines.cli.session import (
+    Cursor,
+    Limit,
+    UserSlug,
+    argument,
+    claims_of,
+    moment,
+    node_id_of,
+    opened,
+)
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 
@@ -66,13 +75,18 @@ def add_key(
 
 
 @_keys.command("list")
-def list_keys(user: UserSlug, all_of_them: _All = False, as_json: Json = False) -> None:
+def list_keys(
+    user: UserSlug, all_of_them: _All = False, limit: Limit = 50, cursor: Cursor = None, as_json: Json = False
+) -> None:
     """List the keys of a graph without their secrets, newest first."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
-        found = sharing.list_keys(installation.database, claims_of(installation, user), all_of_them=all_of_them)
-    Output(as_json).result({"keys": [asdict(key) for key in found]}, _lines(*map(_key_line, found)))
+        claims = claims_of(installation, user)
+        found = sharing.page_of_keys(
+            installation.database, installation.cursors, claims, with_ended=all_of_them, limit=limit, cursor=cursor
+        )
+    Output(as_json).result(found.shown("keys", asdict), _lines(*map(_key_line, found.items), *more(found.next_cursor)))
 
 
 @_keys.command("rotate")
@@ -182,6 +196,8 @@ def grants(
         str | None, typer.Option(metavar="NODE", help="Only grants of this node, by path or id.", show_default=False)
     ] = None,
     all_of_them: _All = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
     """List the grants of a graph or a node, newest first."""
@@ -190,8 +206,17 @@ def grants(
     with opened() as installation:
         claims = claims_of(installation, user)
         node_id = None if node is None else node_id_of(installation, claims, node)
-        found = sharing.list_grants(installation.database, claims, node_id=node_id, all_of_them=all_of_them)
-    Output(as_json).result({"grants": [asdict(one) for one in found]}, _lines(*map(_grant_line, found)))
+        found = sharing.page_of_grants(
+            installation.database,
+            installation.cursors,
+            claims,
+            node_id=node_id,
+            with_ended=all_of_them,
+            limit=limit,
+            cursor=cursor,
+        )
+    shown = [*map(_grant_line, found.items), *more(found.next_cursor)]
+    Output(as_json).result(found.shown("grants", asdict), _lines(*shown))
 
 
 @commands.command()

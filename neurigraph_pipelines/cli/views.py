@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from neurigraph_pipelines.cli.output import printable
+from neurigraph_pipelines.cli.output import more, printable
 from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
@@ -163,6 +163,7 @@ def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: s
                 "id": shell["node_id"],
                 "records": shell["record_count"],
                 "files": shell["state"],
+                "language": shell["language"],
                 "last accessed": _date(shell["last_accessed_at"]),
                 "aliases": ", ".join(shell["aliases"]),
                 "keywords": ", ".join(shell["keywords"]),
@@ -340,17 +341,47 @@ def _excerpt(text: str) -> str:
 
 def sources(found: Sequence[Mapping[str, Any]], kind: str, next_cursor: str | None) -> RenderableType:
     """Return conversations, events, uploads or notes, one a row, and how to see more."""
-    if not found:
+    return _page(
+        [
+            {
+                kind: one[f"{kind}_id"],
+                "received": _date(one["received_at"]),
+                "state": one["state"],
+                "title": one.get("file_name") or one["title"] or one["external_id"],
+                "error": one["error"] or "",
+            }
+            for one in found
+        ],
+        next_cursor,
+    )
+
+
+def nodes(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> RenderableType:
+    """Return nodes, one a row, and how to see more."""
+    return _page(
+        [{name: one[name] for name in ("node_id", "path", "kind", "record_count", "state")} for one in found],
+        next_cursor,
+    )
+
+
+def records(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> RenderableType:
+    """Return records, one a row, and how to see more."""
+    return _page(
+        [
+            {
+                "record_id": one["record_id"],
+                "occurred": _date(one["occurred_at"]),
+                "node": one["node_path"],
+                "title": one["title"] + (" (superseded)" if one["superseded_by"] else ""),
+            }
+            for one in found
+        ],
+        next_cursor,
+    )
+
+
+def _page(rows: Sequence[Mapping[str, object]], next_cursor: str | None) -> RenderableType:
+    if not rows:
         return Text("Nothing found.")
-    rows = [
-        {
-            kind: one[f"{kind}_id"],
-            "received": _date(one["received_at"]),
-            "state": one["state"],
-            "title": one.get("file_name") or one["title"] or one["external_id"],
-            "error": one["error"] or "",
-        }
-        for one in found
-    ]
-    more = [plain(f"More: --cursor {next_cursor}", "dim")] if next_cursor else []
-    return Group(table([{name: str(value) for name, value in row.items()} for row in rows]), *more)
+    shown = [{name: str(value) for name, value in row.items()} for row in rows]
+    return Group(table(shown), *(plain(line, "dim") for line in more(next_cursor)))

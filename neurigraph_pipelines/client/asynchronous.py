@@ -19,6 +19,7 @@ from neurigraph_pipelines.client.models import (
     Kind,
     Node,
     Note,
+    Privacy,
     Record,
     Reply,
     SearchResult,
@@ -89,7 +90,7 @@ class AsyncMemory:
         importance: float | None = None,
         tags: Sequence[str] = (),
         on_conflict: str | None = None,
-        privacy: str | None = None,
+        privacy: Privacy | None = None,
         wait: float | None = None,
     ) -> Note:
         """Store a note.
@@ -123,7 +124,7 @@ class AsyncMemory:
         title: str | None = None,
         external_id: str | None = None,
         started_at: datetime | None = None,
-        privacy: str | None = None,
+        privacy: Privacy | None = None,
         wait: float | None = None,
     ) -> UUID:
         """Store a whole conversation and return its id.
@@ -148,7 +149,7 @@ class AsyncMemory:
         title: str | None = None,
         external_id: str | None = None,
         started_at: datetime | None = None,
-        privacy: str | None = None,
+        privacy: Privacy | None = None,
     ) -> UUID:
         """Open a conversation, to which messages are added while it goes on; return its id."""
         body = given(title=title, external_id=external_id, started_at=started_at, privacy=privacy)
@@ -191,14 +192,14 @@ class AsyncMemory:
         return upload_id
 
     async def source(self, kind: Kind, source_id: UUID, *, wait: float = 0.0) -> Source:
-        """Return what was handed in and what became of it.
+        """Return what was handed in and what became of it; its ``etag`` makes a later change safe.
 
         Args:
             wait: Seconds, at most 20, to wait for it to be stored or to fail.
         """
         query = {"wait": min(wait, WAIT_SECONDS)} if wait > 0 else {}
         answer = await self._send(Call("GET", f"/v1/{listed(kind)}/{source_id}", query=query))
-        return Source.model_validate(source_of(kind, answer.json()))
+        return Source.model_validate(source_of(kind, tagged(answer)))
 
     async def stored(self, kind: Kind, source_id: UUID, seconds: float = 300.0) -> Source:
         """Wait until something is stored, or has failed, and return it.
@@ -327,10 +328,23 @@ class AsyncMemory:
         answer: dict[str, Any] = (await self._send(call)).json()
         return answer
 
-    async def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """Make any other call of the API and return its JSON, with retries; a change happens once."""
+    async def set_privacy(self, kind: Kind, source_id: UUID, privacy: Privacy, *, etag: str | None = None) -> None:
+        """Make something that was handed in and all memories from it ``private``, or ``shared`` again.
+
+        Args:
+            etag: Change it only if it is as it was read.
+        """
+        path = f"/v1/{listed(kind)}/{source_id}"
+        await self._send(Call("PATCH", path, {"privacy": privacy}, headers=condition(etag), is_change=True))
+
+    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
+        """Make any other call of the API and return its JSON, with retries; a change happens once.
+
+        Args:
+            etag: For a change: make it only if the object is as it was read.
+        """
         is_change = method.upper() in ("PATCH", "DELETE")
-        answer = await self._send(Call(method.upper(), path, body, query, is_change=is_change))
+        answer = await self._send(Call(method.upper(), path, body, query, condition(etag), is_change=is_change))
         return answer.json() if answer.content else None
 
     async def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 State = Literal["open", "waiting", "storing", "stored", "failed"]
 Kind = Literal["conversation", "event", "upload", "note"]
+Privacy = Literal["shared", "private"]
 
 
 class _Answer(BaseModel):
@@ -60,7 +61,7 @@ class Source(_Answer):
     Attributes:
         source_id: Its id, whatever it is.
         error: Why it failed; None otherwise.
-        record_ids: The memories that it became; empty in lists.
+        record_ids: The memories that it became; empty in lists, as is ``etag``.
     """
 
     source_id: UUID = Field(validation_alias="id")
@@ -73,7 +74,9 @@ class Source(_Answer):
     ended_at: datetime | None = None
     received_at: datetime
     message_count: int
+    privacy: Privacy | None = None
     record_ids: list[UUID] = []
+    etag: str | None = None
 
 
 class Hit(_Answer):
@@ -160,5 +163,6 @@ class Node(_Answer):
     state: str
     summary: str | None = None
     record_count: int
+    language: str | None = None
     parent_node_id: UUID | None = None
     etag: str | None = None

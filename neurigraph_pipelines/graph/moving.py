@@ -147,11 +147,7 @@ def split_node(
     require_owner_of(database, claims, node_id)
     with change_graph(database, claims, dry_run, guard) as (tx, slug):
         source, *below = node_and_below(tx, claims.user_id, node_id)
-        parent = source
-        if beside:
-            if source.parent_node_id is None:
-                raise ConflictError("the root of a graph has no siblings: split below it")
-            parent, *below = node_and_below(tx, claims.user_id, source.parent_node_id)
+        parent, *below = _siblings(tx, claims, source) if beside else (source, *below)
         if parent.layer_depth == MAX_LAYER_DEPTH:
             raise ConflictError(f"{parent.path} is in layer {MAX_LAYER_DEPTH}, the deepest: split beside it")
         require_free_name(below, parent, shown)
@@ -168,6 +164,13 @@ def split_node(
         change = GraphChange(created_id, target.path, records=len(record_ids), dry_run=dry_run)
         guard.settle(tx, change)
     return change
+
+
+def _siblings(tx: Transaction, claims: Claims, node: GraphNode) -> list[GraphNode]:
+    """Return the parent of a node with everything below it."""
+    if node.parent_node_id is None:
+        raise ConflictError("the root of a graph has no siblings: split below it")
+    return node_and_below(tx, claims.user_id, node.parent_node_id)
 
 
 def transfer_records(

@@ -6,6 +6,7 @@ visible.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,7 @@ from neurigraph_pipelines.model import Claims, ConceptKind, Outline, OutlineNode
 from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.languages import code_of
 
 PATH_SEPARATOR = "/"
 
@@ -161,11 +163,17 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
         "aliases": row["aliases"],
         "summary": row["node_summary"],
         "record_count": row["record_count"],
+        "language": language_shown(row),
         "last_accessed_at": row["last_accessed_at"],
         "created_at": row["created_at"],
         "children": tx.execute(_QUERIES["children_of_node"], {"node_id": node_id}).fetchall(),
         "edges": tx.execute(_QUERIES["edges_of_node"], {"node_id": node_id}).fetchall(),
     }
+
+
+def language_shown(row: Mapping[str, Any]) -> str | None:
+    """Return the language of most memories at a node, such as ``de``; None if the caller sees none there."""
+    return code_of(row["language"]) if row["record_count"] else None
 
 
 def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position | None = None) -> list[dict[str, Any]]:

@@ -112,6 +112,13 @@ def move_node(
     return change
 
 
+def _records_of_merged(tx: Transaction, plan: _MergePlan) -> dict[str, list[UUID]]:
+    """Return the records of the nodes that are merged away, by schema. These and their successors are upgraded."""
+    for node in {each for pair in plan.merged for each in pair}:
+        upgrade_node(tx, node.node_id, node.schema_name)
+    return {source.schema_name: records_of(tx, source, RecordFilter()) for source, _ in plan.merged}
+
+
 def merge_nodes(
     database: Database, claims: Claims, node_id: UUID, into_id: UUID, *, dry_run: bool = False, guard: Guard = FREE
 ) -> GraphChange:
@@ -138,9 +145,7 @@ def merge_nodes(
         plan = _MergePlan(before, below)
         plan.merge(node, target)
         successors = {source.node_id: successor.node_id for source, successor in plan.merged}
-        for other in {each for pair in plan.merged for each in pair}:  # before their records are read
-            upgrade_node(tx, other.node_id, other.schema_name)
-        records = {source.schema_name: records_of(tx, source, RecordFilter()) for source, _ in plan.merged}
+        records = _records_of_merged(tx, plan)
         moved = [other.node_id for other in before if other.node_id not in successors]
         to_drop = {source.node_id: source.schema_name for source, _ in plan.merged}
         relocated = [child.node_id for child, _ in plan.relocated]

@@ -89,8 +89,8 @@ def update_shells(
         for addition in gained.get(node_id, ()):
             shell |= _with_record(shell, addition)
         count = shell["record_count"]
-        if _stage(count) != _stage(row["record_count"]) and shell["concept_kind"] != ConceptKind.USER:
-            shell["node_summary"] = _summary(tx, node_id, user_slug, shell)
+        if _stage(count) != _stage(row["record_count"]):
+            shell |= _described(tx, node_id, user_slug, shell)
         tx.execute(_QUERIES["update_shell"], {**shell, "node_id": node_id})
 
 
@@ -175,8 +175,7 @@ def rebuild_shell(
         keywords = Keywords(*(tuple(words[f"kw_{name}"] or ()) for name in _KEYWORD_FIELDS))
         weights = _updated_weights(weights, _words(keywords, _names(shell)))
     shell |= {**counted, "node_keywords": list(weights), "keyword_weights": list(weights.values())}
-    if shell["concept_kind"] != ConceptKind.USER:
-        shell["node_summary"] = _summary(tx, node_id, user_slug, shell)
+    shell |= _described(tx, node_id, user_slug, shell)
     tx.execute(_QUERIES["set_shell"], {**shell, "node_id": node_id})
 
 
@@ -268,11 +267,26 @@ def definition_in(summary: str | None) -> str:
     return _GROWTH.sub("", summary or "").strip()
 
 
-def _summary(tx: Transaction, node_id: UUID, user_slug: str, shell: Mapping[str, Any]) -> str:
-    """Return the summary of a node: its definition, then the number, period and subjects of its memories."""
+def _described(tx: Transaction, node_id: UUID, user_slug: str, shell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary of a node, except of a root, and the language of most of its memories."""
     schema = sql.Identifier(shell["schema_name"])
     span = tx.execute(_QUERIES["span_of_records"].format(schema=schema)).fetchone()
     assert span is not None
+    language = {"language": span["language"] or shell["language"]}
+    if shell["concept_kind"] == ConceptKind.USER:
+        return language
+    return language | {"node_summary": _summary(tx, node_id, schema, user_slug, shell, span)}
+
+
+def _summary(
+    tx: Transaction,
+    node_id: UUID,
+    schema: sql.Identifier,
+    user_slug: str,
+    shell: Mapping[str, Any],
+    span: Mapping[str, Any],
+) -> str:
+    """Return the summary of a node: its definition, then the number, period and subjects of its memories."""
     definition = _definition(tx, node_id, schema, shell)
     count = span["records"]
     if count == 0:

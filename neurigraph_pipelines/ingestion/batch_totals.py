@@ -1,18 +1,43 @@
-"""Adds what a batch did to the totals of the pipeline, which metrics show."""
+"""Adds what a batch did to the totals of the pipeline, which metrics show.
+
+What is stored, tried again or given up is counted in its own transaction, so a batch that dies afterwards has counted
+it. The times of its steps are added at its end, and one that dies adds none.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 
-from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Described, Embedded, Summarized
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.totals import add_totals
+from neurigraph_pipelines.ingestion.records import (
+    Assigned,
+    BatchResult,
+    Committed,
+    Described,
+    Embedded,
+    Summarized,
+)
+from neurigraph_pipelines.model import SegmentRef
+from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.totals import add_totals, count
 
-FAILED = "failed"
-"""The state of a segment that was given up; every other is tried again."""
+
+def count_stored(tx: Transaction, ref: SegmentRef, committed: Sequence[Committed]) -> None:
+    """Count a segment and its new records, at the end of the transaction that stores them."""
+    new = [record for record in committed if not record.already_stored]
+    kind = ref.source_kind.value
+    if new:
+        count(
+            tx,
+            {
+                ("stored_segments", kind): 1,
+                ("stored_tokens", kind): ref.token_count,
+                ("stored_records", kind): len(new),
+                ("stored_passages", kind): sum(record.passages for record in new),
+            },
+        )
 
 
-def count_batch(
+def count_times(
     database: Database,
     assigned: Assigned,
     summarized: Summarized,
@@ -20,18 +45,7 @@ def count_batch(
     embedded: Embedded,
     result: BatchResult,
 ) -> BatchResult:
-    """Add stored segments by kind of source, the time of each step, and failures by step; return the result."""
-    totals: Counter[tuple[str, str]] = Counter()
-    refs = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}
-    new = [record for record in result.stored if not record.already_stored]
-    for trigger_id in {record.trigger_id for record in new}:
-        kind = refs[trigger_id].source_kind.value
-        totals["stored_segments", kind] += 1
-        totals["stored_tokens", kind] += refs[trigger_id].token_count
-    for record in new:
-        kind = refs[record.trigger_id].source_kind.value
-        totals["stored_records", kind] += 1
-        totals["stored_passages", kind] += record.passages
+    """Add the time of each step and the number of its segments; return the result."""
     steps = {
         "assign_nodes": (sum(assigned.seconds.values()), len(assigned.seconds)),
         "summarize": (sum(summarized.seconds.values()), len(summarized.seconds)),
@@ -39,11 +53,9 @@ def count_batch(
         "embed": (embedded.seconds, len({p.ref.trigger_id for p in assigned.plans if p.record_id in embedded.vectors})),
         "commit": (sum(result.seconds.values()), len(result.seconds)),
     }
-    seconds: dict[tuple[str, str], float] = {}
+    totals: dict[tuple[str, str], float] = {}
     for step, (taken, segments) in steps.items():
-        seconds["step_seconds", step] = taken
-        totals["step_segments", step] += segments
-    for failure, state in result.returned:
-        totals["failed_segments" if state == FAILED else "retried_segments", failure.step] += 1
-    add_totals(database, {**totals, **seconds})
+        totals["step_seconds", step] = taken
+        totals["step_segments", step] = segments
+    add_totals(database, totals)
     return result

@@ -23,7 +23,7 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.ingestion import triggers
-from neurigraph_pipelines.ingestion.batch_totals import count_batch
+from neurigraph_pipelines.ingestion.batch_totals import count_stored, count_times
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.note_records import settle_versions
@@ -112,7 +112,7 @@ def commit(
     elif refused:
         hold_queue(context.database, next(iter(refused.values())).error)
     result = BatchResult(assigned.batch_id, tuple(stored), tuple(returned), seconds)
-    return count_batch(context.database, assigned, summarized, described, embedded, result)
+    return count_times(context.database, assigned, summarized, described, embedded, result)
 
 
 def _account_failures(failed: Mapping[UUID, ItemFailure], *, any_stored: bool) -> dict[UUID, ItemFailure]:
@@ -219,6 +219,7 @@ class _SegmentStorage:
                 settle_versions(tx, ref, record.record_id)
         _update_graph(tx, ref, filings, [addition for _, addition in inserted if addition is not None])
         self._finish_trigger(tx, ref)
+        count_stored(tx, ref, committed)
         return committed
 
     def _held(self, tx: Transaction, item: WrittenRecord) -> WrittenRecord:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid5
@@ -37,7 +37,8 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.lexemes import Lexer, window_lengths
+from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
+from neurigraph_pipelines.text.lexemes import LANGUAGE_MARK, lexer_of, window_lengths
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 
@@ -106,7 +107,6 @@ class RecordRows:
         self._summaries = summarized.summaries
         self._keywords = described.keywords
         self._embedded = embedded
-        self._lexer = Lexer(context.settings.language)
 
     def insert(
         self, tx: Transaction, record: WrittenRecord, models: UserModels | None
@@ -142,8 +142,9 @@ class RecordRows:
             stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
             return Committed(*stored, already_stored=True), None
         schema = sql.Identifier(node.schema_name)
-        created_at = self._insert_record(tx, schema, record, summary, keywords, vectors)
-        passages = self._insert_passages(tx, schema, record, vectors)
+        mostly, spoken = languages_of(record.part.messages, CODES[self._settings.language])
+        created_at = self._insert_record(tx, schema, record, summary, keywords, vectors, stemmer_of(mostly))
+        passages = self._insert_passages(tx, schema, record, vectors, tuple(map(stemmer_of, spoken)))
         for file in record.files:
             self._insert_file(tx, schema, record, file, summary)
         if vectors is None:
@@ -191,6 +192,7 @@ class RecordRows:
         summary: Summary,
         keywords: Keywords,
         vectors: Vectors | None,
+        language: str,
     ) -> datetime:
         plan, ref = record.plan, record.plan.ref
         persona_id, key_id, received_through = common_origin(record.part.messages)
@@ -212,7 +214,7 @@ class RecordRows:
                 "first_message": plan.filing.first_message,
                 "last_message": plan.filing.last_message,
                 "content_hash": record.content_hash,
-                "language": f"pg_catalog.{self._settings.language}",
+                "language": f"pg_catalog.{language}",
                 "file_pointer": record.main_file.durable.key,
                 "occurred_at": record.part.occurred_at,
                 "persona_id": persona_id,
@@ -227,12 +229,21 @@ class RecordRows:
         return created_at
 
     def _insert_passages(
-        self, tx: Transaction, schema: sql.Identifier, record: WrittenRecord, vectors: Vectors | None
+        self,
+        tx: Transaction,
+        schema: sql.Identifier,
+        record: WrittenRecord,
+        vectors: Vectors | None,
+        languages: Sequence[str],
     ) -> int:
         if not self._settings.ingestion.passages:
             return 0
         passages = list(self._writer.passages(record.part))
-        counts = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in passages]
+        spoken = {message.seq: one for message, one in zip(record.part.messages, languages, strict=True)}
+        counts = [
+            self._counted(f"{passage.message.author or ''} {passage.text}", spoken[passage.message.seq])
+            for passage in passages
+        ]
         lengths = window_lengths([total for _, _, total in counts])
         for start in range(0, len(passages), _PASSAGES_AT_ONCE):
             end = start + _PASSAGES_AT_ONCE
@@ -258,6 +269,13 @@ class RecordRows:
                 },
             )
         return len(passages)
+
+    def _counted(self, text: str, language: str) -> tuple[list[str], list[int], int]:
+        """Return the lexemes of a passage with their frequencies and total, and its language if that is not usual."""
+        lexemes, frequencies, total = lexer_of(language).count(text)
+        if language == self._settings.language:
+            return lexemes, frequencies, total
+        return [LANGUAGE_MARK + language, *lexemes], [1, *frequencies], total
 
     def _insert_file(
         self, tx: Transaction, schema: sql.Identifier, record: WrittenRecord, file: StoredFile, summary: Summary

@@ -35,6 +35,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.totals import count
 
 MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
 _MAX_DOUBLINGS = 64  # far beyond the longest delay, and within the range of a float
@@ -302,6 +303,8 @@ def give_back(
                 "error": failure.error[:4_000],
             },
         ).fetchone()
+        if row is not None:
+            count(tx, {("failed_segments" if row["state"] == "failed" else "retried_segments", failure.step): 1})
     return row["state"] if row is not None else None
 
 

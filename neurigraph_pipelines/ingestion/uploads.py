@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
 from neurigraph_pipelines.ingestion.triggers import retry_delay
@@ -175,18 +175,6 @@ class Uploads:
             yield chunk
         if size == 0:
             raise InvalidInputError("the file is empty")
-
-    def status(self, claims: Claims, upload_id: UUID) -> dict[str, Any]:
-        """Return an upload with its state: ``received``, ``extracted``, ``stored`` or ``failed``.
-
-        Raises:
-            NotFoundError: No such upload, or not visible to the caller.
-        """
-        with self._database.agent(claims) as tx:
-            found = tx.execute(_QUERIES["status"], {"user_id": claims.user_id, "source_id": upload_id}).fetchone()
-        if found is None:
-            raise NotFoundError
-        return found
 
     def read_due(
         self, extractor: TextExtractor, user_id: UUID | None = None, on_read: Callable[[Read], None] | None = None

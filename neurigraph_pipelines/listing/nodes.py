@@ -8,7 +8,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.graph.navigation import find_node, language_shown
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.paging import Cursors, Page, Position
 from neurigraph_pipelines.ports import Database
@@ -68,7 +68,8 @@ def list_nodes(
                     values["node_id"] = find_node(tx, claims.user_id, clean_text(wanted.path, "repair")[0])
                 except NotFoundError:
                     return []
-            return tx.execute(_QUERIES["nodes"], values).fetchall()
+            rows = tx.execute(_QUERIES["nodes"], values).fetchall()
+        return [row | {"language": language_shown(row)} for row in rows]
 
     return cursors.page(
         claims, "nodes", asdict(wanted), limit, cursor, read, lambda row: (row["layer_depth"], row["node_id"])

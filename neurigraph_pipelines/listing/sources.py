@@ -98,7 +98,6 @@ def _read(
     values = {
         **asdict(wanted),
         **times,
-        "state": wanted.state and wanted.state.value,
         "external_id": wanted.external_id and clean_text(wanted.external_id, "repair")[0],
         "user_id": claims.user_id,
         "source_id": source_id,
@@ -107,7 +106,8 @@ def _read(
         "id": last,
         "limit": limit,
     }
-    return database.ask(claims, _QUERIES["sources"].format(kind=sql.Literal(kind.value)), values)
+    literals = {"kind": sql.Literal(kind.value), "state": sql.Literal(wanted.state and wanted.state.value)}
+    return database.ask(claims, _QUERIES["sources"].format(**literals), values)
 
 
 def _escaped(word: str) -> str:

@@ -1,8 +1,7 @@
 """The endpoint ``/mcp`` of the API server: streamable HTTP without sessions, each request with its own key.
 
 No request waits for another, so several processes may serve one address and a restart ends nothing. The API's
-middleware stands before it. An agent cancels a call by closing its request; a notification about another request would
-name it by a number that is not unique among all agents with one key.
+middleware stands before it.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 
-import anyio
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.routes import build_resource_metadata_url
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -21,9 +19,10 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from neurigraph_pipelines.mcp.authentication import KeyVerifier
+from neurigraph_pipelines.mcp.cancelling import Cancelling
 from neurigraph_pipelines.mcp.server import MemoryServer
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.web_addresses import address_of, host_of, is_loopback
@@ -63,6 +62,7 @@ class Endpoint:
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         with closing(self._server):
+            self._calls = Cancelling(self.sessions.asgi_app)
             async with self.sessions.run():
                 yield
 
@@ -87,7 +87,7 @@ class Endpoint:
             if found is not None:
                 scope["auth"], scope["user"] = found
         url = build_resource_metadata_url(self._resource(scope)) if _issuer(self._settings) is not None else None
-        await RequireAuthMiddleware(_UntilClosed(self.sessions.asgi_app), [], url)(scope, receive, send)
+        await RequireAuthMiddleware(self._calls, [], url)(scope, receive, send)
 
     def _resource(self, scope: Scope) -> AnyHttpUrl:
         base = self._settings.api.url or str(Request(scope).base_url)
@@ -114,40 +114,6 @@ class _Guarded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         await self._endpoint.answer(scope, receive, send)
-
-
-class _UntilClosed:
-    """Runs an application until its client closes the request: then the call is cancelled."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        has_body = anyio.Event()
-
-        async def noted() -> Message:
-            message = await receive()
-            if not message.get("more_body", False):
-                has_body.set()
-            return message
-
-        async def watch(cancel: anyio.CancelScope) -> None:
-            await has_body.wait()
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            cancel.cancel()
-
-        failure: Exception | None = None
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(watch, tasks.cancel_scope)
-            try:
-                await self._app(scope, noted, send)
-            except Exception as error:  # a task group would put it into a group, which nobody handles
-                failure = error
-            tasks.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
 
 
 def _refusal(scope: Scope, settings: Settings) -> Response | None:

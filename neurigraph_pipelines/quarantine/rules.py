@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from psycopg.types.json import Jsonb
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -158,15 +160,32 @@ def preview(database: Database, claims: Claims, rule: Rule) -> Preview:
     )
 
 
-def quarantines(database: Database, claims: Claims, *, with_released: bool = False) -> list[Quarantine]:
-    """Return the quarantines of the caller's graph, newest first.
+def page_of_quarantines(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    *,
+    with_released: bool = False,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[Quarantine]:
+    """Return a page of the quarantines of the caller's graph, newest first.
 
     Raises:
         ForbiddenError: The caller does not own the graph.
+        InvalidInputError: The cursor is not one of this list.
     """
     require_owner(claims)
-    with database.agent(claims) as tx:
-        return _log(tx, claims, None, with_released)
+    filters = {"with_released": with_released}
+
+    def read(after: Position | None, most: int) -> list[Quarantine]:
+        at, last = after or NEWEST
+        with database.agent(claims) as tx:
+            return _log(tx, claims, {**filters, "at": at, "id": last, "limit": most})
+
+    return cursors.page(
+        claims, "quarantines", filters, limit, cursor, read, lambda one: (one.created_at, one.quarantine_id)
+    )
 
 
 def get_quarantine(database: Database, claims: Claims, quarantine_id: UUID) -> Quarantine:
@@ -176,14 +195,14 @@ def get_quarantine(database: Database, claims: Claims, quarantine_id: UUID) -> Q
         NotFoundError: There is none, or the caller does not own its graph.
     """
     with database.agent(claims) as tx:
-        found = _log(tx, claims, quarantine_id, with_released=True)
+        found = _log(tx, claims, {"quarantine_id": quarantine_id})
     if not found:
         raise NotFoundError(f"there is no quarantine {quarantine_id}")
     return found[0]
 
 
-def _log(tx: Transaction, claims: Claims, quarantine_id: UUID | None, with_released: bool) -> list[Quarantine]:
-    values: dict[str, Any] = {"user_id": claims.user_id, "quarantine_id": quarantine_id}
-    rows = tx.execute(_QUERIES["quarantines"], {**values, "with_released": with_released})
+def _log(tx: Transaction, claims: Claims, wanted: Mapping[str, Any]) -> list[Quarantine]:
+    everything = {"quarantine_id": None, "with_released": True, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
+    rows = tx.execute(_QUERIES["quarantines"], {"user_id": claims.user_id, **everything, **wanted})
     names = [field.name for field in fields(Quarantine)]
     return [Quarantine(**{name: row[name] for name in names}) for row in rows]

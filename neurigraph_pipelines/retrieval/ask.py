@@ -23,10 +23,11 @@ from neurigraph_pipelines.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.query.parse import lexer_of, parse
+from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.text.lexemes import lexer_of
 
 HITS = 50
 MESSAGES = 200

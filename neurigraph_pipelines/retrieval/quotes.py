@@ -10,8 +10,8 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NotFoundError, StorageError
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.query.parse import lexer_of
 from neurigraph_pipelines.retrieval.query.question import Answer
+from neurigraph_pipelines.text.lexemes import lexer_of
 
 
 def best_quotes(context: Context, query: str, found: Answer, characters: int) -> dict[str, OpenedMessage]:

@@ -95,8 +95,8 @@ class Settings(BaseSettings):
     )
     language: Language = Field(
         default="english",
-        description="Language of stemming and stop words, one that Snowball and Postgres know, such as `german`; "
-        "the error for an unknown one lists them.",
+        description="Language of texts that do not tell their own, one that Snowball and Postgres know, such as "
+        "`german`; the error for an unknown one lists them (docs/languages.md).",
     )
     database: DatabaseSettings = DatabaseSettings()
     jwt: JwtSettings = JwtSettings()

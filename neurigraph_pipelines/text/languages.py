@@ -6,7 +6,9 @@ Languages are ISO 639-1 codes, such as ``de``. Detection is deterministic, takes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from neurigraph_pipelines.model import Message, Role
 
 MAX_READ = 20_000
 """Characters of a text that are read to tell its language."""
@@ -31,6 +33,9 @@ STEMMERS = {
 
 CODES = {stemmer: code for code, stemmer in STEMMERS.items()}
 """The language of each stemmer."""
+
+OTHER = "other"
+"""The language of texts for which there is no stemmer, where languages are shown by their stemmers."""
 
 # Codes of the detector for variants that Snowball's stemmer of a neighbour serves.
 _VARIANTS = {"nn": "no", "nb": "no", "sco": "en", "gl": "pt", "iw": "he", "zh-Hant": "zh"}
@@ -58,6 +63,30 @@ def language_of(text: str, among: str | None = None) -> str | None:
     is_sure, _, found = pycld2.detect(plain, hintLanguage=among) if among else pycld2.detect(plain)
     code = found[0][1]
     return _VARIANTS.get(code, code) if is_sure and code != "un" else among
+
+
+def languages_of(messages: Sequence[Message], default: str) -> tuple[str, list[str]]:
+    """Return the language of most of a conversation, and that of each message.
+
+    What systems and tools say does not decide.
+
+    Args:
+        messages: The conversation, or a part of it.
+        default: The language of a text that does not tell its own.
+    """
+    said = (message.content for message in messages if message.role not in (Role.SYSTEM, Role.TOOL))
+    most = language_of_parts(said) or default
+    return most, [language_of(message.content[:MAX_OF_PART], most) or most for message in messages]
+
+
+def stemmer_of(language: str) -> str:
+    """Return the name of the stemmer of a language, as Snowball and Postgres call it; ``simple`` if there is none."""
+    return STEMMERS.get(language, "simple")
+
+
+def code_of(stemmer: str) -> str:
+    """Return the language of a stemmer, such as ``de``; ``other`` for ``simple``."""
+    return CODES.get(stemmer, OTHER)
 
 
 def language_of_parts(parts: Iterable[str]) -> str | None:

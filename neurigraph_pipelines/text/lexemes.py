@@ -1,6 +1,7 @@
 """Tokenisation for lexical search, the same for stored text and for queries.
 
-Stems come from Snowball; stop words are dropped. Lexemes have no accents, because people often omit them. Text in
+Stems come from Snowball; stop words are dropped. A text is split in its own language, and a question in those of the
+texts that it may find. Lexemes have no accents, because people often omit them. Text in
 scripts without spaces is split into overlapping pairs of characters, the usual method without a dictionary. Invisible
 characters and look-alikes of Latin letters make no difference.
 """
@@ -8,10 +9,12 @@ characters and look-alikes of Latin letters make no difference.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
 
 import Stemmer
 
@@ -43,6 +46,7 @@ _DROPPED_MARKS = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
 _PLAIN = str.maketrans("ıłøđ", "ilod")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CONTRACTED = {"english": re.compile(r"'(?:s|m|d|re|ve|ll)?$")}
+_ELIDED = {"french": re.compile(r"^(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)'")}
 
 # The stop words of Postgres' english configuration (Snowball's list); they carry no meaning in queries either.
 _ENGLISH_STOP_WORDS = frozenset(
@@ -57,7 +61,7 @@ _ENGLISH_NEGATIONS = frozenset(
     f"{verb}n't"
     for verb in """ai are ca could did do does had has have is might must need sha should was were wo would""".split()
 )
-_STOP_WORDS = {"english": _ENGLISH_STOP_WORDS | _ENGLISH_NEGATIONS | {"let"}}
+_LISTED = files(__package__).joinpath("stop_words.toml")
 
 # Irregular forms that a stemmer does not know. The first form of each group replaces the others.
 _ENGLISH_IRREGULAR = """
@@ -81,21 +85,29 @@ _BASES = {
 }
 
 
+LANGUAGE_MARK = "#"
+"""With a language after it, a lexeme of passages that are in another language than the installation's."""
+
+UNSTEMMED = "simple"
+"""The language without a stemmer and without stop words, as Postgres calls it."""
+
+
 class Lexer:
     """Splits text into lexemes of one language.
 
     Args:
-        language: A Snowball algorithm such as ``english`` or ``german``.
+        language: A Snowball algorithm such as ``english`` or ``german``, or ``UNSTEMMED``.
 
     Raises:
         ValueError: Snowball does not know the language.
     """
 
     def __init__(self, language: str = "english") -> None:
-        if language not in Stemmer.algorithms():
+        if not is_language(language):
             raise ValueError(f"no stemmer for {language!r}; known: {', '.join(sorted(Stemmer.algorithms()))}")
-        self._language = language
-        self._stop_words = _STOP_WORDS.get(language, frozenset())
+        self.language = language
+        self._stop_words = stop_words(language)
+        self._elided = _ELIDED.get(language)
         self._bases = _BASES.get(language, {})
         self._ending = _CONTRACTED.get(language, _POSSESSIVE)
 
@@ -103,20 +115,25 @@ class Lexer:
         """Return all lexemes of ``text`` in order, with repetitions."""
         return [plain(stem) for stem in self.stems(text)]
 
-    def stems(self, text: str) -> list[str]:
-        """Return the stems of ``text`` with their accents, as Postgres' own parser gives them."""
-        found: list[str] = []
-        # Case folding turns a dotted capital I into an i and a combining dot.
-        seen = undisguised(unicodedata.normalize("NFKC", text))
-        for match in _WORD.finditer(seen.casefold().replace("\u0307", "")):
-            word = match.group()
-            if _UNSPACED.search(word):
-                found.extend(_pairs(word))
-                continue
-            word = self._ending.sub("", word.replace("’", "'"))[:MAX_LEXEME_LENGTH]
-            if word and word not in self._stop_words:
-                found.append(_stem(self._language, self._bases.get(word, word)))
-        return found
+    def stems(self, text: str, without: frozenset[str] = frozenset()) -> list[str]:
+        """Return the stems of ``text`` with their accents, as Postgres' own parser gives them.
+
+        Args:
+            text: Any text.
+            without: Words to leave out beside the stop words, such as those of the text's own language.
+        """
+        return [stem for word in _words(text) if word not in without for stem in self._stems_of(word)]
+
+    def _stems_of(self, word: str) -> Sequence[str]:
+        if _UNSPACED.search(word):
+            return _pairs(word)
+        word = self._ending.sub("", word.replace("’", "'"))[:MAX_LEXEME_LENGTH]
+        if self._elided is not None:
+            word = self._elided.sub("", word)
+        if not word or word in self._stop_words:
+            return ()
+        # A number is its own stem; the cache is for words, which come again.
+        return (word if word.isdigit() else _stem(self.language, self._bases.get(word, word)),)
 
     def is_stop_word(self, word: str) -> bool:
         """Return whether a word in lower case is a stop word."""
@@ -127,6 +144,18 @@ class Lexer:
         counted = Counter(self.lexemes(text))
         distinct = sorted(counted)
         return distinct, [min(counted[lexeme], MAX_FREQUENCY) for lexeme in distinct], counted.total()
+
+
+def lexemes_of_words(text: str, lexers: Sequence[Lexer]) -> Iterator[frozenset[str]]:
+    """Yield the lexemes that each word of a text has in any of some languages."""
+    for word in _words(text):
+        yield frozenset(plain(stem) for lexer in lexers for stem in lexer._stems_of(word))
+
+
+def _words(text: str) -> Iterator[str]:
+    # Case folding turns a dotted capital I into an i and a combining dot.
+    seen = undisguised(unicodedata.normalize("NFKC", text)).casefold().replace("\u0307", "")
+    return (match.group() for match in _WORD.finditer(seen))
 
 
 def _pairs(word: str) -> list[str]:
@@ -145,8 +174,33 @@ def _pairs(word: str) -> list[str]:
 @lru_cache(maxsize=131_072)
 def _stem(language: str, word: str) -> str:
     # PyStemmer objects are not thread-safe, so each call creates one; the cache makes that cheap.
+    if language == UNSTEMMED:
+        return word
     stem: str = Stemmer.Stemmer(language, 0).stemWord(word)
     return stem
+
+
+@cache
+def is_language(name: str) -> bool:
+    """Whether a ``Lexer`` knows a language."""
+    return name == UNSTEMMED or name in Stemmer.algorithms()
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """Return the stop words of a stemmer's language; none if there is no list of them."""
+    if language == "english":
+        return _ENGLISH_STOP_WORDS | _ENGLISH_NEGATIONS | {"let"}
+    return frozenset(_listed().get(language, "").split())
+
+
+@cache
+def _listed() -> dict[str, str]:
+    return tomllib.loads(_LISTED.read_text(encoding="utf-8"))
+
+
+lexer_of = cache(Lexer)
+"""Return the lexer of a language."""
 
 
 def plain(stem: str) -> str:

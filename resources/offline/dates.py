@@ -1,294 +1,291 @@
-"""Dates mentioned in a text, resolved against the time of the text.
+"""Dates mentioned in a conversation, resolved against the time of each message.
 
-English phrases are resolved by rules, explicit dates in other languages by dateparser. Results are days
-(``2023-05-07``), months (``2023-05``) and years (``2022``), never more precise than the text.
+Results are days (``2023-05-07``), months (``2023-05``) and years (``2022``), never more precise than the text. What
+comes again and again is no date, nor is what was denied, only imagined, or changed later. ``date_words`` has the words
+of each language, ``date_readings`` says what a phrase means.
 """
 
 from __future__ import annotations
 
-import calendar
 import re
-from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime, timedelta
-from itertools import islice
+from collections import deque
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from itertools import pairwise
 
-from neurigraph_pipelines.text.calendar_words import (
-    COUNT,
-    DAY,
-    FOREIGN_DATE,
-    MONTH,
-    SEASONS,
-    WEEKDAY,
-    WEEKDAYS,
-    YEAR,
-    count_of,
-    foreign_date,
-    month_number,
-    weekday_before,
-    weekend_before,
-)
+from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
+from resources.offline.date_readings import READINGS, Scene, filled
+from resources.offline.date_words import Cues, DateWords, date_words, part
+from resources.offline.prose import Prose
 
-MAX_FOREIGN = 20
-"""Most spans of one text that are passed to dateparser, which is slow."""
+MAX_DATES = 48
+MAX_SENTENCE = 600
+"""Longer sentences are cut; what is said about a date stands near it."""
 
-_PAST = re.compile(
-    r"\b(?:was|were|did|didn't|had|went|got|came|saw|met|took|made|gave|found|bought|won|lost|left|\w{3,}ed)\b",
-    re.I,
-)
-_FUTURE = re.compile(
-    r"\b(?:will|won't|going to|gonna|shall|should|would|must|needs?|plans?|wants?|let's|deadline|due|appointment|"
-    r"next|soon|tomorrow|\w+'ll|\w+'d)\b",
-    re.I,
-)
-_SENTENCE_END = re.compile(r"[.!?\n]")
-_CLAUSE_END = re.compile(r"[,;.!?\n]")
+ONLY_PAST, PAST, PARTICIPLE, UNKNOWN, PRESENT, FUTURE = -24.0, -6.0, -2.5, 1.5, 3.0, 6.0
+"""How surely a verb says that a date lies behind or ahead: a day against it counts as so many times as far."""
 
-Resolver = Callable[[re.Match[str], date, str], list[str]]
+LEANS = {"past": PAST, "participle": PARTICIPLE, "arranged": UNKNOWN, "present": PRESENT, "future": FUTURE}
+BEHIND = 12
+"""Characters by which a verb behind a date counts as farther away than one before it."""
+
+EXACT = ("iso_day", "figures", "days", "day_of_month", "ordinal")
+"""Kinds of phrases that name a day by its number."""
+
+COARSE = ("month_and_year", "month", "season", "year", "unit")
+"""Kinds of phrases that name a month or a year."""
+
+FRAGMENT = 4
+"""So few words have no verb; longer sentences have one, known or not."""
+
+LONGEST_SPAN = 10
+"""Days of the longest range in which a weekday is one of its days."""
+
+RECENT = 16
+"""So many days that were spoken of are remembered."""
+
+_FENCE = "```"
+_SPLIT = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
+_SPLIT_WITH_ORDINALS = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)")
+_LONE = re.compile(r"(?:^|[,;:(]|\b(?:and|only|und|y|et))\s*$")
+_DENIED = re.compile(r" nicht\b")
+_CLAUSE = re.compile(r"[,;:()–]|\s-\s")
 
 
-def resolve_dates(text: str, spoken_at: datetime) -> list[str]:
-    """Return every date in ``text``, in order, without repetition.
+def find_dates(prose: Prose) -> list[str]:
+    """Return the dates of a segment, in order, without repetition, at most ``MAX_DATES``."""
+    reader = _Reader()
+    languages = {sentence.message: sentence.language for sentence in prose.sentences}
+    for number, language in languages.items():
+        message = prose.segment.messages[number]
+        reader.read(message.content, message.occurred_at.date(), number, date_words(language))
+    return reader.dates()
+
+
+def resolve_dates(text: str, spoken_at: datetime, language: str = "en") -> list[str]:
+    """Return the dates of one text, in order, without repetition.
 
     Args:
         text: Free text; a few kilobytes at a time, such as one message.
         spoken_at: Time of the text; relative phrases count from its day.
-
-    Returns:
-        ISO days, months or years.
+        language: Code of its language; of an unknown one only dates in figures are read.
     """
-    found: list[tuple[int, list[str]]] = []
-    taken: list[tuple[int, int]] = []
-    for pattern, resolver in _RULES:
-        for match in pattern.finditer(text):
-            start, end = match.span()
-            if any(start < other_end and other_start < end for other_start, other_end in taken):
-                continue
+    reader = _Reader()
+    reader.read(text, spoken_at.date(), 0, date_words(language))
+    return reader.dates()
+
+
+class _Reader:
+    """Reads messages in order, because a date may count from an earlier one."""
+
+    def __init__(self) -> None:
+        self._sentences: list[Sentence] = []
+        self._recent: deque[date] = deque(maxlen=RECENT)
+        self._span: tuple[date, date] | None = None
+        self._habits: set[int] = set()
+        self._count = 0
+
+    def read(self, text: str, today: date, message: int, words: DateWords) -> None:
+        """Read one message."""
+        habit = False
+        for number, sentence in enumerate(sentences(text, words)):
+            if self._count >= 4 * MAX_DATES:
+                return
+            found = _matches(sentence, words)
+            if found:
+                habit = self._resolve(Sentence(sentence, words, today, message, number == 0), found, habit)
+
+    def dates(self) -> list[str]:
+        """Return what was found and still holds."""
+        drop_changed(self._sentences)
+        mentions = (one for sentence in self._sentences for one in sentence.mentions if not one.dropped)
+        return list(dict.fromkeys(day for one in mentions for day in one.dates))[:MAX_DATES]
+
+    def _resolve(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
+        """Read the phrases of a sentence; return whether it speaks of what happens again and again."""
+        words, text, cues = sentence.words, sentence.text, sentence.words.cues
+        month = self._month_of_topic(sentence)
+        habit = habit or (cues is not None and cues.habit.search(text) is not None)
+        year = next((_year_of(match, sentence.today, words) for kind, match in found if kind == "unit"), None)
+        beside = any(part(match, "month") for _, match in found)
+        self._count += len(found)
+        for kind, match in found:
+            lean = _lean(text, match, cues)
+            repeated = habit or self._is_habit(kind, match, words)
+            scene = Scene(
+                words, text, sentence.today, lean, list(self._recent), self._span, month, repeated, year, beside
+            )
             try:
-                dates = resolver(match, spoken_at.date(), text)
+                dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
                 continue  # such as 31 February, or a year before the calendar
-            if dates:
-                taken.append((start, end))
-                found.append((start, dates))
-    return list(dict.fromkeys(day for _, dates in sorted(found) for day in dates))
+            self._note_habits(kind, match, words)
+            dropped = cues is not None and _is_unsure(kind, text, match, cues)
+            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped))
+            for day in dates:
+                if len(day) == 7:
+                    month = (int(day[:4]), int(day[5:]))
+                elif len(day) == 10 and kind != "near":
+                    self._recent.append(_date(day))
+                    month = None
+            if kind == "days" and len(dates) > 1:
+                self._note_span(_date(dates[0]), _date(dates[-1]))
+        for first, second in pairwise(sentence.mentions):
+            if _is_range(first, second, text, words):
+                self._note_span(_date(first.dates[0]), _date(second.dates[0]))
+                first.dates = [day.isoformat() for day in filled(_date(first.dates[0]), _date(second.dates[0]))]
+        _name_weekdays(sentence)
+        self._sentences.append(sentence)
+        return any(one.kind == "habit" for one in sentence.mentions)
+
+    def _month_of_topic(self, sentence: Sentence) -> tuple[int, int] | None:
+        """Return the month in which that was planned which the sentence moves."""
+        if sentence.words.cues is None or not sentence.words.cues.moved.search(sentence.text):
+            return None
+        planned = [_date(day) for day in planned_before(sentence, self._sentences[-LOOK_BACK:])]
+        months = {(day.year, day.month) for day in planned}
+        return months.pop() if len(months) == 1 else None
+
+    def _is_habit(self, kind: str, match: re.Match[str], words: DateWords) -> bool:
+        """Whether a weekday without any other word is one on which something always happens."""
+        return (
+            kind == "weekday"
+            and words.weekdays[part(match, "weekday")] in self._habits
+            and part(match, "weekday") == match.group()
+            and _LONE.search(match.string, 0, match.start()) is not None
+        )
+
+    def _note_span(self, first: date, last: date) -> None:
+        if 0 < (last - first).days <= LONGEST_SPAN:
+            self._span = (first, last)
+
+    def _note_habits(self, kind: str, match: re.Match[str], words: DateWords) -> None:
+        if kind == "habit":
+            named = words.weekday.findall(match.group())
+            self._habits.update(words.weekdays[name] for name in named)
 
 
-def foreign_spans(text: str) -> list[str]:
-    """Return what may be explicit dates with month names in other languages, such as ``8 mai 2023``."""
-    return [span.group() for span in islice(FOREIGN_DATE.finditer(text), MAX_FOREIGN)]
+def _name_weekdays(sentence: Sentence) -> None:
+    """Let a weekday be the day of its sentence that falls on it, as in ``on Saturday, she turns six on the 30th``."""
+    exact = {
+        _date(day).weekday(): day for one in sentence.mentions if one.kind in EXACT for day in one.dates if one.is_day
+    }
+    for one in sentence.mentions:
+        if one.kind == "weekday" and one.is_day:
+            one.dates = [exact.get(_date(one.dates[0]).weekday(), one.dates[0])]
 
 
-def foreign_dates(spans: Sequence[str], spoken_at: datetime) -> list[str]:
-    """Return the dates among ``foreign_spans``."""
-    days = [foreign_date(span, spoken_at.date()) for span in spans]
-    return list(dict.fromkeys(day.isoformat() for day in days if day is not None))
+def _year_of(match: re.Match[str], today: date, words: DateWords) -> int | None:
+    """Return the year that ``last year`` names."""
+    if words.units[part(match, "unit")] != 4:
+        return None
+    return today.year + words.relative[part(match, "before") or part(match, "after")]
 
 
-def _iso_day(match: re.Match[str], _today: date, _text: str) -> list[str]:
-    return [date(int(match["year"]), int(match["m"]), int(match["d"])).isoformat()]
+def _date(day: str) -> date:
+    return date.fromisoformat(day)
 
 
-def _iso_month(match: re.Match[str], _today: date, _text: str) -> list[str]:
-    return [_month_of(int(match["year"]), int(match["m"]))]
+def _is_range(first: Mention, second: Mention, text: str, words: DateWords) -> bool:
+    both_days = all(len(one.dates) == 1 and len(one.dates[0]) == 10 and one.kind != "near" for one in (first, second))
+    return both_days and words.between.fullmatch(text, first.end, second.start) is not None
 
 
-def _slashed(match: re.Match[str], _today: date, _text: str) -> list[str]:
-    first, second, year = int(match["m"]), int(match["d"]), int(match["year"])
-    month, day = (first, second) if first <= 12 else (second, first)
-    return [date(year, month, day).isoformat()]
-
-
-def _day_of_month(match: re.Match[str], today: date, _text: str) -> list[str]:
-    month, day = month_number(match["month"]), int(match["day"])
-    if match["year"]:
-        return [date(int(match["year"]), month, day).isoformat()]
-    candidates = [
-        date(today.year + shift, month, day) for shift in (-1, 0, 1) if _exists(today.year + shift, month, day)
-    ]
-    return [min(candidates, key=lambda near: abs((near - today).days)).isoformat()] if candidates else []
-
-
-def _month_and_year(match: re.Match[str], _today: date, _text: str) -> list[str]:
-    return [_month_of(int(match["year"]), month_number(match["month"]))]
-
-
-def _named_month(match: re.Match[str], today: date, _text: str) -> list[str]:
-    month, word = month_number(match["month"]), match["word"].lower().strip()
-    if word == "last":
-        return [_month_of(today.year - (month >= today.month), month)]
-    if word in {"next", "this coming"}:
-        return [_month_of(today.year + (month <= today.month), month)]
-    if word == "this":
-        return [_month_of(today.year, month)]
-    years = (today.year - 1, today.year, today.year + 1)
-    year = min(years, key=lambda y: abs((y - today.year) * 12 + month - today.month))
-    return [_month_of(year, month)]
-
-
-def _season(match: re.Match[str], today: date, _text: str) -> list[str]:
-    months = SEASONS[match["season"].lower()]
-    if match["year"]:
-        year = int(match["year"])
-    else:
-        word = match["word"].lower()
-        # A winter belongs to the year in which it begins, because its months are counted from December.
-        begins_now = today.month in months
-        year = today.year - (1 if begins_now and today.month < months[0] else 0)
-        ahead = (months[0] - today.month) > 0 and not begins_now
-        if word == "last":
-            year -= 1 if ahead or begins_now else 0
-        elif word == "next":
-            year += 0 if ahead else 1
-    return [_month_of(year + (month < months[0]), month) for month in months]
-
-
-def _ago(match: re.Match[str], today: date, _text: str) -> list[str]:
-    count, unit = count_of(match["count"]), match["unit"].lower()
-    vague = "few" in match["count"].lower()
-    if unit.startswith("day"):
-        return [_day_or_month(today - timedelta(days=count), vague)]
-    if unit.startswith("weekend"):
-        return [(weekend_before(today) - timedelta(weeks=count - 1)).isoformat()]
-    if unit.startswith("week"):
-        return [_day_or_month(today - timedelta(weeks=count), vague=True)]
-    if unit.startswith("month"):
-        return [] if vague else [_shifted_month(today, -count)]
-    if unit.startswith("year"):
-        return [] if vague else [f"{today.year - count:04d}"]
-    days = [day for day, number in WEEKDAYS.items() if unit.startswith(day)]
-    return [(weekday_before(today, WEEKDAYS[days[0]]) - timedelta(weeks=count - 1)).isoformat()]
-
-
-def _in_future(match: re.Match[str], today: date, _text: str) -> list[str]:
-    count, unit = count_of(match["count"]), match["unit"].lower()
-    vague = "few" in match["count"].lower()
-    if unit.startswith("day"):
-        return [_day_or_month(today + timedelta(days=count), vague)]
-    if unit.startswith("week"):
-        return [_day_or_month(today + timedelta(weeks=count), vague=True)]
-    if vague:
+def _matches(text: str, words: DateWords) -> list[tuple[str, re.Match[str]]]:
+    """Return the phrases of a sentence in order; where two rules match, the earlier rule wins."""
+    if not words.hint.search(text):
         return []
-    return [_shifted_month(today, count)] if unit.startswith("month") else [f"{today.year + count:04d}"]
+    taken = bytearray(len(text))
+    found: list[tuple[str, re.Match[str]]] = []
+    for kind, pattern in words.rules:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if not any(taken[start:end]):
+                taken[start:end] = b"\1" * (end - start)
+                found.append((kind, match))
+    return sorted(found, key=lambda one: one[1].start())
 
 
-def _relative_unit(match: re.Match[str], today: date, _text: str) -> list[str]:
-    word, unit = match["word"].lower(), match["unit"].lower()
-    sign = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}[word.split()[-1]]
-    if unit == "weekend":
-        saturday = weekend_before(today) if sign < 0 else today + timedelta(days=(5 - today.weekday()) % 7)
-        return [(saturday + timedelta(weeks=max(0, sign) if today.weekday() < 5 and word == "next" else 0)).isoformat()]
-    if unit == "week":
-        return [_month_of_day(today + timedelta(weeks=sign))]
-    if unit == "month":
-        return [_shifted_month(today, sign)]
-    return [f"{today.year + sign:04d}"]
+def sentences(text: str, words: DateWords) -> Iterator[str]:
+    """Yield the sentences of a message, without blocks of code."""
+    in_code = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(_FENCE):
+            in_code = not in_code
+        elif not in_code and line.strip():
+            yield from _sentences_of(line, words)
 
 
-def _near_day(match: re.Match[str], today: date, _text: str) -> list[str]:
-    phrase = " ".join(match.group().lower().split())
-    shift = {"the day before yesterday": -2, "the day after tomorrow": 2, "last night": -1}.get(phrase)
-    if shift is None:
-        shift = {"yesterday": -1, "tomorrow": 1}.get(phrase.split()[0], 0)
-    return [(today + timedelta(days=shift)).isoformat()]
+def _sentences_of(line: str, words: DateWords) -> Iterator[str]:
+    start = 0
+    for end in (_SPLIT if words.ends_at_number else _SPLIT_WITH_ORDINALS).finditer(line):
+        yield from _cut(line[start : end.end()])
+        start = end.end()
+    yield from _cut(line[start:])
 
 
-def _weekday(match: re.Match[str], today: date, text: str) -> list[str]:
-    number, word = WEEKDAYS[match["weekday"].lower()], (match["word"] or "").lower().strip()
-    before = weekday_before(today, number)
-    after = today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
-    if word in {"last", "past"}:
-        return [before.isoformat()]
-    if word in {"next", "this", "by", "until", "till", "this coming", "before"}:
-        return [after.isoformat()]
-    clause = _clause_around(text, match)
-    return [(before if _PAST.search(clause) and not _FUTURE.search(clause) else after).isoformat()]
+def _cut(sentence: str) -> Iterator[str]:
+    start = 0
+    while len(sentence) - start > MAX_SENTENCE:
+        space = sentence.rfind(" ", start + MAX_SENTENCE // 2, start + MAX_SENTENCE)
+        end = space if space > 0 else start + MAX_SENTENCE
+        yield sentence[start:end].strip()
+        start = end
+    if rest := sentence[start:].strip():
+        yield rest
 
 
-def _year(match: re.Match[str], _today: date, _text: str) -> list[str]:
-    return [match["year"]]
+def _lean(text: str, match: re.Match[str], cues: Cues | None) -> float:
+    """Return whether a date lies behind or ahead of the message, from the words before it and the nearest verb."""
+    if cues is None:
+        return 0.0
+    before = text[max(0, match.start() - 40) : _core(match)]
+    if cues.backward.search(before):
+        return PAST
+    if cues.forward.search(before):
+        return FUTURE
+    start, end = _clause(text, match)
+    if {verb.lastgroup for verb in cues.tense.finditer(text, start, end)} == {"past"}:
+        return ONLY_PAST
+    verb = _nearest_verb(text, start, end, match, cues) or _nearest_verb(text, 0, len(text), match, cues)
+    return verb or (UNKNOWN if len(text.split()) > FRAGMENT else 0.0)
 
 
-def _rules() -> Iterator[tuple[re.Pattern[str], Resolver]]:
-    """Yield the rules, longer and more certain forms first: a matched span is closed to later rules."""
-    flags = re.IGNORECASE
-    prefix = r"(?P<word>last|next|this coming|this|in|since|until|by|of|early|mid|late|during|around|before|after)[ -]"
-    day_name = rf"(?:(?:{'|'.join(WEEKDAYS)}),? (?:the )?)?"
-    unit = r"(?P<unit>days?|weekends?|weeks?|months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
-    yield re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"), _iso_day
-    yield re.compile(r"\b(?P<m>[0-3]?\d)/(?P<d>[0-3]?\d)/(?P<year>(?:19|20)\d\d)\b"), _slashed
-    yield re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)\b(?!-)"), _iso_month
-    yield re.compile(rf"\b{day_name}{DAY}(?: of)? {MONTH}\b(?:,? {YEAR}\b)?", flags), _day_of_month
-    yield re.compile(rf"\b{day_name}{MONTH} {DAY}\b(?![:%\d])(?:,? {YEAR}\b)?", flags), _day_of_month
-    yield re.compile(rf"\b{MONTH},? (?:of )?{YEAR}\b", flags), _month_and_year
-    yield re.compile(rf"\b{prefix}{MONTH}\b", flags), _named_month
-    yield (
-        re.compile(rf"\b(?:(?P<word>last|next|this) )?(?P<season>{'|'.join(SEASONS)}) (?:of )?{YEAR}\b", flags),
-        _season,
+def _core(match: re.Match[str]) -> int:
+    """Return where a phrase begins, without the preposition that belongs to its pattern."""
+    prefix = part(match, "prefix")
+    return match.start() + (len(prefix) + 1 if prefix else 0)
+
+
+def _clause(text: str, match: re.Match[str]) -> tuple[int, int]:
+    start = max((end.end() for end in _CLAUSE.finditer(text, 0, match.start())), default=0)
+    following = _CLAUSE.search(text, match.end())
+    return start, following.start() if following else len(text)
+
+
+def _nearest_verb(text: str, start: int, end: int, match: re.Match[str], cues: Cues) -> float:
+    found = [
+        (max(match.start() - verb.end(), verb.start() - match.end() + BEHIND), str(verb.lastgroup))
+        for verb in cues.tense.finditer(text, start, end)
+        if verb.end() <= match.start() or verb.start() >= match.end()
+    ]
+    if not found:
+        return 0.0
+    tenses = {tense for _, tense in found}
+    if cues.auxiliary is not None and "participle" in tenses and "future" not in tenses:
+        return PAST if cues.auxiliary.search(text, start, end) else PARTICIPLE
+    return LEANS[min(found)[1]]
+
+
+def _is_unsure(kind: str, text: str, match: re.Match[str], cues: Cues) -> bool:
+    """Whether the date is denied, or the sentence only imagines what happens then."""
+    start, _ = _clause(text, match)
+    before = text[max(0, match.start() - 40) : _core(match)]
+    return (
+        cues.refuted.search(before) is not None
+        or cues.perhaps.search(text, start, match.start()) is not None
+        or cues.condition.search(text, start, match.start()) is not None
+        or cues.condition.match(text) is not None
+        or (kind in COARSE and cues.ahead_of.search(before) is not None)
+        or _DENIED.match(text, match.end()) is not None
     )
-    yield re.compile(rf"\b(?P<word>last|next|this) (?P<season>{'|'.join(SEASONS)})\b(?P<year>)", flags), _season
-    yield re.compile(rf"\b(?:about |around )?{COUNT} {unit} (?:ago|back|earlier)\b", flags), _ago
-    yield re.compile(rf"\bin (?:about )?{COUNT} (?P<unit>days?|weeks?|months?|years?)(?: time)?\b", flags), _in_future
-    yield re.compile(rf"\b{COUNT} (?P<unit>days?|weeks?|months?|years?) from now\b", flags), _in_future
-    yield (
-        re.compile(
-            r"\b(?P<word>the last|last|the past|past|previous|this past|this coming|this|next|the coming)"
-            r" (?P<unit>weekend|week|month|year)\b",
-            flags,
-        ),
-        _relative_unit,
-    )
-    yield (
-        re.compile(
-            r"\b(?:the day before yesterday|the day after tomorrow|yesterday|tomorrow|today|tonight|last night|"
-            r"this (?:morning|evening|afternoon))\b",
-            flags,
-        ),
-        _near_day,
-    )
-    yield (
-        re.compile(
-            rf"\b(?:(?P<word>last|past|next|this coming|this|by|until|till|before|on) )?{WEEKDAY}\b"
-            r"(?!s| \d{1,2}\b(?!:))",
-            flags,
-        ),
-        _weekday,
-    )
-    yield (
-        re.compile(rf"\b(?:in|since|from|by|during|until|of|year|around|for|before|after) {YEAR}\b(?![-/]\d)", flags),
-        _year,
-    )
-
-
-def _month_of(year: int, month: int) -> str:
-    if not 1 <= month <= 12:
-        raise ValueError(f"month {month}")
-    return f"{year:04d}-{month:02d}"
-
-
-def _month_of_day(day: date) -> str:
-    return _month_of(day.year, day.month)
-
-
-def _day_or_month(day: date, vague: bool) -> str:
-    return _month_of_day(day) if vague else day.isoformat()
-
-
-def _shifted_month(today: date, months: int) -> str:
-    year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
-    return _month_of(year, month + 1)
-
-
-def _exists(year: int, month: int, day: int) -> bool:
-    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]
-
-
-def _clause_around(text: str, match: re.Match[str]) -> str:
-    """Return the sentence up to the match, and the text after it up to the next comma."""
-    window = text[max(0, match.start() - 200) : match.start()]
-    starts = [end.end() for end in _SENTENCE_END.finditer(window)]
-    after = text[match.end() : match.end() + 80]
-    end = _CLAUSE_END.search(after)
-    return window[starts[-1] if starts else 0 :] + " " + after[: end.start() if end else 80]
-
-
-_RULES: list[tuple[re.Pattern[str], Resolver]] = list(_rules())

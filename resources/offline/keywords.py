@@ -13,37 +13,28 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from neurigraph_pipelines.model import Keywords, Role
-from resources.offline.dates import foreign_dates, foreign_spans, resolve_dates
+from resources.offline.dates import find_dates
+from resources.offline.lexicon import lexicon_of
 from resources.offline.names import Names, find_names
-from resources.offline.prose import Prose, Word, spaced, without_spaces
+from resources.offline.prose import Prose, Sentence, Word, spaced, without_spaces
 
 MAX_ENTITIES = 30
 MAX_TOPICS = 15
-MAX_DATES = 24
 MAX_RELATIONSHIPS = 12
-MAX_DOUBTFUL = 40
-"""Most spans of one segment that are read as dates of another language: each takes up to 40 ms of processor time."""
-
 MAX_PHRASES = 20_000
 """Most distinct candidate phrases that are scored, the most frequent first."""
 
 ASSISTANT_WEIGHT = 0.5
 """An assistant's words count half, because people say most of what is worth remembering."""
 
-_BEFORE_NOUN = frozenset(
-    re.findall(
-        r"\S+",
-        "a an the my our your his her their its this that these those some any no each every another of in on at with "
-        "about from for by into through over under between during without like as 's and or new old own more other",
-    )
-)
-_BEFORE_VERB = frozenset(
-    re.findall(
-        r"\S+",
-        "i you we they he she it who to will would can could should may might must let's please not don't didn't "
-        "doesn't can't won't i'm we're i'll we'll i've we've be been is are was were gonna wanna",
-    )
-)
+CAPITAL_NOUNS = frozenset(["de"])
+"""Languages in which every noun has a capital, and other words have none within a sentence."""
+
+NOUNS_KNOWN = frozenset(["de", "es", "fr"])
+"""Languages in which a word must be seen as a noun once: by its capital, or after an article or preposition."""
+
+# Hiragana is grammar, and a run of one of the other scripts is mostly one noun.
+_JAPANESE_NOUN = re.compile(r"[\u30a1-\u30fa\u30fc]{2,12}|[\u4e00-\u9fff]{2,8}")
 _VERBAL_ENDINGS = ("ly", "ed", "ize", "ise", "ful", "ous", "able", "ible", "est", "n't")
 
 
@@ -53,7 +44,7 @@ def extract(prose: Prose) -> Keywords:
     return Keywords(
         entities=tuple(entities_of(names)),
         topics=tuple(key_phrases(prose, names)[:MAX_TOPICS]),
-        dates=tuple(dates_of(prose)),
+        dates=tuple(find_dates(prose)),
         relationships=tuple(dict.fromkeys(map(str, (*names.relations, *names.ties))))[:MAX_RELATIONSHIPS],
     )
 
@@ -77,22 +68,6 @@ def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
     return any(whole[at : at + len(part)] == part for at in range(len(whole) - len(part) + 1))
 
 
-def dates_of(prose: Prose) -> list[str]:
-    """Return the dates mentioned, resolved against the time of each message."""
-    found: dict[str, None] = {}
-    doubtful = 0
-    for sentence in prose.sentences:
-        at = prose.message(sentence).occurred_at
-        dates = resolve_dates(sentence.text, at)
-        if not dates and doubtful < MAX_DOUBTFUL and (spans := foreign_spans(sentence.text)):
-            doubtful += len(spans)
-            dates = foreign_dates(spans, at)
-        found.update(dict.fromkeys(dates))
-        if len(found) >= MAX_DATES:
-            break
-    return list(found)[:MAX_DATES]
-
-
 def key_phrases(prose: Prose, names: Names) -> list[str]:
     """Return words and pairs of words that describe the segment, best first, without names."""
     own = {
@@ -107,19 +82,29 @@ def key_phrases(prose: Prose, names: Names) -> list[str]:
     verbs: Counter[tuple[str, ...]] = Counter()
     places: defaultdict[tuple[str, ...], set[int]] = defaultdict(set)
     surfaces: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    unsure: set[tuple[str, ...]] = set()
     for sentence in prose.sentences:
         weight = ASSISTANT_WEIGHT if prose.message(sentence).role is Role.ASSISTANT else 1.0
+        lexicon = lexicon_of(sentence.language)
         before = [""] + [word.lower for word in sentence.words]
-        for position, phrase in _candidates(sentence.words):
+        for position, phrase in _candidates(sentence):
             key = tuple(word.stem for word in phrase)
             if own.intersection(key):
                 continue
             counts[key] += weight
-            previous = before[position]
-            nouns[key] += previous in _BEFORE_NOUN or previous.endswith("'s")
-            verbs[key] += previous in _BEFORE_VERB
+            if sentence.language in CAPITAL_NOUNS:
+                nouns[key] += position > 0 and phrase[-1].text[0].isupper()
+            else:
+                previous = before[position]
+                nouns[key] += previous in lexicon.before_noun or previous.endswith("'s")
+                verbs[key] += previous in lexicon.before_verb
+            if sentence.language in NOUNS_KNOWN:
+                unsure.add(key)
             places[key].add(sentence.message)
-            surfaces[key][spaced([_shown(word) for word in phrase])] += 1
+            surfaces[key][spaced([_shown(word, sentence.language) for word in phrase])] += 1
+    for key in unsure:
+        if not nouns[key] or (len(key) == 2 and counts[key] < 2):
+            del counts[key]
     scores = {
         key: _score(key, count, nouns[key], verbs[key], len(places[key]), surfaces[key])
         for key, count in heapq.nlargest(MAX_PHRASES, counts.items(), key=lambda item: item[1])
@@ -132,7 +117,12 @@ def key_phrases(prose: Prose, names: Names) -> list[str]:
     return _without_overlap(ranked, surfaces)
 
 
-def _candidates(words: Sequence[Word]) -> Iterable[tuple[int, tuple[Word, ...]]]:
+def _candidates(sentence: Sentence) -> Iterable[tuple[int, tuple[Word, ...]]]:
+    words = sentence.words
+    if sentence.language == "ja":
+        for run in _JAPANESE_NOUN.findall(sentence.text):
+            yield 0, (Word(run, run, empty=False, content=True),)
+        return
     for position, word in enumerate(words):
         if word.content:
             yield position, (word,)
@@ -171,6 +161,8 @@ def _surface(surfaces: Counter[str]) -> str:
     return min(surfaces, key=lambda form: (-surfaces[form], form.endswith("ed"), len(form), form))
 
 
-def _shown(word: Word) -> str:
+def _shown(word: Word, language: str) -> str:
+    if language in CAPITAL_NOUNS:
+        return word.text
     bare = word.text[:-2] if word.lower.endswith("'s") else word.text
     return bare if bare.isupper() and len(bare) > 1 else bare.lower()

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-_FILES = {"en": "english"}
+_FILES = {"de": "german", "en": "english", "es": "spanish", "fr": "french"}
 """The data files of word lists, by language."""
 
 
@@ -20,6 +20,7 @@ class Lexicon:
     """Word lists of one language, all lower case; empty where its file has none.
 
     Attributes:
+        before_noun: Words after which a noun is likely; ``before_verb`` likewise.
         relations: Words for relations (``coworker``), each with its topic.
     """
 
@@ -31,6 +32,8 @@ class Lexicon:
     roles: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
     first_names: frozenset[str] = frozenset()
+    before_noun: frozenset[str] = frozenset()
+    before_verb: frozenset[str] = frozenset()
     relations: dict[str, str] = field(default_factory=dict)
 
 

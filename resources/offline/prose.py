@@ -13,7 +13,7 @@ from functools import cached_property
 import Stemmer
 
 from neurigraph_pipelines.model import Message, Role, Segment
-from neurigraph_pipelines.text.languages import MAX_OF_PART, STEMMERS, language_of, language_of_parts
+from neurigraph_pipelines.text.languages import STEMMERS, languages_of
 from resources.offline.lexicon import lexicon_of
 
 MAX_SENTENCE = 320
@@ -36,6 +36,7 @@ _ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|prof|hon|st|vs|no|e\.g|i\.e|ap
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\W\d_](?:[^\W_]|['’&+-](?=[^\W_]))*\+?|\d+(?:[.,:/-]\d+)*%?"
 )
+_ELIDED = re.compile(r"\b([cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’](?=\w)", re.I)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -96,14 +97,13 @@ class Prose:
             language: The language of a text that does not tell its own.
         """
         self.segment = segment
-        said = [(n, m.content) for n, m in enumerate(segment.messages) if m.role not in (Role.SYSTEM, Role.TOOL)]
-        self.language = language_of_parts(content for _, content in said) or language
+        self.language, spoken = languages_of(segment.messages, language)
         self._readers: dict[str, Reader] = {}
         self.sentences = [
-            self._sentence(number, text, written)
-            for number, content in said
-            for written in [language_of(content[:MAX_OF_PART], self.language) or self.language]
-            for text in sentences(content)
+            self._sentence(number, text, spoken[number])
+            for number, message in enumerate(segment.messages)
+            if message.role not in (Role.SYSTEM, Role.TOOL)
+            for text in sentences(message.content)
         ]
         title = "" if segment.is_part else tidy(segment.ref.title or "")[:MAX_SENTENCE]
         self.headline = self._sentence(0, title, self.language) if title else None
@@ -147,9 +147,14 @@ class Reader:
         lexicon = lexicon_of(language)
         self._empty = lexicon.stop | lexicon.filler
         self._common = lexicon.common
+        # The lists of English have all forms that they mean.
+        self._common_stems = frozenset() if language == "en" else frozenset(map(self._stem, lexicon.common))
+        self._elided = _ELIDED if language == "fr" else None
 
     def words(self, text: str) -> tuple[Word, ...]:
         """Return the words of ``text``; in scripts without spaces, such as Chinese, pairs of characters."""
+        if self._elided is not None:
+            text = self._elided.sub(r"\1 ", text)
         return tuple(self._word(piece) for match in _WORD.finditer(text) for piece in _pieces(match.group()))
 
     def _word(self, text: str) -> Word:
@@ -158,7 +163,8 @@ class Reader:
             lower = text.lower().replace("’", "'")
             bare = lower.removesuffix("'s")
             empty = lower in self._empty or bare in self._empty
-            word = Word(text, self._stem(bare), empty, not empty and self._carries(bare))
+            stem = self._stem(bare)
+            word = Word(text, stem, empty, not empty and self._carries(bare) and stem not in self._common_stems)
             self._known[text] = word
         return word
 

@@ -182,14 +182,14 @@ class Runs:
         start = 0
         junk = _junk(language)
         for position, word in enumerate(run):
-            bad = word in part or (word.lower() in junk and not (part and word in _LINKS))
+            bad = word.lower() in junk and not (part and word in _LINKS)
             bad = bad or (opening and position == 0 and len(run) > 1 and word.lower() in _openers())
+            if part and (bad or word in part):
+                yield _bare(part), start
+                part = []
             if not bad and (part or word not in _LINKS):
                 start = position if not part else start
                 part.append(word)
-            if part and bad:
-                yield _bare(part), start
-                part = []
         if part:
             yield _bare(part), start
 

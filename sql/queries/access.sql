@@ -41,7 +41,9 @@ SELECT
 FROM neurigraph.api_keys AS k
 WHERE k.user_id = %(user_id)s
     AND (%(with_ended)s OR (k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())))
-ORDER BY k.created_at DESC, k.key_id;
+    AND (k.created_at, k.key_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY k.created_at DESC, k.key_id DESC
+LIMIT %(limit)s;
 
 -- name: retire_key
 -- Returns what the new key inherits; the old key's expiry never gets later.
@@ -105,7 +107,9 @@ WHERE t.user_id = %(user_id)s
         WHEN %(grant_id)s::uuid IS NOT NULL THEN t.grant_id = %(grant_id)s
         ELSE %(with_ended)s OR (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
     END
-ORDER BY t.granted_at DESC, t.grant_id;
+    AND (t.granted_at, t.grant_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY t.granted_at DESC, t.grant_id DESC
+LIMIT %(limit)s;
 
 -- name: revoke_grant
 UPDATE neurigraph.permission_grants SET revoked_at = coalesce(revoked_at, now())

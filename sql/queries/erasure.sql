@@ -225,6 +225,12 @@ SELECT DISTINCT n.lexeme
 FROM neurigraph.node_lexemes AS n
 WHERE n.user_id = %(user_id)s AND n.node_id = ANY(%(node_ids)s);
 
+-- name: languages
+-- The marks of languages that remaining passages have.
+SELECT u.lexeme
+FROM neurigraph.user_lexemes AS u
+WHERE u.user_id = %(user_id)s AND starts_with(u.lexeme, %(mark)s);
+
 -- name: lexemes_without_passages
 -- Those words that no remaining passage contains.
 SELECT w.lexeme

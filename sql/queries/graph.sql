@@ -259,7 +259,8 @@ SELECT
     g.node_keywords,
     g.keyword_weights,
     g.node_summary,
-    g.aliases
+    g.aliases,
+    g.language::text AS language
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s
 FOR NO KEY UPDATE;
@@ -278,6 +279,7 @@ UPDATE neurigraph.graph_index AS g SET
     keyword_weights = %(keyword_weights)s,
     node_summary = %(node_summary)s,
     aliases = %(aliases)s,
+    language = %(language)s::regconfig,
     last_accessed_at = greatest(g.last_accessed_at, now())
 WHERE g.node_id = %(node_id)s;
 
@@ -297,7 +299,8 @@ UPDATE neurigraph.graph_index SET
     node_keywords = %(node_keywords)s,
     keyword_weights = %(keyword_weights)s,
     node_summary = %(node_summary)s,
-    aliases = %(aliases)s
+    aliases = %(aliases)s,
+    language = %(language)s::regconfig
 WHERE node_id = %(node_id)s;
 
 -- name: content_of_shell
@@ -351,7 +354,8 @@ SELECT EXISTS (
 SELECT
     count(*) AS records,
     min(r.occurred_at) AS first,
-    max(r.occurred_at) AS last
+    max(r.occurred_at) AS last,
+    mode() WITHIN GROUP (ORDER BY r.language::text) AS language
 FROM {schema}.metadata_records AS r
 LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
 WHERE s.privacy IS DISTINCT FROM 'private' AND NOT r.quarantined;

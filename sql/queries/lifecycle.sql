@@ -286,7 +286,7 @@ CROSS JOIN LATERAL (
 WHERE g.node_id = %(node_id)s;
 
 -- name: verify_registries
--- Records and files that only the node or only the registry has, and records without their file.
+-- Records and files that only the node or only the registry has, or that differ there, and records without their file.
 SELECT
     m.record_id AS id,
     'the record is not in record_index' AS fault
@@ -294,6 +294,16 @@ FROM {schema}.metadata_records AS m
 LEFT JOIN neurigraph.record_index AS i
     ON m.record_id = i.record_id AND i.node_id = %(node_id)s AND m.content_hash = i.content_hash
 WHERE i.record_id IS NULL
+UNION ALL
+SELECT
+    i.record_id,
+    'record_index has other keywords or times than the record'
+FROM neurigraph.record_index AS i
+INNER JOIN {schema}.metadata_records AS m ON i.record_id = m.record_id
+WHERE (i.content_type, i.occurred_at, i.superseded, i.entity_keys, i.topic_keys) IS DISTINCT FROM (
+    m.content_type, m.occurred_at, m.superseded_by IS NOT NULL,
+    neurigraph.keyword_keys(m.kw_entities), neurigraph.keyword_keys(m.kw_topics)
+)
 UNION ALL
 SELECT
     i.record_id,

@@ -56,17 +56,25 @@ WHERE s.user_id = %(user_id)s AND s.kind = {kind}
     AND s.created_at < coalesce(%(received_before)s::timestamptz, 'infinity')
     AND s.started_at >= coalesce(%(started_after)s::timestamptz, '-infinity')
     AND s.started_at < coalesce(%(started_before)s::timestamptz, 'infinity')
-    AND (%(state)s::text IS NULL OR p.state = %(state)s)
-    -- What the rarer states need, so that not every source is looked at more closely.
-    AND (%(state)s::text IS DISTINCT FROM 'open' OR s.ended_at IS NULL)
+    AND ({state}::text IS NULL OR p.state = {state})
+    -- What a state needs, so that not every source is looked at more closely. State and kind are literals: the planner
+    -- drops what does not concern them.
+    AND ({state}::text IS DISTINCT FROM 'open' OR s.ended_at IS NULL)
     AND (
-        %(state)s::text IS DISTINCT FROM 'storing'
-        OR s.source_id IN (SELECT t.source_id FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed')
+        {state}::text IS DISTINCT FROM 'stored'
+        OR s.source_id NOT IN (
+            SELECT t.source_id FROM neurigraph.storage_triggers AS t
+            WHERE t.user_id = %(user_id)s AND t.state <> 'stored'
+        )
     )
     AND (
-        %(state)s::text IS DISTINCT FROM 'failed'
-        OR s.source_id IN (SELECT t.source_id FROM neurigraph.storage_triggers AS t WHERE t.state = 'failed')
-        OR u.state = 'failed'
+        coalesce({state}::text, 'stored') NOT IN ('waiting', 'storing', 'failed')
+        OR ({kind} = 'upload' AND (u.state <> 'extracted' OR u.file_id IS NULL))
+        OR ({state}::text = 'waiting' AND s.triggered_through < s.last_message)
+        OR s.source_id IN (
+            SELECT t.source_id FROM neurigraph.storage_triggers AS t
+            WHERE t.user_id = %(user_id)s AND t.state <> 'stored'
+        )
     )
 ORDER BY s.created_at DESC, s.source_id DESC
 LIMIT %(limit)s;
@@ -97,6 +105,7 @@ SELECT
     g.compression_state,
     g.node_summary AS summary,
     g.aliases,
+    g.language::text AS language,
     CASE
         WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)

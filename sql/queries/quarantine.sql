@@ -294,6 +294,7 @@ UPDATE neurigraph.graph_index AS g SET
     centroid = b.centroid,
     embedded_count = b.embedded_count,
     record_count = b.record_count,
+    language = b.language,
     quarantined = b.quarantined
 FROM neurigraph.quarantine_changes AS c
 CROSS JOIN LATERAL jsonb_populate_record(NULL::neurigraph.graph_index, c.before) AS b
@@ -383,7 +384,9 @@ FROM neurigraph.quarantines AS q
 WHERE q.user_id = %(user_id)s
     AND (%(quarantine_id)s::uuid IS NULL OR q.quarantine_id = %(quarantine_id)s)
     AND (%(with_released)s OR q.released_at IS NULL)
-ORDER BY q.created_at DESC, q.quarantine_id;
+    AND (q.created_at, q.quarantine_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY q.created_at DESC, q.quarantine_id DESC
+LIMIT %(limit)s;
 
 -- name: has_source
 SELECT s.source_id

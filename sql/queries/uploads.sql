@@ -24,27 +24,6 @@ FROM neurigraph.replay_own_failures(ARRAY(
     WHERE f.upload_id = %(source_id)s AND f.replayed_at IS NULL
 )) AS r;
 
--- name: status
--- An upload is stored once a record has its original and all of its text.
-SELECT
-    u.source_id AS upload_id,
-    s.external_id,
-    s.title,
-    u.file_name,
-    u.media_type,
-    u.size_bytes,
-    encode(u.sha256, 'hex') AS sha256,
-    CASE
-        WHEN u.state = 'extracted' AND u.file_id IS NOT NULL AND s.stored_through = s.last_message THEN 'stored'
-        ELSE u.state::text
-    END AS state,
-    u.error,
-    u.file_id,
-    u.received_at
-FROM neurigraph.uploads AS u
-INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
-WHERE u.source_id = %(source_id)s AND u.user_id = %(user_id)s;
-
 -- name: lease_upload
 -- Leases the oldest upload that is due.
 UPDATE neurigraph.uploads AS u SET

@@ -71,7 +71,7 @@ CREATE FUNCTION neurigraph.evidence(
 )
 RETURNS TABLE (
     data_version text, said_by text, occurrences integer [], content bytea, words bytea,
-    model text, corpus_passages bigint, corpus_lexemes bigint, speakers text [],
+    model text, corpus_passages bigint, corpus_lexemes bigint, speakers text [], languages text [],
     node_ids bytea, parents bytea, node_names text [], aliases text [], counts bytea, versions text [],
     centroids bytea, edges bytea
 )
@@ -139,7 +139,8 @@ BEGIN
         SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
         SELECT c.passages, c.lexemes INTO corpus_passages, corpus_lexemes
         FROM neurigraph_private.corpus(asking, visible) AS c;
-        speakers := neurigraph_private.speakers(asking);
+        speakers := neurigraph_private.marked(asking, '@');
+        languages := neurigraph_private.marked(asking, '#');
         SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges
         FROM neurigraph_private.shells(asking, visible, dimensions) AS h;
     END IF;

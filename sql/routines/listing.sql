@@ -24,9 +24,8 @@ LANGUAGE sql STABLE AS $$
     LEFT JOIN neurigraph.uploads AS u ON u.source_id = source.source_id
 $$;
 
--- The newest records of a graph that meet all conditions that are set, of those that the caller sees. The registry's
--- index answers conditions on what the registry knows; others are asked of each node, which is read at most once. Runs
--- with the caller's rights.
+-- The newest records of a graph that meet all conditions that are set, of those that the caller sees. record_index
+-- answers all of them; only the nodes of the records in the page are read. Runs with the caller's rights.
 CREATE OR REPLACE FUNCTION neurigraph.list_records(
     graph uuid, nodes uuid [], of_source text, created_from timestamptz, created_until timestamptz,
     inside jsonb, at timestamptz, last_id uuid, most integer
@@ -34,74 +33,33 @@ CREATE OR REPLACE FUNCTION neurigraph.list_records(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     node record;
-    more_times timestamptz [];
-    more_ids uuid [];
-    times timestamptz [] := '{}';
-    ids uuid [] := '{}';
-    homes uuid [] := '{}';
-    first_time timestamptz := created_from;
+    ids uuid [];
+    homes uuid [];
     shown jsonb [];
     found jsonb [] := '{}';
+    of_type text := inside ->> 'content_type';
+    is_superseded boolean := inside ->> 'superseded';
+    occurred_from timestamptz := inside ->> 'occurred_after';
+    occurred_until timestamptz := inside ->> 'occurred_before';
+    of_entity text := lower(inside ->> 'entity');
+    of_topic text := lower(inside ->> 'topic');
 BEGIN
-    IF inside = '{}' THEN
-        SELECT coalesce(array_agg(n.record_id), '{}'), coalesce(array_agg(n.node_id), '{}') INTO ids, homes
-        FROM (
-            SELECT i.record_id, i.node_id FROM neurigraph.record_index AS i
-            WHERE i.user_id = graph AND (i.created_at, i.record_id) < (at, last_id)
-                AND i.created_at >= created_from AND i.created_at < created_until
-                AND (nodes IS NULL OR i.node_id = ANY(nodes))
-                AND (of_source IS NULL OR i.source = of_source)
-            ORDER BY i.created_at DESC, i.record_id DESC
-            LIMIT most
-        ) AS n;
-    ELSE
-        FOR node IN
-            SELECT g.node_id, g.schema_name FROM neurigraph.graph_index AS g
-            WHERE g.user_id = graph AND g.record_count > 0 AND (nodes IS NULL OR g.node_id = ANY(nodes))
-            ORDER BY g.last_accessed_at DESC
-        LOOP
-            EXECUTE format(
-                $newest$
-                SELECT array_agg(n.created_at), array_agg(n.record_id)
-                FROM (
-                    SELECT r.created_at, r.record_id FROM %I.metadata_records AS r
-                    WHERE (r.created_at, r.record_id) < ($2, $3) AND r.created_at >= $4 AND r.created_at < $5
-                        AND ($6 IS NULL OR r.source_kind || ':' || r.source_id = $6)
-                        AND ($1 ->> 'content_type' IS NULL OR r.content_type::text = $1 ->> 'content_type')
-                        AND ($1 ->> 'superseded' IS NULL
-                            OR (r.superseded_by IS NOT NULL) = ($1 ->> 'superseded')::boolean)
-                        AND ($1 ->> 'occurred_after' IS NULL
-                            OR r.occurred_at >= ($1 ->> 'occurred_after')::timestamptz)
-                        AND ($1 ->> 'occurred_before' IS NULL
-                            OR r.occurred_at < ($1 ->> 'occurred_before')::timestamptz)
-                        AND ($1 ->> 'entity' IS NULL OR EXISTS (
-                            SELECT FROM unnest(r.kw_entities) AS w (word) WHERE lower(w.word) = lower($1 ->> 'entity')
-                        ))
-                        AND ($1 ->> 'topic' IS NULL OR EXISTS (
-                            SELECT FROM unnest(r.kw_topics) AS w (word) WHERE lower(w.word) = lower($1 ->> 'topic')
-                        ))
-                    ORDER BY r.created_at DESC, r.record_id DESC
-                    LIMIT $7
-                ) AS n
-                $newest$, node.schema_name
-            ) INTO more_times, more_ids USING inside, at, last_id, first_time, created_until, of_source, most;
-            CONTINUE WHEN more_ids IS NULL;
-            SELECT array_agg(n.moment), array_agg(n.id), array_agg(n.home) INTO times, ids, homes
-            FROM (
-                SELECT k.moment, k.id, k.home
-                FROM (
-                    SELECT o.moment, o.id, o.home FROM unnest(times, ids, homes) AS o (moment, id, home)
-                    UNION ALL
-                    SELECT m.moment, m.id, node.node_id FROM unnest(more_times, more_ids) AS m (moment, id)
-                ) AS k
-                ORDER BY k.moment DESC, k.id DESC
-                LIMIT most
-            ) AS n;
-            IF cardinality(ids) = most THEN
-                first_time := greatest(first_time, times[most]);
-            END IF;
-        END LOOP;
-    END IF;
+    SELECT coalesce(array_agg(n.record_id), '{}'), coalesce(array_agg(n.node_id), '{}') INTO ids, homes
+    FROM (
+        SELECT i.record_id, i.node_id FROM neurigraph.record_index AS i
+        WHERE i.user_id = graph AND (i.created_at, i.record_id) < (at, last_id)
+            AND i.created_at >= created_from AND i.created_at < created_until
+            AND (nodes IS NULL OR i.node_id = ANY(nodes))
+            AND (of_source IS NULL OR i.source = of_source)
+            AND (of_type IS NULL OR i.content_type::text = of_type)
+            AND (is_superseded IS NULL OR i.superseded = is_superseded)
+            AND (occurred_from IS NULL OR i.occurred_at >= occurred_from)
+            AND (occurred_until IS NULL OR i.occurred_at < occurred_until)
+            AND (of_entity IS NULL OR of_entity = ANY(i.entity_keys))
+            AND (of_topic IS NULL OR of_topic = ANY(i.topic_keys))
+        ORDER BY i.created_at DESC, i.record_id DESC
+        LIMIT most
+    ) AS n;
     FOR node IN
         SELECT
             g.node_id,

@@ -224,7 +224,7 @@ LANGUAGE sql IMMUTABLE AS $$
         SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each(of_row) AS c
         WHERE c.key IN (
             'node_keywords', 'keyword_weights', 'node_summary', 'aliases', 'centroid', 'embedded_count',
-            'record_count', 'quarantined'
+            'record_count', 'language', 'quarantined'
         )
     ) END
 $$;

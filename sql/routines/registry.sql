@@ -1,5 +1,11 @@
 -- Registration: record_index and file_index follow the tables of all nodes.
 
+-- Keywords as record_index has them, so that lists compare them without regard to case.
+CREATE OR REPLACE FUNCTION neurigraph.keyword_keys(keywords text []) RETURNS text []
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT lower(k.word)), '{}') FROM unnest(keywords) AS k (word)
+$$;
+
 -- Trigger on metadata_records. Arguments: node_id and user_id of the node.
 CREATE OR REPLACE FUNCTION neurigraph.register_record() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -10,11 +16,26 @@ BEGIN
         END IF;
         RETURN OLD;
     END IF;
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE neurigraph.record_index AS r SET
+            content_type = NEW.content_type,
+            occurred_at = NEW.occurred_at,
+            superseded = NEW.superseded_by IS NOT NULL,
+            entity_keys = neurigraph.keyword_keys(NEW.kw_entities),
+            topic_keys = neurigraph.keyword_keys(NEW.kw_topics)
+        WHERE r.record_id = NEW.record_id;
+        RETURN NEW;
+    END IF;
     IF NOT neurigraph.is_moving() THEN
-        INSERT INTO neurigraph.record_index (record_id, node_id, user_id, source, content_hash, created_at)
+        INSERT INTO neurigraph.record_index (
+            record_id, node_id, user_id, source, content_hash, created_at,
+            content_type, occurred_at, superseded, entity_keys, topic_keys
+        )
         VALUES (
             NEW.record_id, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid,
-            NEW.source_kind || ':' || NEW.source_id, NEW.content_hash, NEW.created_at
+            NEW.source_kind || ':' || NEW.source_id, NEW.content_hash, NEW.created_at,
+            NEW.content_type, NEW.occurred_at, NEW.superseded_by IS NOT NULL,
+            neurigraph.keyword_keys(NEW.kw_entities), neurigraph.keyword_keys(NEW.kw_topics)
         );
         RETURN NEW;
     END IF;
@@ -51,4 +72,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.register_record(), neurigraph.register_file() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.keyword_keys(text []), neurigraph.register_record(), neurigraph.register_file()
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.keyword_keys(text []) TO neurigraph_pipeline;

@@ -1,7 +1,8 @@
 -- Corpus statistics: how many records, passages and lexemes there are, and in how many passages a lexeme occurs.
 -- Triggers on the passages of nodes count, so that every writer keeps the figures right.
 
--- A speaker counts as a lexeme: `@` and the name in lower case, which no lexeme of a text can be.
+-- A speaker counts as a lexeme: `@` and the name in lower case, which no lexeme of a text can be. Likewise a passage in
+-- another language than the installation's has `#` and the name of its stemmer among its lexemes.
 CREATE OR REPLACE FUNCTION neurigraph_private.speaker_lexeme(author text) RETURNS text []
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN author IS NULL THEN '{}' ELSE ARRAY['@' || lower(author)] END
@@ -213,19 +214,20 @@ BEGIN
 END
 $$;
 
--- The speakers in the nodes that the caller may read, in lower case.
-CREATE OR REPLACE FUNCTION neurigraph_private.speakers(asking jsonb) RETURNS text []
+-- What is marked so in the nodes that the caller may read: after '@' speakers in lower case, after '#' languages.
+DROP FUNCTION IF EXISTS neurigraph_private.speakers(jsonb);
+CREATE OR REPLACE FUNCTION neurigraph_private.marked(asking jsonb, mark text) RETURNS text []
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF asking ->> 'role' = 'user' THEN
         RETURN ARRAY(
             SELECT substr(u.lexeme, 2) FROM neurigraph.user_lexemes AS u
-            WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme >= '@' AND u.lexeme < 'A'
+            WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme >= mark AND u.lexeme < chr(ascii(mark) + 1)
         );
     END IF;
     RETURN ARRAY(
         SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
-        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme >= '@' AND n.lexeme < 'A'
+        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme >= mark AND n.lexeme < chr(ascii(mark) + 1)
             AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
             AND (SELECT neurigraph_private.counts_are_visible(asking))
     );

@@ -28,6 +28,7 @@ from neurigraph_pipelines.ui.guard import Guard
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import PROGRAM, environment
 from tests.support.dagster_stack import await_true, graphql, launch
+from tests.support.raw_http import exchange, head
 
 pytestmark = pytest.mark.attack
 
@@ -169,8 +170,9 @@ def test_session_cookie_is_out_of_reach(stack: LocalStack, stranger: httpx.Clien
     assert "httponly" in attributes
     assert "samesite=strict" in attributes
     assert stack.dagster.token not in attributes
-    elsewhere = stranger.get("//evil.example/", params={"token": stack.dagster.token})
-    assert not elsewhere.headers["location"].startswith("//")
+    line = f"GET //evil.example/?token={stack.dagster.token} HTTP/1.1"  # raw, because httpx leaves a slash out
+    (elsewhere,) = exchange(stack.ui.url, head(line, f"Host: 127.0.0.1:{stack.ui.port}", "Connection: close"))
+    assert (elsewhere.status, elsewhere.headers["location"]) == (303, "/evil.example/")
     form = stranger.post("/login", data={"token": stack.dagster.token}, headers={"Origin": stack.ui.url})
     assert (form.status_code, form.headers["location"]) == (303, "/")
     assert stranger.post("/login", data={"token": "x"}, headers={"Origin": stack.ui.url}).status_code == 401

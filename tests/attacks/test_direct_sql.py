@@ -1,7 +1,6 @@
 """Attacks by direct SQL: Alice runs SQL as the agent's role, after an injection or with a stolen password.
 
-She has valid claims of her own. She tries to act as another user, to read foreign rows, to reach files or the network,
-and to leave objects behind.
+She has valid claims of her own. She tries to act as another user, to read foreign rows, and to leave objects behind.
 """
 
 from __future__ import annotations
@@ -299,53 +298,6 @@ def test_definer_function_as_own_trigger(agent: Transaction) -> None:
             "CREATE TRIGGER register AFTER INSERT ON records FOR EACH ROW "
             "EXECUTE FUNCTION neurigraph.register_record('a', 'b')"
         )
-
-
-# Files, programs, the network
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "COPY (SELECT 1) TO '/tmp/written'",
-        "COPY neurigraph.messages (content) FROM '/etc/passwd'",
-        "COPY neurigraph.messages (content) FROM PROGRAM 'id'",
-        "COPY (SELECT 1) TO PROGRAM 'sh'",
-        "SELECT pg_read_file('/etc/passwd')",
-        "SELECT pg_read_binary_file('PG_VERSION')",
-        "SELECT pg_ls_dir('.')",
-        "SELECT pg_ls_logdir()",
-        "SELECT pg_stat_file('PG_VERSION')",
-        "SELECT lo_import('/etc/passwd')",
-        "SELECT lo_export(1, '/tmp/written')",
-        "SELECT * FROM pg_hba_file_rules",
-        "SELECT * FROM pg_file_settings",
-        "SHOW data_directory",
-        "SHOW config_file",
-        "LOAD 'plpgsql_plugin'",
-        "SELECT pg_reload_conf()",
-        "SELECT pg_switch_wal()",
-        "SELECT pg_promote()",
-        "SELECT pg_logical_emit_message(true, 'a', 'b'), pg_create_logical_replication_slot('s', 'pgoutput')",
-        "CREATE SERVER s FOREIGN DATA WRAPPER postgres_fdw",
-        "CREATE FOREIGN DATA WRAPPER mine",
-        "CREATE SUBSCRIPTION s CONNECTION 'host=example.org' PUBLICATION p",
-        "CREATE PUBLICATION p FOR TABLE neurigraph.messages",
-        "CREATE TABLESPACE t LOCATION '/tmp'",
-    ],
-)
-def test_reaching_files_programs_or_network(agent: Transaction, statement: str) -> None:
-    with pytest.raises((InsufficientPrivilege, psycopg.errors.UndefinedObject)):  # the latter: not installed here
-        rows(agent, statement)
-
-
-def test_xml_entity_naming_a_file(agent: Transaction) -> None:
-    document = '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>'
-    try:
-        (row,) = rows(agent, "SELECT xpath('/a/text()', %s::xml)::text AS said", document)
-    except psycopg.Error:
-        return
-    assert "root:" not in row["said"]
 
 
 # Leaving something behind

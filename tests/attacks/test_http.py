@@ -19,6 +19,7 @@ from neurigraph_pipelines.ingestion.batch import run_due
 from tests.support.memories import new_user
 from tests.support.raw_http import exchange, head
 from tests.support.two_users import World
+from tests.support.uploads import read_upload
 
 pytestmark = pytest.mark.attack
 
@@ -192,7 +193,7 @@ def test_file_name_injects_no_header(world: World, client: httpx.Client, name: s
     upload = installation.uploads.receive(claims, name, [b"<script>alert(1)</script> " + name.encode()])
     installation.uploads.read_due(installation.text_extractor)
     assert sum(len(result.stored) for result in run_due(installation.context, "tests")) == 1
-    file_id = installation.uploads.status(claims, upload.upload_id)["file_id"]
+    file_id = read_upload(installation, claims, upload.upload_id)["file_id"]
     answer = client.post(f"/v1/files/{file_id}/open", headers={"Authorization": f"Bearer {key}"})
     assert answer.status_code == 200
     assert not {"set-cookie", "x"} & set(answer.headers)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
 import anyio
 import httpx
+import psycopg
 import pytest
 
+from neurigraph_pipelines.mcp.cancelling import SESSION
 from neurigraph_pipelines.mcp.http import METADATA_PATH
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from tests.support.agents import call_over_http, cancel_while_locked, found, http_agent
+from tests.support.agents import MODES, Mode, call_over_http, cancel_while_locked, found, http_agent
 from tests.support.api_server import serving
+from tests.support.locks import wait_until_locked
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 from tests.support.token_issuer import AUDIENCE, ISSUER, TokenIssuer, token_claims
 
@@ -155,15 +159,46 @@ def test_other_methods_and_bodies_are_refused(client: httpx.Client, graph: Share
     assert listing(client, *key.items()).status_code == 200
 
 
-def test_cancelled_call_changes_nothing_and_blocks_nobody(client: httpx.Client, graph: SharedGraph) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_cancelled_call_changes_nothing_and_blocks_nobody(client: httpx.Client, graph: SharedGraph, mode: Mode) -> None:
     installation, address, key = graph.installation, str(client.base_url), graph.key()
     old, new = (str(graph.record_of(path)[0]) for path in ("Family/Dave", "Work/Marketing"))
 
     async def session() -> None:
-        async with http_agent(address, key) as agent:
+        async with http_agent(address, key, mode) as agent:
             await cancel_while_locked(installation, agent, {"record_id": old, "by": new})
             assert found(await agent.call_tool("open_memory", {"record_id": old}))["superseded_by"] is None
             (delta,) = found(await agent.call_tool("memory_history", {"record_id": old}))["deltas"]
             assert delta["operation"] == "create"
 
     anyio.run(session)
+
+
+def test_notification_cancels_the_call_of_its_own_session(client: httpx.Client, graph: SharedGraph) -> None:
+    """As clients of the protocol's versions of 2025 cancel, which leave the request open."""
+    installation, key = graph.installation, bearer(graph.key())
+    old, new = (str(graph.record_of(path)[0]) for path in ("Family/Dave", "Work/Marketing"))
+
+    def send(method: str, number: int | None, headers: dict[str, str], **params: Any) -> httpx.Response:
+        message = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": number} if number else {})
+        return client.post("/mcp", json=message, headers=headers)
+
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "me", "version": "1"}}
+    sessions = [key | {SESSION: send("initialize", 1, key, **asked).headers[SESSION]} for _ in range(2)]
+    change = {"name": "supersede", "arguments": {"record_id": old, "by": new}}
+    with psycopg.connect(installation.administrator_url) as connection, ThreadPoolExecutor(1) as pool:
+        connection.execute("LOCK TABLE neurigraph.record_index")
+        call = pool.submit(send, "tools/call", 7, sessions[0], **change)
+        wait_until_locked(installation)
+        others = (sessions[1], key, sessions[0] | bearer(graph.key()), sessions[0] | bearer(graph.personas_key()))
+        for headers in others:
+            assert send("notifications/cancelled", None, headers, requestId=7).status_code == 202
+        assert send("notifications/cancelled", None, sessions[0], requestId="7").status_code == 202
+        with pytest.raises(TimeoutError):
+            call.result(timeout=0.5)
+        send("notifications/cancelled", None, sessions[0], requestId=7)
+        assert call.result(timeout=10).json()["error"]["code"] == -32800
+    wait_until_locked(installation, 0)
+    assert (
+        found(call_over_http(str(client.base_url), graph.key(), "open_memory", record_id=old))["superseded_by"] is None
+    )

@@ -1,6 +1,6 @@
 """Run every command of every page of the documentation, in order, one shell and one home folder per page.
 
-The commands are forks of one process, except on the pages that start from nothing.
+The commands are forks of one process.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NOT_AGAIN = {"make test", "make demo"}
 _UP = "make up"
 _API_PORT = "8400"
-_FROM_NOTHING = ("docs/quickstart.md", "docs/api.md")
-"""Pages that begin without a database; the others begin with a copy of a home where it has been made."""
-
 _SAMPLES = "neurigraph import samples/bob.jsonl --user bob"
-"""Pages that begin with this command begin with a copy of a home where it and ``neurigraph ingest`` have been run."""
+"""Pages that begin with this command get a copy of a home where it and ``neurigraph ingest`` have been run.
+
+The others get a copy of a home with an empty database; ``test_demo_ends_cleanly`` begins without any.
+"""
 
 
 def commands(page: str) -> list[str]:
@@ -109,12 +109,10 @@ def test_page_commands_work(page: str, tmp_path: Path, session_home: Path, homes
     if any("curl" in command for command in shown) and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     port = free_port()
-    home, program = tmp_path / "home", PROGRAM
+    home = homes / uuid4().hex
     try:
-        if page not in _FROM_NOTHING:
-            home, program = homes / uuid4().hex, warm_program()
-            shown = begin_with_a_copy(homes, home, shown)
-        env = environment(home, session_home, port, program)
+        shown = begin_with_a_copy(homes, home, shown)
+        env = environment(home, session_home, port, warm_program())
         folder = readers_folder(tmp_path)
         before = shown[: shown.index(_UP)] if _UP in shown else shown
         with EmbeddedPostgres(home).lease():  # or every command would start it and stop it again

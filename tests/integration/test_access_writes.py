@@ -146,15 +146,16 @@ def may_write(graph: SharedGraph, claims: Claims) -> set[str]:
 def test_only_owner_creates_keys_grants_and_nodes(graph: SharedGraph) -> None:
     graph.grant("Work/Legal", writes=True)
     database, node = graph.installation.database, graph.node("Work/Legal/Contracts")
+    cursors = graph.installation.cursors
     somebody = Subject(SubjectType.THIRD_PARTY, "gmail")
     for claims in (graph.personas, graph.third_party("gmail")):
         for attempt in (
             lambda claims=claims: sharing.issue_key(database, claims),
-            lambda claims=claims: sharing.list_keys(database, claims),
+            lambda claims=claims: sharing.page_of_keys(database, cursors, claims),
             lambda claims=claims: sharing.rotate_key(database, claims, uuid4()),
             lambda claims=claims: sharing.revoke_key(database, claims, uuid4()),
             lambda claims=claims: sharing.grant(database, claims, somebody, node),
-            lambda claims=claims: sharing.list_grants(database, claims),
+            lambda claims=claims: sharing.page_of_grants(database, cursors, claims),
             lambda claims=claims: sharing.revoke(database, claims, uuid4()),
             lambda claims=claims: sharing.list_personas(database, claims),
         ):

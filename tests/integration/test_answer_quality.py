@@ -153,7 +153,7 @@ def test_answers_cite_what_was_said(memory: Memory) -> None:
 def test_sentence_of_a_real_meeting_is_found(shared_installation: Installation, data_folder: Path) -> None:
     here = shared_installation
     user, claims = new_user(here)
-    path = data_folder / "qmsum" / "Bmr003.json"
+    path = data_folder / "qmsum" / "Bed004.json"
     import_file(here.acting_for(claims), path, "qmsum")
     ingest(here.context, user)
     queries = json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]

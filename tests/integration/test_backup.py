@@ -32,7 +32,7 @@ from resources.postgres.installation import client_program
 from tests.conftest import ADMIN_KEY, ROOT, SECRET
 from tests.support.command_line import environment, run_cli
 from tests.support.exported_user import QUESTIONS, Source, exported_user
-from tests.support.files import store_file
+from tests.support.files import StoredFile, store_file
 from tests.support.memories import ingest, plain_context, rows
 
 SILENT = Listener(lambda _: None, lambda _: None)
@@ -188,20 +188,23 @@ def test_killed_restore_starts_over(
 def test_memory_forgotten_during_backup(installation: Installation, target: Settings, tmp_path: Path) -> None:
     """It is whole in the backup or not there: its object vanishes after the list was made, and before it is copied."""
     kept = store_file(installation, "#Notes One that stays.")
-    gone = store_file(installation, "#Notes One that goes.", user=(kept.user, kept.claims))
-    other = store_file(installation, "#Notes Another that goes.", user=(kept.user, kept.claims))
-    rest = [Subject(SubjectKind.RECORD, file.row["record_id"]) for file in (gone, other)]
     acting = installation.acting_for(kept.claims)
-    forgotten: list[Subject] = []
+    texts = ["#Notes One that goes.", "#Notes Another that goes."]
+    going: list[StoredFile] = []
 
-    def forget_another(_: int) -> None:
-        if rest:
-            forgotten.append(rest.pop())
-            forget(acting, forgotten[-1], through="tests")
+    def come_and_go(_: int) -> None:
+        """Add two memories while the first is copied, and forget both while one of the two is copied."""
+        if texts:
+            while texts:
+                going.append(store_file(installation, texts.pop(), user=(kept.user, kept.claims)))
+        else:
+            while going:
+                subject = Subject(SubjectKind.RECORD, going.pop().row["record_id"])
+                forget(acting, subject, through="tests")
 
     folder = BackupFolder(tmp_path / "backups", None)
-    done = back_up(installation, folder, None, Listener(lambda _: None, forget_another))
-    assert (len(forgotten), done.lost) == (2, ())
+    done = back_up(installation, folder, None, Listener(lambda _: None, come_and_go))
+    assert (texts, going, done.lost) == ([], [], ())
     restored(target, folder)
     with Installation(target) as there:
         assert len(rows(there, "SELECT FROM neurigraph.record_index")) == done.objects == 1

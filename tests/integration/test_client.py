@@ -124,6 +124,13 @@ def test_file_is_streamed(memory: Memory, shared_installation: Installation, tmp
     assert memory.source("upload", upload_id).message_count >= 0
     with pytest.raises(NotFound):
         memory.source("upload", uuid4())
+    read = memory.source("upload", upload_id)
+    memory.set_privacy("upload", upload_id, "private", etag=read.etag)
+    with pytest.raises(Changed):
+        memory.set_privacy("upload", upload_id, "shared", etag=read.etag)
+    with pytest.raises(Changed):
+        memory.call("PATCH", f"/v1/uploads/{upload_id}", {"privacy": "shared"}, etag=read.etag)
+    assert memory.source("upload", upload_id).privacy == "private"
 
 
 def test_refusals_are_typed(base: str, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

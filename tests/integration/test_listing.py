@@ -182,6 +182,19 @@ def test_cursor_belongs_to_one_list(here: Installation, client: httpx.Client) ->
     assert "Start again without a cursor" in details.pop()
 
 
+def by_ones(client: httpx.Client, headers: dict[str, str], kind: str, **params: Any) -> list[dict[str, Any]]:
+    """Read a list in pages of one item."""
+    found: list[dict[str, Any]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        answer = client.get(f"/{kind}", headers=headers, params={**params, "limit": 1, **cursor})
+        assert answer.status_code == 200, answer.text
+        found += answer.json()[kind]
+        if answer.json()["next_cursor"] is None:
+            return found
+        cursor = {"cursor": answer.json()["next_cursor"]}
+
+
 def test_nodes_and_records(here: Installation, client: httpx.Client) -> None:
     user, claims = new_user(here)
     owner = bearer(issue_api_key(here.database, user.user_id))
@@ -190,16 +203,7 @@ def test_nodes_and_records(here: Installation, client: httpx.Client) -> None:
     ingest(plain_context(here), user)
 
     def listed(kind: str, **params: Any) -> list[dict[str, Any]]:
-        """Read a list in pages of one item."""
-        found: list[dict[str, Any]] = []
-        cursor: dict[str, str] = {}
-        while True:
-            answer = client.get(f"/{kind}", headers=owner, params={**params, "limit": 1, **cursor})
-            assert answer.status_code == 200, answer.text
-            found += answer.json()[kind]
-            if answer.json()["next_cursor"] is None:
-                return found
-            cursor = {"cursor": answer.json()["next_cursor"]}
+        return by_ones(client, owner, kind, **params)
 
     nodes = listed("nodes")
     assert sorted(node["path"] for node in nodes) == [
@@ -216,7 +220,7 @@ def test_nodes_and_records(here: Installation, client: httpx.Client) -> None:
         return [record["title"] for record in listed("records", **params)]
 
     everything = listed("records")
-    assert [one["created_at"] for one in everything] == sorted((one["created_at"] for one in everything), reverse=True)
+    assert everything == sorted(everything, key=lambda one: one["created_at"], reverse=True)
     assert len({one["record_id"] for one in everything}) == 3
     assert set(titles(node_id=boats["node_id"])) == {"#Boats The keel needs bolts.", "#Boats/Masts The mast is of Oak."}
     assert titles(node_id=boats["node_id"], below=False) == ["#Boats The keel needs bolts."]
@@ -229,9 +233,14 @@ def test_nodes_and_records(here: Installation, client: httpx.Client) -> None:
     assert listed("records", created_after=letter["created_at"], entity="oslo") == [letter]
     assert listed("records", created_before=letter["created_at"], entity="oslo") == []
     assert len(listed("records", occurred_after="2025-01-01", occurred_before="2025-12-31")) == 3
-    other, _ = new_user(here)
-    stranger = bearer(issue_api_key(here.database, other.user_id))
-    assert client.get("/records", headers=stranger).json()["records"] == []
+    client.patch(f"/records/{letter['record_id']}", headers=owner, json={"topics": ["Ålesund"]})
+    keel = next(one for one in everything if "keel" in one["title"])
+    client.post(f"/records/{keel['record_id']}/supersede", headers=owner, json={"by": letter["record_id"]})
+    assert titles(topic="ålesund") == [letter["title"]]
+    assert titles(superseded=True) == titles(superseded=True, topic="testing") == [keel["title"]]
+    assert len(titles(topic="testing")) == len(titles(superseded=False)) == 2
+    stranger = bearer(issue_api_key(here.database, new_user(here)[0].user_id))
+    assert by_ones(client, stranger, "records") == []
     for name in ("node_id", "source_id"):
         denied = client.get("/records", headers=stranger, params={name: letter[name]})
         absent = client.get("/records", headers=stranger, params={name: letter["record_id"]})

@@ -12,16 +12,13 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ListToolsResult, TextContent, TextResourceContents
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.mcp.framing import NOTICE
 from neurigraph_pipelines.mcp.server import INSTRUCTIONS
-from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 from resources.tokens.tokenizer import token_counter
-from tests.support.agents import MODES, Mode, call_over_http, failure, found, over_http, text_of
+from tests.support.agents import MODES, Mode, call_over_http, failure, found, over_http, owner_of, text_of
 from tests.support.api_server import serving
-from tests.support.memories import converse, ingest, new_user, plain_context
+from tests.support.memories import ingest, plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 READERS = {
@@ -285,61 +282,16 @@ def test_superseding_and_undoing(address: str, here: Installation) -> None:
         assert {hit["record_id"] for hit in again} == {old, new}
         operations = found(await client.call_tool("memory_history", {"record_id": old}))["deltas"]
         assert [delta["operation"] for delta in operations] == ["restore", "supersede", "create"]
+        paged, asked = [], {"record_id": old, "limit": 1}
+        while asked.get("cursor", "") is not None:
+            page = found(await client.call_tool("memory_history", asked))
+            paged += page["deltas"]
+            asked["cursor"] = page["next_cursor"]
+        assert paged == operations
         then = await client.call_tool("memory_history", {"record_id": old, "at": operations[1]["changed_at"]})
         assert found(then)["version"]["superseded_by"] == new
 
     over_http(address, key, session)
-
-
-def test_forgetting_needs_the_token_of_its_dry_run(address: str, here: Installation) -> None:
-    user, key = owner_of(here, "#Old The red boat sank.", "#Boats/Blue The blue boat floats.")
-    _, others_key = owner_of(here, "#Old Nothing of the kind.")
-
-    async def session(client: Client) -> None:
-        hits = found(await client.call_tool("search_memory", {"query": "boat"}))["hits"]
-        red = next(hit["record_id"] for hit in hits if "red" in hit["summary"])
-        node = found(await client.call_tool("browse_graph", {"node": "Boats"}))["node_id"]
-        dry = found(await client.call_tool("forget", {"record_ids": [red], "node_ids": [node]}))
-        assert (dry["is_dry_run"], [one["records"] for one in dry["would_erase"]]) == (True, [1, 1])
-        assert len(found(await client.call_tool("search_memory", {"query": "boat"}))["hits"]) == 2
-        token = dry["token"]
-        for arguments, said in (
-            ({"record_ids": [red], "token": token}, "something else"),
-            ({"record_ids": [red], "node_ids": [node], "token": token[:-2]}, "not valid"),
-            ({"record_ids": [red], "node_ids": [node], "token": "yes"}, "not valid"),
-            ({"record_ids": [red], "node_ids": [node], "token": "\u00e9."}, "not valid"),
-        ):
-            assert said in failure(await client.call_tool("forget", arguments)), arguments
-        converse(here, Claims.of_user(user.user_id), "#Boats/Blue Another blue boat.")
-        ingest(plain_context(here), user)
-        confirmed = {"record_ids": [red], "node_ids": [node], "token": token}
-        assert "more or less to erase" in failure(await client.call_tool("forget", confirmed))
-        dry = found(await client.call_tool("forget", {"record_ids": [red], "node_ids": [node]}))
-        confirmed["token"] = dry["token"]
-        receipts = [found(await client.call_tool("forget", confirmed))["receipts"] for _ in range(2)]
-        assert receipts[0] == receipts[1]
-        assert [one["subject_id"] for one in receipts[0]] == [red, node]
-        assert all(one["requested_through"] == "mcp" and one["finished_at"] for one in receipts[0])
-        assert found(await client.call_tool("search_memory", {"query": "boat"}))["hits"] == []
-
-    over_http(address, key, session)
-    assert found(call_over_http(address, others_key, "search_memory", query="kind"))["hits"]
-
-
-def test_token_belongs_to_one_key_and_expires(
-    address: str, here: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    user, key = owner_of(here, "#Old The green boat leaks.")
-    other_key = owners_key(here, user)
-    (hit,) = found(call_over_http(address, key, "search_memory", query="boat"))["hits"]
-    asked: dict[str, Any] = {"record_ids": [hit["record_id"]]}
-    token = found(call_over_http(address, key, "forget", **asked))["token"]
-    assert "not valid" in failure(call_over_http(address, other_key, "forget", **asked, token=token))
-    monkeypatch.setattr("neurigraph_pipelines.erasure.confirmation.LIFETIME_SECONDS", -1)
-    late = found(call_over_http(address, key, "forget", **asked))["token"]
-    assert "has expired" in failure(call_over_http(address, key, "forget", **asked, token=late))
-    assert found(call_over_http(address, key, "search_memory", query="boat"))["hits"]
-    assert found(call_over_http(address, key, "forget", **asked, token=token))["receipts"]
 
 
 def test_answers_stay_within_their_tokens_and_say_how_to_go_on(address: str, here: Installation) -> None:
@@ -402,15 +354,3 @@ def test_hostile_text_stays_in_its_frame(address: str, here: Installation) -> No
             assert not re.search("[\u202e\U000e0041\x85\u2028]", text)
 
     over_http(address, key, session)
-
-
-def owner_of(installation: Installation, *contents: str) -> tuple[User, str]:
-    """Create a user with a conversation; return the user and a key."""
-    user, claims = new_user(installation)
-    converse(installation, claims, *contents)
-    ingest(plain_context(installation), user)
-    return user, owners_key(installation, user)
-
-
-def owners_key(installation: Installation, user: User) -> str:
-    return issue_api_key(installation.database, user.user_id)

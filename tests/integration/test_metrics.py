@@ -17,6 +17,7 @@ from neurigraph_pipelines.api.metrics import collectors, process
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.figures import Figures
+from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals, storage_report
 from neurigraph_pipelines.mcp.http import METADATA_PATH, PATH
 from neurigraph_pipelines.mcp.server import TOOLS
@@ -27,7 +28,7 @@ from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import TALK, admin, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
-from tests.support.memories import converse, ingest, plain_context
+from tests.support.memories import converse, ingest, plain_context, rows
 from tests.support.memories import new_user as new_owner
 from tests.support.metrics_page import names_of, samples_of, scrape, value_of
 from tests.support.model_provider import Fault, ModelProvider
@@ -253,3 +254,25 @@ def test_totals_outlive_a_forgotten_user(here: Installation) -> None:
     after = stored()
     assert after[key] == before.get(key, 0) + 1
     assert after["records", ""] == before["records", ""]
+
+
+def test_dying_batch_has_counted_what_it_stored(here: Installation) -> None:
+    query = "SELECT name, label, total FROM neurigraph.pipeline_totals"
+
+    def totals() -> dict[tuple[str, str], float]:
+        return {(row["name"], row["label"]): row["total"] for row in rows(here, query)}
+
+    def die(_: int) -> None:
+        if rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
+            raise KeyboardInterrupt
+
+    user, claims = new_owner(here)
+    converse(here, claims, "#Boats The keel needs bolts.")
+    before = totals()
+    with pytest.raises(KeyboardInterrupt):
+        list(run_due(plain_context(here), "tests", user.user_id, on_done=die))
+    after = totals()
+    more = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key)}
+    assert more.pop(("stored_tokens", "conversation")) > 0
+    counted = ("stored_segments", "stored_records", "stored_passages")
+    assert more == {(name, "conversation"): 1 for name in counted}

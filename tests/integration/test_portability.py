@@ -21,6 +21,7 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle import orphans
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.portability.archive import MANIFEST, new_archive
@@ -246,7 +247,7 @@ def test_upload_stored_during_export_is_not_lost(
 
 
 def test_handed_over_original_is_restored(
-    installation: Installation, shared_installation: Installation, tmp_path: Path
+    installation: Installation, shared_installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its key names a record that is gone; after the restore it passes on as before, and no audit removes it."""
     user, claims = new_user(installation)
@@ -258,6 +259,7 @@ def test_handed_over_original_is_restored(
     restore(shared_installation, tmp_path / "export", user.slug)
     erase(shared_installation, claims, RECORD, second)
     at_once = shared_installation.settings.changed(orphan_grace_hours=0)
+    monkeypatch.setattr(orphans, "_KEYS_AT_ONCE", 1)  # or the transcript in the same batch leads to its file
     audit_objects(there.using(settings=at_once))
     assert open_file(there, file_of_record(there.database, claims, third)).content == original
     assert not verify(there, user_id=user.user_id).findings

@@ -106,6 +106,11 @@ record_index user_id uuid no
 record_index source text no
 record_index content_hash bytea no
 record_index created_at timestamptz no
+record_index content_type content_type yes
+record_index occurred_at timestamptz yes
+record_index superseded boolean yes
+record_index entity_keys text[] no
+record_index topic_keys text[] no
 file_index file_id uuid no
 file_index record_id uuid no
 file_index node_id uuid no

@@ -23,7 +23,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import PROGRAM, environment, run_cli
 from tests.support.documents import docx_of, pdf_of, png_of
-from tests.support.uploads import FERRY, found, opened, staged, store, upload, user
+from tests.support.uploads import FERRY, found, opened, read_upload, staged, store, upload, user
 from tests.support.waiting import wait_for_process, wait_until
 
 MEGABYTE = 1 << 20
@@ -36,9 +36,9 @@ def bob(installation: Installation) -> Claims:
 
 def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims) -> None:
     upload_id = upload(installation, bob, "ferry times.pdf", FERRY)
-    assert installation.uploads.status(bob, upload_id)["state"] == "received"
+    assert read_upload(installation, bob, upload_id)["state"] == "waiting"
     assert len(store(installation)) == 1
-    status = installation.uploads.status(bob, upload_id)
+    status = read_upload(installation, bob, upload_id)
     assert (status["state"], status["media_type"], status["error"]) == ("stored", "application/pdf", None)
     assert staged(installation) == []
 
@@ -74,7 +74,7 @@ def test_originals_by_kind(installation: Installation, bob: Claims) -> None:
     assert len(store(installation)) == len(contents)
     kinds = {}
     for name, upload_id in ids.items():
-        status = installation.uploads.status(bob, upload_id)
+        status = read_upload(installation, bob, upload_id)
         assert status["state"] == "stored", status
         file = open_file(installation.acting_for(bob), status["file_id"])
         assert file.content == contents[name]
@@ -132,7 +132,7 @@ def test_same_bytes_are_one_upload(installation: Installation, bob: Claims) -> N
     assert installation.uploads.receive(bob, "a.pdf", [FERRY]).new is False
     assert store(installation) == []
     with pytest.raises(NotFoundError):
-        installation.uploads.status(ann, first.upload_id)
+        read_upload(installation, ann, first.upload_id)
 
 
 def test_concurrent_uploads_are_one(installation: Installation, bob: Claims) -> None:
@@ -188,9 +188,9 @@ def test_rejected_upload_leaves_nothing(installation: Installation, bob: Claims)
 )
 def test_file_names(installation: Installation, bob: Claims, given: str, kept: str) -> None:
     upload_id = upload(installation, bob, given, b"The tide at Tresco turns at four.")
-    assert installation.uploads.status(bob, upload_id)["file_name"] == kept
+    assert read_upload(installation, bob, upload_id)["file_name"] == kept
     assert len(store(installation)) == 1
-    status = installation.uploads.status(bob, upload_id)
+    status = read_upload(installation, bob, upload_id)
     assert open_file(installation.acting_for(bob), status["file_id"]).file_name == kept
 
 
@@ -199,14 +199,14 @@ def test_hostile_file_fails_alone(installation: Installation, bob: Claims) -> No
     good = upload(installation, bob, "ferry.pdf", FERRY)
     broken = upload(installation, bob, "broken.pdf", b"%PDF-1.7 and no more")
     assert len(store(installation)) == 1
-    states = {upload_id: installation.uploads.status(bob, upload_id) for upload_id in (bad, good, broken)}
+    states = {upload_id: read_upload(installation, bob, upload_id) for upload_id in (bad, good, broken)}
     assert [row["state"] for row in states.values()] == ["failed", "stored", "failed"]
     assert "would unpack to" in states[bad]["error"]
     assert "damaged or of another type" in states[broken]["error"]
     assert store(installation) == []
     # Sent again, it is tried again; its bytes are still there.
     assert upload(installation, bob, "broken.pdf", b"%PDF-1.7 and no more") == broken
-    assert installation.uploads.status(bob, broken)["state"] == "received"
+    assert read_upload(installation, bob, broken)["state"] == "waiting"
 
 
 def attempts(installation: Installation, upload_id: UUID) -> int:
@@ -227,16 +227,16 @@ def test_killed_reader_is_replaced(settings: Settings, installation: Installatio
     process.kill()
     process.wait()
     assert installation.uploads.read_due(installation.text_extractor) == []  # nobody else gets it yet
-    assert installation.uploads.status(bob, upload_id)["state"] == "received"
+    assert read_upload(installation, bob, upload_id)["state"] == "waiting"
     installation.settings = settings.changed(max_attempts=1)
     del installation.uploads
 
     def given_up() -> bool:
         assert installation.uploads.read_due(installation.text_extractor) == []
-        return bool(installation.uploads.status(bob, upload_id)["state"] != "received")
+        return bool(read_upload(installation, bob, upload_id)["state"] != "waiting")
 
     wait_until(given_up, "the lease of the dead process has expired", interval=0.1)
-    status = installation.uploads.status(bob, upload_id)
+    status = read_upload(installation, bob, upload_id)
     assert (status["state"], status["error"]) == ("failed", "the process that read it died")
 
 
@@ -273,8 +273,8 @@ def test_lost_bytes_fail_one_upload(installation: Installation, bob: Claims) -> 
     (read,) = installation.uploads.read_due(installation.text_extractor)
     assert read.error is not None
     assert "There is no object" in read.error
-    status = installation.uploads.status(bob, upload_id)
-    assert (status["state"], status["error"]) == ("received", read.error)  # tried again later
+    status = read_upload(installation, bob, upload_id)
+    assert (status["state"], status["error"]) == ("waiting", read.error)  # tried again later
 
 
 def test_changed_bytes_are_not_stored(installation: Installation, bob: Claims) -> None:
@@ -306,7 +306,7 @@ def test_long_document_has_segments(settings: Settings, installation: Installati
     assert [s["first_message"] - 1 for s in segments[1:]] == [s["last_message"] for s in segments[:-1]]
     assert all(segment["token_count"] <= 3_500 for segment in segments)
     assert {segment["trigger_type"] for segment in segments} == {"event_boundary"}
-    status = installation.uploads.status(bob, upload_id)
+    status = read_upload(installation, bob, upload_id)
     assert status["state"] == "stored"
     assert open_file(installation.acting_for(bob), status["file_id"]).content == text
 
@@ -327,7 +327,7 @@ def test_large_upload_memory(installation: Installation, bob: Claims) -> None:
     store(installation)  # loads the models, which take some memory themselves
     stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert (stored - before) * 1_024 < size // 2
-    status = installation.uploads.status(bob, upload_id)
+    status = read_upload(installation, bob, upload_id)
     file = open_file(installation.acting_for(bob), status["file_id"])
     digest = hashlib.sha256()
     for chunk in file.chunks():

@@ -111,6 +111,7 @@ def test_dormant_working_copy_is_leftover(file: StoredFile) -> None:
         ("UPDATE {schema}.passages SET byte_offset = 10000000 WHERE seq = 2", Fault.PASSAGE),
         ("UPDATE {schema}.metadata_records SET file_pointer = 'nowhere'", Fault.REGISTRY),
         ("UPDATE {schema}.metadata_records SET content_hash = sha256('')", Fault.REGISTRY),
+        ("UPDATE {schema}.metadata_records SET kw_topics = '{{other}}'", Fault.REGISTRY),
         ("DELETE FROM {schema}.file_manifest", Fault.REGISTRY),
         ("UPDATE {schema}.file_manifest SET file_id = gen_random_uuid()", Fault.REGISTRY),
         ("UPDATE {schema}.file_manifest SET compression_state = 'dormant'", Fault.LOG),

@@ -13,10 +13,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
+from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import PROGRAM, environment
 from tests.support.locks import wait_until_locked
+from tests.support.memories import converse, ingest, new_user, plain_context
 
 Mode = Literal["auto", "legacy"]
 """Whether a client speaks the newest version of the protocol, or the one with an initial handshake."""
@@ -100,3 +103,16 @@ def failure(result: CallToolResult) -> str:
     """Return the text of a result that is an error."""
     assert result.is_error, text_of(result)
     return text_of(result)
+
+
+def owner_of(installation: Installation, *contents: str) -> tuple[User, str]:
+    """Create a user with a conversation; return the user and a key."""
+    user, claims = new_user(installation)
+    converse(installation, claims, *contents)
+    ingest(plain_context(installation), user)
+    return user, owners_key(installation, user)
+
+
+def owners_key(installation: Installation, user: User) -> str:
+    """Issue another key to a user."""
+    return issue_api_key(installation.database, user.user_id)

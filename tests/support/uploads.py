@@ -7,7 +7,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.listing.sources import SourceFilter, list_sources
+from neurigraph_pipelines.listing.sources import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
@@ -24,6 +24,10 @@ def user(installation: Installation, slug: str) -> Claims:
 
 def upload(installation: Installation, claims: Claims, name: str, content: bytes, **values: Any) -> UUID:
     return installation.uploads.receive(claims, name, [content], **values).upload_id
+
+
+def read_upload(installation: Installation, claims: Claims, upload_id: UUID) -> dict[str, Any]:
+    return get_source(installation.database, claims, SourceKind.UPLOAD, upload_id)
 
 
 def store(installation: Installation) -> list[str]:

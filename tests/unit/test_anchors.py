@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, GraphView, QueryEmbedding
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, score_nodes
+from neurigraph_pipelines.retrieval.query.parse import parse
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.select import INDEXED_COST, Anchor, select_nodes
 
 OPEN = Bounds(within=None, nodes=50, passages=5_000, records=10)
@@ -47,6 +49,7 @@ def shells_of(
             "corpus_passages": corpus,
             "corpus_lexemes": 10 * corpus,
             "speakers": None,
+            "languages": None,
             "node_ids": b"".join(node_id(place).bytes for place in range(len(nodes))) or None,
             "parents": b"".join(node_id(node.above).bytes for node in nodes) or None,
             "node_names": [node.name for node in nodes] or None,
@@ -98,7 +101,8 @@ def anchors(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[Anchor]:
     route = np.array(said.route, np.float32) if said.route is not None else None
     scores = score_nodes(shells, said.query, said.begins, route, bounds)
     view = GraphView(shells, (), QueryEmbedding(said.query), False, bounds, scores)
-    return select_nodes(Evidence(view, (), np.array(said.rarities), said.content_bytes, said.word_bytes))
+    parsed = parse(Question(said.query or "?"), "english")
+    return select_nodes(Evidence(parsed, view, (), np.array(said.rarities), said.content_bytes, said.word_bytes))
 
 
 def places(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[int]:

@@ -37,6 +37,7 @@ def row_of(
         "corpus_passages": 7,
         "corpus_lexemes": 70,
         "speakers": ["dave"],
+        "languages": None,
         "node_ids": b"".join(id_of(number).bytes for number in range(len(nodes))),
         "parents": b"".join(id_of(number).bytes for number in above),
         "node_names": [name for name, _ in nodes],

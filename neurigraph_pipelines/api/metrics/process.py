@@ -45,51 +45,62 @@ class ProcessMeasures:
     """The metrics of one process; a ``measuring.Listener``."""
 
     def __init__(self) -> None:
-        registry = self.registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        GCCollector(registry=registry)
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        self._count_requests()
+        self._count_searches()
+        self._time_operations()
+
+    def _count_requests(self) -> None:
         self._requests = Counter(
             "neurigraph_http_requests", "HTTP requests by route and class of status.", ("method", "route", "status"),
-            registry=registry,
+            registry=self.registry,
         )  # fmt: skip
         self._request_seconds = Histogram(
             "neurigraph_http_request_seconds", "Seconds until an HTTP request was answered, by route.",
-            ("method", "route"), buckets=_FAST, registry=registry,
+            ("method", "route"), buckets=_FAST, registry=self.registry,
         )  # fmt: skip
         self.in_progress = Gauge(
-            "neurigraph_http_requests_in_progress", "HTTP requests being handled.", registry=registry
+            "neurigraph_http_requests_in_progress", "HTTP requests being handled.", registry=self.registry
         )
+
+    def _count_searches(self) -> None:
+        results = Summary(
+            "neurigraph_search_results", "Results of a search: their sum and the number of searches.", ("kind",),
+            registry=self.registry,
+        )  # fmt: skip
+        self._results_of = {kind: results.labels(kind) for kind in ("records", "messages")}
+        self._reranks = Counter(
+            "neurigraph_reranks", "Rerankings by what they changed.", ("effect",), registry=self.registry
+        )
+        for effect in ("kept", "changed", "changed_first", "failed"):
+            self._reranks.labels(effect)
+        self._swapped = Histogram(
+            "neurigraph_rerank_swapped_share", "Share of the pairs of results that a reranker put in another order.",
+            buckets=_SHARES, registry=self.registry,
+        )  # fmt: skip
+
+    def _time_operations(self) -> None:
         retrievals = Histogram(
             "neurigraph_retrieval_seconds", "Seconds of searches, of answers in words (each holds a search), and until "
-            "an opened file can be read.", ("operation",), buckets=_FAST, registry=registry,
+            "an opened file can be read.", ("operation",), buckets=_FAST, registry=self.registry,
         )  # fmt: skip
         steps = Histogram(
             "neurigraph_search_step_seconds", "Seconds of the steps of a search.", ("step",),
-            buckets=_FAST, registry=registry,
+            buckets=_FAST, registry=self.registry,
         )  # fmt: skip
         calls = Histogram(
             "neurigraph_model_call_seconds", "Seconds of calls of models by this process, with their retries.",
-            ("call",), buckets=(*_FAST, 30.0, 60.0), registry=registry,
-        )  # fmt: skip
-        errors = Counter(
-            "neurigraph_errors", "Retrievals, tools and calls of models that ended in an error.", ("where",),
-            registry=registry,
+            ("call",), buckets=(*_FAST, 30.0, 60.0), registry=self.registry,
         )  # fmt: skip
         self._tools = Histogram(
             "neurigraph_tool_seconds", "Seconds of calls of tools by agents.", ("tool",),
-            buckets=_FAST, registry=registry,
+            buckets=_FAST, registry=self.registry,
         )  # fmt: skip
-        self._errors = errors
-        self._results = Summary(
-            "neurigraph_search_results", "Results of a search: their sum and the number of searches.", ("kind",),
-            registry=registry,
-        )  # fmt: skip
-        self._reranks = Counter(
-            "neurigraph_reranks", "Rerankings by what they changed.", ("effect",), registry=registry
-        )
-        self._swapped = Histogram(
-            "neurigraph_rerank_swapped_share", "Share of the pairs of results that a reranker put in another order.",
-            buckets=_SHARES, registry=registry,
+        self._errors = Counter(
+            "neurigraph_errors", "Retrievals, tools and calls of models that ended in an error.", ("where",),
+            registry=self.registry,
         )  # fmt: skip
         self._seconds = {
             **{name: retrievals.labels(name) for name in RETRIEVALS},
@@ -97,11 +108,10 @@ class ProcessMeasures:
             **{f"model.{call}": calls.labels(call) for call in CALLS},
         }
         self._failures = {
-            name: errors.labels(name.replace(".", "_")) for name in self._seconds if not name.startswith("search.")
+            name: self._errors.labels(name.replace(".", "_"))
+            for name in self._seconds
+            if not name.startswith("search.")
         }
-        for effect in ("kept", "changed", "changed_first", "failed"):
-            self._reranks.labels(effect)
-        self._results_of = {kind: self._results.labels(kind) for kind in ("records", "messages")}
 
     def begin(self, name: str, parent: str | None) -> object:
         """Nothing is to be done before the end."""

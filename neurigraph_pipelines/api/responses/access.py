@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.model import GrantType, SubjectType
 
 
@@ -42,9 +43,10 @@ class IssuedKey(Key):
 
 
 class Keys(BaseModel):
-    """The keys of a graph, newest first."""
+    """A page of the keys of a graph, newest first."""
 
     keys: list[Key]
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class Grant(BaseModel):
@@ -62,6 +64,7 @@ class Grant(BaseModel):
 
 
 class Grants(BaseModel):
-    """The grants of a graph, newest first."""
+    """A page of the grants of a graph, newest first."""
 
     grants: list[Grant]
+    next_cursor: str | None = NEXT_CURSOR

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -16,6 +16,10 @@ from neurigraph_pipelines.model import (
     NodeType,
     SourceKind,
     TriggerType,
+)
+
+LANGUAGE = Field(
+    description="Language of most memories at the node, such as `de`; `other` without a stemmer, null without memories."
 )
 
 
@@ -63,6 +67,7 @@ class Shell(BaseModel):
     aliases: list[str]
     summary: str | None
     record_count: int
+    language: Annotated[str | None, LANGUAGE]
     last_accessed_at: datetime
     created_at: datetime
     children: list[Child]
@@ -129,6 +134,7 @@ class ListedNode(BaseModel):
     summary: str | None
     aliases: list[str]
     record_count: int
+    language: Annotated[str | None, LANGUAGE]
     last_accessed_at: datetime
     created_at: datetime
 

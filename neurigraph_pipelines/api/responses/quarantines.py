@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.quarantine.suggestions import Suspicion
 
 
@@ -34,9 +35,10 @@ class Quarantine(Conditions):
 
 
 class Quarantines(BaseModel):
-    """The quarantines of a graph, newest first."""
+    """A page of the quarantines of a graph, newest first."""
 
     quarantines: list[Quarantine]
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class QuarantinePreview(BaseModel):

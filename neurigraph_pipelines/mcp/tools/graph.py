@@ -15,7 +15,7 @@ from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.mcp.calls import Call
 from neurigraph_pipelines.mcp.framing import inline
 from neurigraph_pipelines.mcp.results import Result, as_json, described, listed, path_of, plain
-from neurigraph_pipelines.mcp.tools.tool import Arguments, MaxTokens, Tool
+from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.text.hygiene import utc
 
 MAX_PAGE = 100
@@ -31,7 +31,7 @@ class BrowseArguments(Arguments):
 
     node: str = Field(default="", max_length=2_000, description="Path such as Family/Dave, or id; default: the top.")
     limit: int = Field(default=10, ge=0, le=MAX_PAGE, description="Records to list, newest first.")
-    skip: int = Field(default=0, ge=0, le=10_000, description="Records to leave out, to go on.")
+    cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -48,7 +48,7 @@ class Place(Result):
     children: list[dict[str, Any]]
     edges: list[dict[str, Any]]
     records: list[dict[str, Any]]
-    next_skip: int | None = None
+    next_cursor: str | None = None
     notes: list[str] = Field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
@@ -71,33 +71,34 @@ class Place(Result):
             yield f"record_id {record['record_id']}, {record['occurred_at']}"
             yield from described(record["title"], record["summary"])
         yield from self.notes
-        if self.next_skip is not None:
-            yield f"There are more records: call again with skip={self.next_skip}."
+        if self.next_cursor is not None:
+            yield f"There are more records: call again with cursor={self.next_cursor}."
 
 
 def browse_graph(call: Call, given: BrowseArguments) -> Place:
     """Show one node: as much of it as fits, its records last."""
-    database, claims = call.installation.database, call.claims
+    database, cursors, claims = call.installation.database, call.installation.cursors, call.claims
     wanted = call.node(given.node) if given.node else None
     with database.agent(claims) as tx:
         node_id = wanted or navigation.tree(tx, claims.user_id).node_id
         node = plain(presentation.node(navigation.shell(tx, node_id)))
-        records = navigation.records(tx, node_id, limit=given.skip + given.limit + 1)[given.skip :]
+    # Of no records there is no next page.
+    page = navigation.page_of_records(database, cursors, claims, node_id, max(given.limit, 1), given.cursor or None)
+    records = page.items[: given.limit]
     budget, notes = call.budget(given.max_tokens), list[str]()
     node["summary"] = budget.cut(node["summary"] or "")
     budget.takes(as_json({name: node[name] for name in ("node_id", "path", "kind", "parent_node_id")}))
     children = _fitting([_of(one, _BELOW) for one in node["children"]], "nodes below it", budget, notes)
     edges = _fitting([_of(one, _EDGE) for one in node["edges"]], "edges", budget, notes)
-    listed_records = [_of(plain(presentation.record(one)), _RECORD) for one in records[: given.limit]]
+    listed_records = [_of(plain(presentation.record(one)), _RECORD) for one in records]
     shown = _fitting(listed_records, "", budget, [])
     if listed_records and not shown:  # or the next call would show as little
         shown = [listed_records[0] | {"summary": f"{budget.cut(listed_records[0]['summary'])}…"}]
-    rest = len(records) > len(shown)
     named = {name: node[name] for name in Place.model_fields if name in node}
     return Place(
         **{**named, "children": children, "edges": edges},
         records=shown,
-        next_skip=given.skip + len(shown) if rest and given.limit else None,
+        next_cursor=page.cursor_after(len(shown)) if shown else None,
         notes=notes,
     )
 
@@ -121,7 +122,7 @@ class HistoryArguments(Arguments):
     record_id: UUID
     at: datetime | None = Field(default=None, description="Return the memory as it was then, instead of its changes.")
     limit: int = Field(default=10, ge=1, le=MAX_PAGE)
-    skip: int = Field(default=0, ge=0, le=10_000, description="Changes to leave out, to go on.")
+    cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -131,7 +132,7 @@ class History(Result):
     record_id: str
     version: dict[str, Any] | None = None
     deltas: list[dict[str, Any]] = Field(default_factory=list)
-    next_skip: int | None = None
+    next_cursor: str | None = None
 
     def lines(self) -> Iterator[str]:
         """Yield the changes, newest first, or the version."""
@@ -152,8 +153,8 @@ class History(Result):
                     if before is not None
                     else (f"  {name}: {_worded(value)}")
                 )
-        if self.next_skip is not None:
-            yield f"There are more changes: call again with skip={self.next_skip}, or with a larger max_tokens."
+        if self.next_cursor is not None:
+            yield f"There are more changes: call again with cursor={self.next_cursor}, or with a larger max_tokens."
 
 
 def _worded(value: Any) -> str:
@@ -189,18 +190,21 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
         version = plain(presentation.record(history.record_at(database, call.claims, given.record_id, utc(given.at))))
         version["summary"] = budget.cut(version["summary"])
         return History(record_id=record_id, version=_of(version, _VERSION))
-    found = history.history(database, call.claims, given.record_id, limit=given.skip + given.limit + 1)[given.skip :]
-    deltas = [plain(presentation.delta(one)) for one in found]
+    page = history.page_of_history(
+        database, call.installation.cursors, call.claims, given.record_id, given.limit, given.cursor or None
+    )
     shown: list[dict[str, Any]] = []
-    for delta in deltas[: given.limit]:
-        one = _of(delta, ("delta_id", "operation", "changed_at", "authored_by", "before", "after", "notes"))
+    for delta in page.items:
+        one = _of(
+            plain(presentation.delta(delta)),
+            ("delta_id", "operation", "changed_at", "authored_by", "before", "after", "notes"),
+        )
         if not budget.takes(as_json(one)):
             if shown:
                 break
             one = {**one, "before": _beginnings(one["before"]), "after": _beginnings(one["after"])}
         shown.append(one)
-    more = len(deltas) > len(shown)
-    return History(record_id=record_id, deltas=shown, next_skip=given.skip + len(shown) if more else None)
+    return History(record_id=record_id, deltas=shown, next_cursor=page.cursor_after(len(shown)) if shown else None)
 
 
 BROWSE_GRAPH = Tool(

@@ -15,7 +15,7 @@ from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.framing import inline, quoted
 from neurigraph_pipelines.mcp.results import Result, described, path_of, plain
-from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, MaxTokens, Tool
+from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 
 READ_AT_ONCE = 20
@@ -32,7 +32,7 @@ class OpenArguments(Arguments):
     messages: ListOf[Annotated[int, Field(ge=0, le=2_147_483_647)]] = Field(
         default=[], max_length=50, description="Numbers of messages; default: all."
     )
-    cursor: str = Field(default="", description="next_cursor of the answer before, to go on.")
+    cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 

@@ -18,6 +18,7 @@ from neurigraph_pipelines.retrieval.index.names import Names
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
 from neurigraph_pipelines.retrieval.index.wire_format import decode_vectors, format_id
+from neurigraph_pipelines.text.lexemes import is_language
 
 _COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4"), ("is_indexed", ">i4")])
 _BYTES_OF_NODE = 5_000  # mostly its names, each with one letter left out in turn
@@ -44,6 +45,7 @@ class Shells:
         corpus_lexemes: The number of lexemes in those passages.
         names: The names of all nodes but roots.
         speakers: The names of all speakers, in lower case.
+        languages: The languages of passages in another one than the installation's, by their stemmers.
         records: The number of records of each node.
         passages: The number of passages of each node.
         parents: The number of each node's visible parent; its own number if it has none.
@@ -56,6 +58,7 @@ class Shells:
         self.corpus_passages: int = row["corpus_passages"]
         self.corpus_lexemes: int = row["corpus_lexemes"]
         self.speakers: list[str] = row["speakers"] or []
+        self.languages: tuple[str, ...] = tuple(sorted(filter(is_language, row["languages"] or ())))
         counts = np.frombuffer(row["counts"] or b"", _COUNTS)
         self.records = counts["records"].astype(np.intp)
         self.passages = counts["passages"].astype(np.intp)

@@ -21,10 +21,11 @@ from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
-from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, lexer_of
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.disguises import undisguised
+from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 
 _SHELLS_SHARE = 1 / 8
@@ -81,6 +82,7 @@ class Evidence:
     """Everything that says which nodes hold an answer.
 
     Attributes:
+        parsed: The question, in the languages of the memories.
         occurrences: The number of passages that hold each lexeme of the question.
         rarities: The inverse document frequency of each lexeme.
         content: Packed by the database: which nodes hold which lexeme in how many passages.
@@ -88,6 +90,7 @@ class Evidence:
         said_by: The speaker asked for, in the lower case of the database.
     """
 
+    parsed: ParsedQuestion
     view: GraphView
     occurrences: Sequence[int]
     rarities: NDArray[Any]
@@ -100,20 +103,35 @@ class Evidence:
 def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None:
     """Ask the database for evidence; None if the caller sees nothing.
 
+    The question is asked in the languages that the cached shells name, and again if there are others by now: after the
+    first memory in a language, and in the first search of a process.
+
     Raises:
         NotFoundError: The node to search below does not exist or is not visible.
     """
     earlier = search_caches(context).shells.get(graph_key(context)) if cache_bytes(context) else None
+    known = earlier.languages if earlier else ()
+    evidence = _gather(context, in_languages(parsed, known), earlier)
+    if evidence is None or evidence.view.shells.languages == known:
+        return evidence
+    shells = evidence.view.shells
+    asked_again = in_languages(parsed, shells.languages)
+    return _gather(context, asked_again, shells if cache_bytes(context) else None, evidence.view.embedding)
+
+
+def _gather(
+    context: Context, parsed: ParsedQuestion, earlier: Shells | None, embedding: QueryEmbedding | None = None
+) -> Evidence | None:
     cached = earlier if earlier and earlier.data_version is not None else None
     view = None
     if cached and context.embedder.is_remote:  # no connection is held while a remote embedder works
-        view = view_graph(context, parsed, cached)
+        view = view_graph(context, parsed, cached, embedding)
     known_version = cached.data_version if cached else None
     with context.database.asking(
         context.claims, _QUERIES["evidence"], _parameters(context, parsed, known_version), binary=True
     ) as rows:
         if cached and view is None:  # most often nothing has changed: score while the database works
-            view = view_graph(context, parsed, cached)
+            view = view_graph(context, parsed, cached, embedding)
         row = next(iter(rows()), None)
     shells = _shells_in_force(context, earlier, row) if row is not None else None
     if parsed.question.node_id is not None and (shells is None or shells.number(parsed.question.node_id) is None):
@@ -121,8 +139,9 @@ def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None
     if row is None or not shells:
         return None
     if view is None or view.shells is not shells:  # the shells are new, or changed meanwhile
-        view = view_graph(context, parsed, shells, view.embedding if view else None)
+        view = view_graph(context, parsed, shells, view.embedding if view else embedding)
     return Evidence(
+        parsed,
         view,
         row["occurrences"],
         rarities(row["occurrences"], shells.corpus_passages),

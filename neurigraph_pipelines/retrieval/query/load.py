@@ -19,7 +19,6 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
-from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import WINDOW
@@ -45,9 +44,7 @@ class LoadedNode(NamedTuple):
 
 
 @measured("search.load")
-def load_nodes(
-    context: Context, parsed: ParsedQuestion, evidence: Evidence, anchors: Sequence[Anchor]
-) -> list[LoadedNode] | None:
+def load_nodes(context: Context, evidence: Evidence, anchors: Sequence[Anchor]) -> list[LoadedNode] | None:
     """Load the layers of the selected nodes, in their order; a node that no longer exists is left out.
 
     Returns:
@@ -61,7 +58,7 @@ def load_nodes(
         context.claims,
         {anchor.node_id: anchor.version for anchor in anchors},
         model,
-        lambda: _candidates(context, parsed, evidence),
+        lambda: _candidates(context, evidence),
     )
     if any(layer.model != model for layer in layers.values()):
         return None
@@ -136,9 +133,10 @@ def _outdated(cache: Cache[MetadataLayer], node_id: str, model: str | None) -> M
     return layer if layer is not None and layer.model == model and layer.horizon is not None else None
 
 
-def _candidates(context: Context, parsed: ParsedQuestion, evidence: Evidence) -> dict[str, Any]:
+def _candidates(context: Context, evidence: Evidence) -> dict[str, Any]:
     """Return the question as ``neurigraph.layers`` takes it, to look up candidates in indexed nodes."""
-    question, vector = parsed.question, evidence.view.passage_vector
+    parsed, vector = evidence.parsed, evidence.view.passage_vector
+    question = parsed.question
     asked = {
         "stems": parsed.stems,
         "rare": _rare_lexemes(parsed.lexemes, evidence.occurrences, evidence.rarities),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.measuring import measured
@@ -18,12 +18,13 @@ from neurigraph_pipelines.retrieval.query.question import (
 from neurigraph_pipelines.retrieval.query.speakers import role_asked
 from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, event_phrases, time_phrases
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
-from neurigraph_pipelines.text.lexemes import Lexer, plain
+from neurigraph_pipelines.text.languages import STEMMERS, language_of
+from neurigraph_pipelines.text.lexemes import lexer_of, plain, stop_words
 
 MAX_QUERY_LEXEMES = 64
 
-lexer_of = cache(Lexer)
-"""Return the lexer of a language."""
+MOST_LANGUAGES = 5
+"""Most languages in whose stems a question is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,14 @@ class ParsedQuestion:
     """A question whose text can be stored, whose filters are in UTC and whose limits are in range.
 
     Attributes:
-        stems: The distinct stems of the query, at most ``MAX_QUERY_LEXEMES``.
+        language: The stemmer's language in which it was parsed.
+        stems: The distinct stems of the query, at most ``MAX_QUERY_LEXEMES`` of a language.
         lexemes: The distinct stems without accents, the form in which passages hold them.
         role: The role that the question is about: the user for "my", the assistant for "your".
     """
 
     question: Question
+    language: str
     stems: tuple[str, ...]
     lexemes: tuple[str, ...]
     role: Role | None
@@ -65,8 +68,29 @@ def parse(question: Question, language: str) -> ParsedQuestion:
     """
     checked = _with_checked_filters(question)
     _require_valid_query(checked)
-    stems = tuple(dict.fromkeys(lexer_of(language).stems(checked.query)))[:MAX_QUERY_LEXEMES]
-    return ParsedQuestion(checked, stems, tuple(dict.fromkeys(map(plain, stems))), role_asked(checked.query))
+    return _asked_in((language,), ParsedQuestion(checked, language, (), (), role_asked(checked.query)))
+
+
+def in_languages(parsed: ParsedQuestion, others: Iterable[str]) -> ParsedQuestion:
+    """Return a question with its stems in other languages, too: those of the memories that it may find.
+
+    The stop words of its own language are left out in all of them: "die" is no word of a question in German.
+    """
+    languages = tuple(dict.fromkeys((parsed.language, *others)))[:MOST_LANGUAGES]
+    if len(languages) == 1:
+        return parsed
+    own = STEMMERS.get(language_of(parsed.question.query) or "", parsed.language)
+    return _asked_in(languages, parsed, stop_words(own))
+
+
+def _asked_in(
+    languages: Iterable[str], parsed: ParsedQuestion, without: frozenset[str] = frozenset()
+) -> ParsedQuestion:
+    stems: dict[str, None] = {}
+    for language in languages:
+        found = dict.fromkeys(lexer_of(language).stems(parsed.question.query, without))
+        stems.update(dict.fromkeys(list(found)[:MAX_QUERY_LEXEMES]))
+    return replace(parsed, stems=tuple(stems), lexemes=tuple(dict.fromkeys(map(plain, stems))))
 
 
 def moment_asked(parsed: ParsedQuestion, asked_at: datetime | None) -> datetime:

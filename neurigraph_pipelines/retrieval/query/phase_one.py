@@ -71,7 +71,7 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     view, is_owner = evidence.view, context.claims.role == "user"
     nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
     boosts = [node.anchor.boost for node in nodes]
-    records, messages = rank(rows_of(context, nodes), boosts, ranking_query(parsed, evidence)) if nodes else ([], [])
+    records, messages = rank(rows_of(context, nodes), boosts, ranking_query(evidence)) if nodes else ([], [])
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, is_owner=is_owner))
     found = Found(
         tuple(hits),
@@ -90,7 +90,7 @@ def _gather_and_load(context: Context, parsed: ParsedQuestion) -> tuple[Evidence
     Evidence is gathered again if the user moved to another embedding model before the layers were read.
     """
     while (evidence := gather_evidence(context, parsed)) is not None:
-        nodes = load_nodes(context, parsed, evidence, select_nodes(evidence))
+        nodes = load_nodes(context, evidence, select_nodes(evidence))
         if nodes is not None:
             return evidence, nodes
     return None

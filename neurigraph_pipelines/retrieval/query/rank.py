@@ -30,7 +30,6 @@ from neurigraph_pipelines.retrieval.query.authority import (
     unrepeated,
 )
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
-from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.signals import (
     LexicalSignals,
     both,
@@ -136,9 +135,10 @@ class Ranked(NamedTuple):
     parts: dict[str, float | None]
 
 
-def ranking_query(parsed: ParsedQuestion, evidence: Evidence) -> RankingQuery:
+def ranking_query(evidence: Evidence) -> RankingQuery:
     """Return the question in the form that the ranking takes."""
-    question, view = parsed.question, evidence.view
+    parsed, view = evidence.parsed, evidence.view
+    question = parsed.question
     shells = view.shells
     return RankingQuery(
         lexemes=dict(zip(parsed.lexemes, evidence.rarities.tolist(), strict=True)),

@@ -14,7 +14,7 @@ from neurigraph_pipelines.ports import Reranker
 from neurigraph_pipelines.retrieval.index.stored import StoredRecord
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.query.found import Found
-from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, lexer_of, moment_asked, named_times, parse
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.phase_one import find
 from neurigraph_pipelines.retrieval.query.present import present
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
@@ -22,6 +22,7 @@ from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, period_around
 from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
 from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR
+from neurigraph_pipelines.text.lexemes import lexer_of
 
 _BEGINNING, _END = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 

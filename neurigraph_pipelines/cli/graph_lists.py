@@ -1,0 +1,99 @@
+"""Commands that list what is stored, page by page: ``nodes`` and ``records``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from neurigraph_pipelines import presentation
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import Cursor, Limit, UserSlug, argument, claims_of, moment, node_id_of, opened
+from neurigraph_pipelines.model import ContentType
+
+commands = typer.Typer()
+
+
+def _text(description: str, metavar: str | None = None) -> Any:
+    return typer.Option(help=description, metavar=metavar, show_default=False)
+
+
+@commands.command()
+def nodes(
+    user: UserSlug,
+    path: Annotated[str | None, _text("The node at this path, such as Family/Dave.")] = None,
+    name: Annotated[str | None, _text("Nodes with this name or alias.")] = None,
+    below: Annotated[str | None, _text("Nodes directly below this one, by path or id.", "NODE")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    as_json: Json = False,
+) -> None:
+    """List nodes, parents before their children; without filters, the pages hold the whole graph."""
+    from neurigraph_pipelines.listing.nodes import NodeFilter, list_nodes
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        parent = None if below is None else node_id_of(installation, claims, below)
+        wanted = NodeFilter(path and argument(path), name and argument(name), parent)
+        page = list_nodes(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
+    shown = page.shown("nodes", presentation.listed_node)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.nodes(shown["nodes"], shown["next_cursor"])
+
+    Output(as_json).result(shown, view)
+
+
+@commands.command()
+def records(
+    user: UserSlug,
+    node: Annotated[str | None, _text("Only in this node or below it, by path or id.", "NODE")] = None,
+    below: Annotated[bool, typer.Option("--below/--not-below", help="Whether nodes below --node count.")] = True,
+    source: Annotated[
+        str | None, _text("Only from this conversation, event, upload or note, by id or external id.", "ID")
+    ] = None,
+    created_after: Annotated[str | None, _text("Stored at this time or later.", "TIME")] = None,
+    created_before: Annotated[str | None, _text("Stored before this time.", "TIME")] = None,
+    occurred_after: Annotated[str | None, _text("Of what happened at this time or later.", "TIME")] = None,
+    occurred_before: Annotated[str | None, _text("Of what happened before this time.", "TIME")] = None,
+    content_type: Annotated[ContentType | None, _text("Only of this kind of content.")] = None,
+    superseded: Annotated[
+        bool | None,
+        typer.Option("--superseded/--current", help="Whether newer memories replace them. Default: both."),
+    ] = None,
+    entity: Annotated[str | None, _text("Only with this entity; case is ignored.")] = None,
+    topic: Annotated[str | None, _text("Only with this topic; case is ignored.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    as_json: Json = False,
+) -> None:
+    """List memories of the whole graph, those stored last first."""
+    from neurigraph_pipelines.ingestion.privacy import find_source
+    from neurigraph_pipelines.listing.records import RecordFilter, list_records
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        wanted = RecordFilter(
+            None if node is None else node_id_of(installation, claims, node),
+            below,
+            None if source is None else find_source(installation.database, claims, argument(source)),
+            moment("--created-after", created_after),
+            moment("--created-before", created_before),
+            moment("--occurred-after", occurred_after),
+            moment("--occurred-before", occurred_before),
+            content_type,
+            superseded,
+            entity and argument(entity),
+            topic and argument(topic),
+        )
+        page = list_records(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
+    shown = page.shown("records", presentation.record)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.records(shown["records"], shown["next_cursor"])
+
+    Output(as_json).result(shown, view)

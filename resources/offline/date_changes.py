@@ -1,0 +1,147 @@
+"""Dates that a later sentence takes back: moved, cancelled, corrected or rejected plans.
+
+The rules look at the sentences that have dates, in order, and drop every mention of a day that no longer holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import pairwise
+
+from resources.offline.date_words import Cues, DateWords
+from resources.offline.lexicon import lexicon_of
+
+LOOK_BACK = 24
+"""How many sentences with dates before a change are searched for what was changed."""
+
+JUST_BEFORE = 3
+"""How many messages before ``instead`` may name the day that does not hold."""
+
+_WORD = re.compile(r"[^\W\d_][\w-]{3,}")
+_STEM = 6
+"""Characters by which words of two sentences are compared."""
+
+
+@dataclass(slots=True)
+class Mention:
+    """A phrase for a date, with its days, months or years. It is dropped if they do not hold."""
+
+    start: int
+    end: int
+    kind: str
+    dates: list[str]
+    dropped: bool = False
+
+    @property
+    def is_day(self) -> bool:
+        """Whether it names days."""
+        return bool(self.dates) and len(self.dates[0]) == 10
+
+
+@dataclass(slots=True)
+class Sentence:
+    """A sentence that has words for dates."""
+
+    text: str
+    words: DateWords
+    today: date
+    message: int
+    first: bool
+    mentions: list[Mention] = field(default_factory=list)
+
+    def days(self) -> set[str]:
+        """Return the days that it names and that hold."""
+        return {
+            day for one in self.mentions if one.is_day and one.kind != "near" and not one.dropped for day in one.dates
+        }
+
+
+def drop_changed(sentences: Sequence[Sentence]) -> None:
+    """Drop the days that a later sentence takes back."""
+    for number, sentence in enumerate(sentences):
+        cues = sentence.words.cues
+        if cues is None:
+            continue
+        earlier = sentences[max(0, number - LOOK_BACK) : number]
+        _drop_slips(sentence, cues)
+        _drop_intended(sentence, cues)
+        if cues.cancelled.search(sentence.text):
+            _drop(
+                {day for one in sentence.mentions if one.is_day for day in one.dates},
+                [*earlier, *_same_message(sentence, sentences[number:])],
+            )
+        elif cues.moved.search(sentence.text):
+            _drop_moved(sentence, sentences[number + 1 : number + 2], earlier)
+        elif cues.instead.search(sentence.text):
+            _drop_moved(sentence, (), [one for one in earlier if one.message >= sentence.message - JUST_BEFORE])
+        elif sentence.first and cues.refused.match(sentence.text):
+            _drop_rejected(sentence, _same_message(sentence, sentences[number : number + 3]), earlier)
+
+
+def _drop_slips(sentence: Sentence, cues: Cues) -> None:
+    """Drop the first of two dates in ``the 12th, no, sorry, the 14th``."""
+    for first, second in pairwise(sentence.mentions):
+        if cues.slip.fullmatch(sentence.text, first.end, second.start):
+            first.dropped = True
+
+
+def _drop_intended(sentence: Sentence, cues: Cues) -> None:
+    """Drop the first date of ``we wanted the 1st, but the 2nd is free``."""
+    for first, second in pairwise(sentence.mentions):
+        wanted = cues.intended.search(sentence.text, 0, first.start)
+        if wanted and first.is_day and second.is_day and cues.but.search(sentence.text, first.end, second.start):
+            first.dropped = True
+
+
+def _drop_moved(sentence: Sentence, following: Iterable[Sentence], earlier: Sequence[Sentence]) -> None:
+    """Drop the day that had been planned."""
+    new = sentence.days() or {day for one in _same_message(sentence, following) for day in one.days()}
+    if new and max(new) >= sentence.today.isoformat():
+        _drop(planned_before(sentence, earlier, new), earlier)
+
+
+def planned_before(sentence: Sentence, earlier: Sequence[Sentence], new: Collection[str] = ()) -> set[str]:
+    """Return the days ahead, apart from ``new``, that an earlier sentence names for the thing that is moved.
+
+    It is the sentence that shares the most words, the latest of several; without such words only a single day counts.
+    """
+    words, today = _stems(sentence), sentence.today.isoformat()
+    planned = [(one, {day for day in one.days() if day >= today and day not in new}) for one in earlier]
+    known = [(len(words & _stems(one)), number, days) for number, (one, days) in enumerate(planned) if days]
+    shared, _, days = max(known, default=(0, 0, set[str]()))
+    return days if shared or len({day for _, _, others in known for day in others}) == 1 else set()
+
+
+def _drop_rejected(sentence: Sentence, answer: Iterable[Sentence], earlier: Sequence[Sentence]) -> None:
+    """Drop the date of a question that is answered by no and another date."""
+    if earlier and earlier[-1].message == sentence.message - 1 and earlier[-1].text.endswith("?"):
+        new = {day for one in answer for mention in one.mentions for day in mention.dates}
+        old = {day for mention in earlier[-1].mentions for day in mention.dates} - new
+        _drop({day for day in old if len(day) in map(len, new)}, earlier)
+
+
+def _same_message(sentence: Sentence, sentences: Iterable[Sentence]) -> list[Sentence]:
+    return [one for one in sentences if one.message == sentence.message]
+
+
+def _drop(days: set[str], sentences: Iterable[Sentence]) -> None:
+    for mention in _naming(days, sentences):
+        mention.dropped = True
+
+
+def _naming(days: set[str], sentences: Iterable[Sentence]) -> Iterator[Mention]:
+    return (one for sentence in sentences for one in sentence.mentions if days.intersection(one.dates))
+
+
+def _stems(sentence: Sentence) -> set[str]:
+    """Return the words of a sentence outside its dates, cut so that most endings fall away."""
+    rest, start = [], 0
+    for mention in sentence.mentions:
+        rest.append(sentence.text[start : mention.start])
+        start = mention.end
+    rest.append(sentence.text[start:])
+    stop = lexicon_of(sentence.words.code).stop
+    return {word[:_STEM] for word in _WORD.findall(" ".join(rest).lower()) if word not in stop}

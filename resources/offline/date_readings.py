@@ -1,0 +1,378 @@
+"""What one phrase for a date means: a reading for each kind of phrase that ``date_words`` finds.
+
+A reading takes the words and a scene, and returns ISO days, months or years; an empty list means that the words are no
+date, though no other rule may read them.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
+from resources.offline.date_words import DateWords, part
+
+FILLED_DAYS = 3
+"""A range of at most so many days stands for each of them; of a longer one only the ends are named."""
+
+_YEARS_AHEAD = 60
+LONG_AGO = 200
+"""Days that lie so far from the message do not tell what ``the 14th`` is."""
+
+_ONE_DAY = timedelta(days=1)
+_UNDECIDED = 2.0
+"""How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a phrase stands.
+
+    Attributes:
+        today: The day of the message.
+        lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
+        recent: The days that were spoken of before, the latest last; ``the 14th`` may be one of them.
+        span: The first and the last of several days that were spoken of, such as a journey.
+        month: Year and month that the sentence named last.
+        habit: Whether the sentence speaks of what happens again and again.
+        year: The year that the sentence names in words, such as ``last year``.
+        beside: Whether the sentence names days or months.
+    """
+
+    words: DateWords
+    text: str
+    today: date
+    lean: float
+    recent: Sequence[date]
+    span: tuple[date, date] | None
+    month: tuple[int, int] | None
+    habit: bool
+    year: int | None
+    beside: bool
+
+
+Reading = Callable[[re.Match[str], Scene], list[str]]
+
+
+def nearest(days: Iterable[date], scene: Scene) -> date:
+    """Return the day that is meant: the nearest in the direction of the tense; another year needs a reason.
+
+    Raises:
+        ValueError: There is no day.
+    """
+
+    def cost(day: date) -> float:
+        apart = (day - scene.today).days
+        against = scene.lean and (apart > 0) != (scene.lean > 0) and apart != 0
+        elsewhere = not scene.lean and day.year != scene.today.year
+        return abs(apart) * (abs(scene.lean) if against else _UNDECIDED if elsewhere else 1.0)
+
+    return min(days, key=cost)
+
+
+def _iso_day(match: re.Match[str], _scene: Scene) -> list[str]:
+    return [date(int(match["year"]), int(match["m"]), int(match["d"])).isoformat()]
+
+
+def _iso_month(match: re.Match[str], _scene: Scene) -> list[str]:
+    return [f"{match['year']}-{match['m']}"]
+
+
+def _figures(match: re.Match[str], scene: Scene) -> list[str]:
+    """Read ``14.02.2025``: the day comes first, in English only if the other order is not nearer to today."""
+    first, second, year = int(match["d"]), int(match["m"]), match["year"]
+    orders = [(first, second)]
+    if scene.words.code not in ("de", "es", "fr") and match["sign"] != ".":
+        orders.append((second, first))
+    years = [_full_year(year, scene.today)] if year else _years_around(scene.today)
+    days = [date(y, month, day) for y in years for day, month in orders if _exists(y, month, day)]
+    return [nearest(days, scene).isoformat()]
+
+
+def _day_of_month(match: re.Match[str], scene: Scene) -> list[str]:
+    month = scene.words.months[part(match, "month")]
+    return [_in_year(match, scene, month, _day_number(part(match, "day"))).isoformat()]
+
+
+def _days(match: re.Match[str], scene: Scene) -> list[str]:
+    month, first = scene.words.months[part(match, "month")], _day_number(part(match, "first"))
+    last = _in_year(match, scene, month, _day_number(part(match, "day")))
+    if first >= last.day:
+        return [last.isoformat()]
+    ends = [date(last.year, month, first), last]
+    if all(match[name] for name in ("named", "named_2")):
+        return [day.isoformat() for day in ends]
+    is_range = bool(part(match, "through")) or re.search(r"\d\w*[.]? ?[–-] ?\d", match.group()) is not None
+    return [day.isoformat() for day in (filled(*ends) if is_range else ends)]
+
+
+def filled(first: date, last: date) -> list[date]:
+    """Return the days of a short range, or the ends of a long one."""
+    return days_within(first, last) if 0 <= (last - first).days < FILLED_DAYS else [first, last]
+
+
+def days_within(first: date, last: date) -> list[date]:
+    """Return the days from the first to the last."""
+    return [first + n * _ONE_DAY for n in range((last - first).days + 1)]
+
+
+def _in_year(match: re.Match[str], scene: Scene, month: int, day: int) -> date:
+    """Return a day of a month in the year that the words name, or in the one that fits weekday and tense."""
+    if year := part(match, "year"):
+        return date(int(year), month, day)
+    if shift := part(match, "before") or part(match, "after"):
+        return date(scene.today.year + scene.words.relative[shift], month, day)
+    if scene.year is not None:
+        return date(scene.year, month, day)
+    days = [date(year, month, day) for year in _years_around(scene.today) if _exists(year, month, day)]
+    known = [one for one in scene.recent if one in days]
+    if known:
+        return known[-1]
+    if named := part(match, "named"):
+        number = scene.words.weekdays[named]
+        days = [one for one in days if one.weekday() == number] or days
+    return nearest(days, scene)
+
+
+def _month_and_year(match: re.Match[str], scene: Scene) -> list[str]:
+    month = scene.words.months[part(match, "month")]
+    if year := part(match, "year"):
+        return [_month_of(int(year), month)]
+    shift = scene.words.relative[part(match, "before") or part(match, "after")]
+    return [_month_of(scene.today.year + shift, month)]
+
+
+def _month(match: re.Match[str], scene: Scene) -> list[str]:
+    words, name = scene.words, part(match, "month")
+    shift = part(match, "before") or part(match, "after")
+    month = words.months[name]
+    if scene.habit or (words.doubtful.fullmatch(name) and not shift and not _is_month(name, part(match, "prefix"))):
+        return []
+    if shift:
+        sign = words.relative[shift]
+        if sign == 0:
+            return [_month_of(scene.today.year, month)]
+        passed = month >= scene.today.month if sign < 0 else month <= scene.today.month
+        return [_month_of(scene.today.year + sign * passed, month)]
+    middle = 15 if month != scene.today.month else scene.today.day
+    found = nearest((date(year, month, middle) for year in _years_around(scene.today)), scene)
+    return [_month_of(found.year, month)]
+
+
+def _is_month(name: str, prefix: str) -> bool:
+    """Whether ``may`` is a month: it has a capital after any preposition, or stands after one that needs a time."""
+    return bool(prefix) and (name[0].isupper() or prefix.lower() in _SURE_PREFIXES)
+
+
+def _season(match: re.Match[str], scene: Scene) -> list[str]:
+    """Read ``summer of '98`` as the year; a season has no days of its own."""
+    if year := part(match, "year") or part(match, "short"):
+        return [f"{_full_year(year, scene.today)}"]
+    return []
+
+
+def _holiday(match: re.Match[str], scene: Scene) -> list[str]:
+    for pattern, month_day in scene.words.holidays.items():
+        if re.fullmatch(pattern, match.group(), re.IGNORECASE):
+            month, day = map(int, month_day.split("-"))
+            return [nearest((date(year, month, day) for year in _years_around(scene.today)), scene).isoformat()]
+    return []
+
+
+def _ago(match: re.Match[str], scene: Scene) -> list[str]:
+    return _apart(match, scene, -1)
+
+
+def _ahead(match: re.Match[str], scene: Scene) -> list[str]:
+    return _apart(match, scene, 1)
+
+
+def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
+    counted, unit = part(match, "count"), scene.words.units[part(match, "unit")]
+    count = int(counted) if counted.isdigit() else scene.words.counts[counted]
+    if sign > 0 and scene.lean < 0:
+        return []  # it took so long
+    if unit == 0:
+        return [(scene.today + timedelta(days=sign * count)).isoformat()]
+    if unit == 1:
+        return []
+    if unit == 2:
+        return [(weekend_before(scene.today) - timedelta(weeks=count - 1)).isoformat()] if sign < 0 else []
+    return [_shifted_month(scene.today, sign * count)] if unit == 3 else [f"{scene.today.year + sign * count:04d}"]
+
+
+def _near(match: re.Match[str], scene: Scene) -> list[str]:
+    return [(scene.today + timedelta(days=scene.words.near[match.group()])).isoformat()]
+
+
+def _habit(_match: re.Match[str], _scene: Scene) -> list[str]:
+    return []
+
+
+def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
+    """Read ``the 14th``: a day that was spoken of, one in that month, or the nearest in the direction of the tense."""
+    day, named, today = _day_number(part(match, "day")), part(match, "named"), scene.today
+    number = scene.words.weekdays[named] if named else None
+    if scene.month is None:
+        for known in reversed(_lately(scene)):
+            if known.day == day and number in (None, known.weekday()):
+                return [known.isoformat()]
+    around = [today.year * 12 + today.month - 1 + shift for shift in (0, 1, 2, -1)]
+    days = [one for one in _existing([*_months_spoken_of(scene), *around], day) if number in (None, one.weekday())]
+    if scene.month is not None and days:
+        return [days[0].isoformat()]
+    if scene.lean < 0:
+        return [nearest(days, scene).isoformat()]
+    ahead = [one for one in days if one >= today]
+    return [(ahead[0] if ahead else nearest(days, scene)).isoformat()]
+
+
+def _lately(scene: Scene) -> list[date]:
+    """Return the days that were spoken of and do not lie far from the message."""
+    return [day for day in scene.recent if abs((day - scene.today).days) < LONG_AGO]
+
+
+def _months_spoken_of(scene: Scene) -> Iterator[int]:
+    """Yield the month of this sentence, or that of the last day that was ahead, and the month after it."""
+    if scene.month is not None:
+        yield scene.month[0] * 12 + scene.month[1] - 1
+        return
+    ahead = [day for day in _lately(scene)[-1:] if day >= scene.today]
+    for day in ahead:
+        yield from (day.year * 12 + day.month - 1 + shift for shift in (0, 1))
+
+
+def _existing(months: Sequence[int], day: int) -> list[date]:
+    numbers = [(number // 12, number % 12 + 1) for number in dict.fromkeys(months)]
+    return [date(year, month, day) for year, month in numbers if _exists(year, month, day)]
+
+
+def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
+    if scene.habit:
+        return []
+    if scene.words.code != "de" and _NAME.match(scene.text, match.end()):
+        return []
+    number, today = scene.words.weekdays[part(match, "weekday")], scene.today
+    before = weekday_before(today, number)
+    after = today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
+    shift = part(match, "before") or part(match, "after")
+    sign = scene.words.relative[shift] if shift else 0
+    if sign == 2:
+        return [(after + timedelta(weeks=1)).isoformat()]
+    if sign:
+        return [(before if sign < 0 else after).isoformat()]
+    if not shift and scene.lean >= 0 and (day := _weekday_spoken_of(match, number, scene)):
+        return [day.isoformat()]
+    return [(before if scene.lean < 0 else after).isoformat()]
+
+
+def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date | None:
+    """Return the day that was spoken of and falls on a weekday, or today if the words say so."""
+    ahead = [day for day in _lately(scene) if day > scene.today]
+    for day in reversed(ahead[-_SAME_WEEKDAY:]):
+        if day.weekday() == number:
+            return day
+    if scene.span is not None and scene.span[0] > scene.today:
+        days = [day for day in days_within(*scene.span) if day.weekday() == number]
+        if len(days) == 1:
+            return days[0]
+    if part(match, "the") and ahead:
+        return next(
+            day for day in days_within(ahead[-1] - _ONE_DAY, ahead[-1] + 5 * _ONE_DAY) if day.weekday() == number
+        )
+    cues, start = scene.words.cues, match.start()
+    is_today = number == scene.today.weekday() and cues is not None and cues.today_is.fullmatch(scene.text, 0, start)
+    return scene.today if is_today and _ENDS.match(scene.text, match.end()) else None
+
+
+def _unit(match: re.Match[str], scene: Scene) -> list[str]:
+    """Read ``last month``; a week is no date, and ``last year`` beside a day says its year."""
+    sign = scene.words.relative[part(match, "before") or part(match, "after")]
+    unit = scene.words.units[part(match, "unit")]
+    if unit == 2:
+        saturday = scene.today + timedelta(days=(5 - scene.today.weekday()) % 7)
+        return [(weekend_before(scene.today) if sign < 0 else saturday).isoformat()]
+    if not sign or unit == 1 or (unit == 4 and scene.beside):
+        return []
+    return [_shifted_month(scene.today, sign)] if unit == 3 else [f"{scene.today.year + sign:04d}"]
+
+
+def _year(match: re.Match[str], scene: Scene) -> list[str]:
+    year = _full_year(part(match, "year") or part(match, "short"), scene.today)
+    return [str(year)] if year <= scene.today.year + _YEARS_AHEAD and _is_year(match, scene) else []
+
+
+def _is_year(match: re.Match[str], scene: Scene) -> bool:
+    """Whether figures are a year and no amount: a word for time stands before them, or they stand alone."""
+    before, after = scene.text[: match.start()], scene.text[match.end() : match.end() + 40]
+    if before.endswith(_MONEY) or _COUNTED.match(after) or (scene.words.code == "de" and _NOUN.match(after)):
+        return False
+    return (
+        bool(part(match, "prefix") or part(match, "short")) or scene.words.code == "de" or _stands_alone(before, after)
+    )
+
+
+def _stands_alone(before: str, after: str) -> bool:
+    return (not before.strip() or before.rstrip()[-1] in ",;:(") and (not after or after[0] in ",.;:!?)")
+
+
+READINGS: dict[str, Reading] = {
+    "iso_day": _iso_day,
+    "iso_month": _iso_month,
+    "figures": _figures,
+    "days": _days,
+    "day_of_month": _day_of_month,
+    "month_and_year": _month_and_year,
+    "season": _season,
+    "month": _month,
+    "holiday": _holiday,
+    "ago": _ago,
+    "ahead": _ahead,
+    "near": _near,
+    "habit": _habit,
+    "ordinal": _ordinal,
+    "weekday": _weekday,
+    "unit": _unit,
+    "year": _year,
+}
+
+_MONEY = ("£", "$", "€", "#", ".", ",", "-", "/", "+")
+_COUNTED = re.compile(r"\s?[€$£%]|\s(?:[a-z]{3,}s|euro|people|km|kg|m|kr|watt|volt|ml)\b")
+_NOUN = re.compile(r"\s[A-ZÄÖÜ]")
+_NAME = re.compile(r" [A-Z][a-z]")
+_ENDS = re.compile(r"\s*(?:[.,;:!]|$|\b(?:now|jetzt|ahora|maintenant)\b)")
+_SAME_WEEKDAY = 2
+_SURE_PREFIXES = frozenset("in since until of during early mid late".split())
+
+
+def _day_number(words: str) -> int:
+    return int(words) if words.isdigit() else 1
+
+
+def _years_around(today: date) -> tuple[int, int, int]:
+    return (today.year - 1, today.year, today.year + 1)
+
+
+def _full_year(digits: str, today: date) -> int:
+    """Return a year; two digits mean the latest that is at most ten years ahead."""
+    if len(digits) == 4:
+        return int(digits)
+    century = (today.year + 10) // 100 * 100
+    year = century + int(digits)
+    return year if year <= today.year + 10 else year - 100
+
+
+def _month_of(year: int, month: int) -> str:
+    return f"{year:04d}-{month:02d}"
+
+
+def _shifted_month(today: date, months: int) -> str:
+    year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
+    return _month_of(year, month + 1)
+
+
+def _exists(year: int, month: int, day: int) -> bool:
+    return 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]

@@ -1,0 +1,304 @@
+"""What a language calls its dates: the words of ``dates.toml`` as compiled patterns, read once for each language."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from neurigraph_pipelines.text.calendar_words import YEAR
+
+LANGUAGES = ("en", "de", "es", "fr")
+ANY = "any"
+"""Codes of the languages with words for dates; of all others only dates in figures are read."""
+
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+RULES = (
+    ("iso_day", ANY, r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"),
+    ("figures", ANY, r"(?<![\d./-])(?P<d>[0-3]?\d)(?P<sign>[./-])(?P<m>[0-3]?\d)(?P=sign){year}(?!\d|[./-]\d)"),
+    ("iso_month", ANY, r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\w-])"),
+    ("figures", "", r"(?<![\w./-])(?P<d>[0-3]?\d)(?P<sign>/)(?P<m>[0-3]?\d)/(?P<year>\d\d)(?!\w|[./-]\d)"),
+    ("figures", "de fr", r"(?<![\w./-])(?P<d>[0-3]?\d)\.(?P<m>[0-3]?\d)\.(?P<year>\d\d)(?!\w|[./-]\d)"),
+    ("figures", "de", r"(?<![\w.,])(?P<d>{day_number})\.(?P<m>{month_number})\.(?P<year>)(?!\d)"),
+    ("figures", "de", r"\b(?:am|ab) (?P<d>{day_number})\.(?P<m>{month_number})(?P<year>)(?![\w.:,])"),
+    ("figures", "en es fr", r"\b(?:{on}) (?P<d>{day_number})(?P<sign>/)(?P<m>{day_number})(?P<year>)(?![\w/]|,\d)"),
+    (
+        "days",
+        "",
+        r"\b(?:{any_weekday} )?(?P<first>[0-3]?\d){ordinal_sign}{joined}(?:{any_weekday},? )?{form}{of_year}",
+    ),
+    (
+        "days",
+        "en",
+        r"\b{month} (?P<first>[0-3]?\d){ordinal_sign}{joined}(?:the )?{day}(?![:%\d]|[.,]\d)\b{of_year}",
+    ),
+    ("day_of_month", "", r"\b(?:{any_weekday}{part_of_day},? {article})?{form}(?!\w){of_year}"),
+    ("month_and_year", "", r"\b{month}(?:{of_month})\b"),
+    ("season", "", r"\b(?:{seasons}) {of_season}(?:{year}|['’]?(?P<short>\d\d))\b"),
+    ("season", "", r"\b(?:{before} (?:{seasons})|(?:{seasons}) {after})\b"),
+    ("month", "", r"\b(?:{before} |(?P<prefix>{before_month})[ -])?{month}(?: {after}\b)?"),
+    ("holiday", "", r"\b(?:{holidays})\b"),
+    ("ago", "", r"\b{form}"),
+    ("ahead", "", r"\b{form}"),
+    ("near", "", r"\b(?:{near})\b"),
+    ("habit", "", r"\b(?:{form})(?!\w)"),
+    ("ordinal", "", r"(?<![\w.,/:-])(?:{form})"),
+    ("weekday", "", r"\b(?:(?P<the>{the}) |{before} )?(?P<weekday>{weekdays}){part_of_day}\b(?: {after}\b)?"),
+    ("unit", "", r"\b(?:{before} {longer_unit}|{longer_unit} {after}\b)"),
+    ("year", "", r"\b(?:(?P<prefix>{before_year}) )?{year}\b(?![-/:%]|[.,]\d)"),
+    ("year", "", r"(?<=[a-z] )['’](?P<short>\d\d)\b(?![-/.,:%\d])"),
+)
+"""Kinds of phrases in the order in which they are looked for, the languages that have them, and their patterns.
+
+Longer and more certain forms come first. Without languages all with words have it. {form} is each form of the kind.
+"""
+
+_FORMS = {
+    "days": "days_of_month", "day_of_month": "days_of_month", "ago": "ago", "ahead": "ahead", "habit": "habits",
+    "ordinal": "ordinals",
+}  # fmt: skip
+TENSES = ("arranged", "past", "future", "participle", "present")
+_UNITS = ("day", "week", "weekend", "month", "year")
+_LONGEST_FIRST = ("day", "weekend", "week", "month", "year")
+_NAME = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Words with a number each, such as months."""
+
+    numbers: tuple[tuple[re.Pattern[str], int], ...]
+
+    def __getitem__(self, words: str) -> int:
+        """Return the number of words that the pattern of the language matched."""
+        plain = " ".join(words.lower().rstrip(".").split())
+        for pattern, number in self.numbers:
+            if pattern.fullmatch(plain):
+                return number
+        raise ValueError(f"{words!r} is not among {len(self.numbers)} words")
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """Patterns that say what a sentence does with its dates.
+
+    Attributes:
+        tense: Its groups ``past``, ``arranged``, ``future``, ``participle`` and ``present`` match verbs and the like.
+        auxiliary: Verbs that make a participle the past, in languages where a participle alone does not.
+        backward, forward: What stands right before a date that lies behind or ahead.
+        refuted: What stands right before a date that does not hold.
+        ahead_of: A month or year after it is only a limit.
+        perhaps: A date in the same clause may never be.
+        condition: A date after it may never be.
+        intended, but: What stands before and after a date that was only wanted.
+        today_is: What stands before the weekday of today.
+        habit: Weekdays and months of the sentence come again and again.
+        moved: The sentence names a new date for an old one.
+        instead: It does so for one that was named just before.
+        cancelled: What the sentence names does not take place.
+        refused: A message that begins so rejects the date of the question before it.
+        slip: Words between a date and the one that takes its place.
+    """
+
+    tense: re.Pattern[str]
+    auxiliary: re.Pattern[str] | None
+    backward: re.Pattern[str]
+    forward: re.Pattern[str]
+    refuted: re.Pattern[str]
+    ahead_of: re.Pattern[str]
+    perhaps: re.Pattern[str]
+    condition: re.Pattern[str]
+    intended: re.Pattern[str]
+    but: re.Pattern[str]
+    today_is: re.Pattern[str]
+    habit: re.Pattern[str]
+    moved: re.Pattern[str]
+    instead: re.Pattern[str]
+    cancelled: re.Pattern[str]
+    refused: re.Pattern[str]
+    slip: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DateWords:
+    """The words of one language.
+
+    Attributes:
+        hint: A sentence without it has no date.
+        rules: Names of kinds of dates and their patterns, longer and more certain forms first.
+        relative: Words for last (-1), this (0), next (1) and the one after (2).
+        weekday: A full name of a weekday.
+        units: ``day`` 0, ``week`` 1, ``weekend`` 2, ``month`` 3, ``year`` 4.
+        doubtful: Names of months that are ordinary words too.
+        between: The words between the ends of a range of days.
+        ends_at_number: Whether a sentence may end with a figure and a full stop; in German that is an ordinal.
+    """
+
+    code: str
+    hint: re.Pattern[str]
+    rules: tuple[tuple[str, re.Pattern[str]], ...]
+    months: Choice
+    weekdays: Choice
+    near: Choice
+    counts: Choice
+    relative: Choice
+    units: Choice
+    holidays: Mapping[str, str]
+    weekday: re.Pattern[str]
+    doubtful: re.Pattern[str]
+    between: re.Pattern[str]
+    cues: Cues | None
+    ends_at_number: bool
+
+
+@cache
+def date_words(code: str) -> DateWords:
+    """Return the words of a language, by its code of two letters; for an unknown one only figures are dates."""
+    data = tomllib.loads(files(__package__).joinpath("dates.toml").read_text(encoding="utf-8"))
+    return _words(code, data[code]) if code in LANGUAGES else _figures(code)
+
+
+def _figures(code: str) -> DateWords:
+    """Return the rules for a language of which no words are known."""
+    none, never = Choice(()), re.compile(r"(?!)")
+    rules = tuple(
+        (kind, _compiled(_filled(pattern, {"year": YEAR}))) for kind, languages, pattern in RULES if languages == ANY
+    )
+    return DateWords(
+        code, re.compile(r"\d"), rules, none, none, none, none, none, none, {}, never, never, never, None, True
+    )
+
+
+def _words(code: str, data: Mapping[str, Any]) -> DateWords:
+    groups = _groups(data)
+    return DateWords(
+        code=code,
+        hint=_hint(data),
+        rules=tuple(_rules(code, data, groups)),
+        months=_numbered(data["months"], 1),
+        weekdays=_numbered(
+            [f"(?:{long}|{short})" for long, short in zip(data["weekdays"], data["short_weekdays"], strict=True)], 0
+        ),
+        near=_choice(data["near"]),
+        counts=_numbered(data["counts"], 1),
+        relative=_choice(data["before"] | {f"{words}": number for words, number in data["after"].items()}),
+        units=_numbered([data["units"][unit] for unit in _UNITS], 0),
+        holidays=data["holidays"],
+        weekday=_compiled("|".join(data["weekdays"])),
+        doubtful=_compiled(f"(?:{data['doubtful_months']})[.]?"),
+        between=_compiled(rf"\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?"),
+        cues=_cues(data, groups),
+        ends_at_number=code != "de",
+    )
+
+
+def _hint(data: Mapping[str, Any]) -> re.Pattern[str]:
+    words = [*data["months"], *data["weekdays"], *data["near"], *data["holidays"], *data["units"].values()]
+    return _compiled(rf"\d|\b(?:{'|'.join(words)})")
+
+
+def _groups(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the names in braces stand for: the words of the language, and groups made of them."""
+    weekdays = "|".join(data["weekdays"])
+    short = "|".join(f"{word}[.]?" for word in data["short_weekdays"])
+    before, after = ("|".join(data[where]) for where in ("before", "after"))
+    units = {unit: data["units"][unit] for unit in _LONGEST_FIRST}
+    return {name: words for name, words in data.items() if isinstance(words, str)} | {
+        "weekdays": weekdays,
+        "weekday": f"(?:{weekdays})",
+        "any_weekday": f"(?P<named>{weekdays}|{short})",
+        "month": f"(?P<month>{'|'.join('|'.join(_dotted(names)) for names in data['months'])})(?!\\w)",
+        "year": YEAR,
+        "before": f"(?P<before>{before})",
+        "after": f"(?P<after>{after})",
+        "count": rf"(?P<count>\d{{1,3}}|{'|'.join(reversed(data['counts']))})",
+        "unit": f"(?P<unit>{'|'.join(units.values())})(?!\\w)",
+        "longer_unit": f"(?P<unit>{'|'.join(units[unit] for unit in _LONGEST_FIRST[1:])})(?!\\w)",
+        "holidays": "|".join(data["holidays"]),
+        "near": "|".join(sorted(data["near"], key=len, reverse=True)),
+        "of_year": f"(?:{data['of_year']})?",
+        "day_number": r"(?:3[01]|[12]\d|0?[1-9])",
+        "month_number": r"(?:1[0-2]|0?[1-9])",
+        "joined": rf"(?: ?[–-] ?| (?:(?P<through>{data['through']})|{data['and']}|,) )",
+        "list": rf"(?:(?:,? (?:{data['and']})|,) (?:{weekdays})s?\b)*",
+        "ends": rf"(?=\s*(?:[^\w\s]|$)|\s+(?:{data['ordinal_ends']})\b)",
+    }
+
+
+def _dotted(names: str) -> Iterator[str]:
+    """Yield a month's names; its abbreviations may end with a full stop."""
+    for number, name in enumerate(names.split("|")):
+        yield name if number == 0 else f"{name}[.]?"
+
+
+def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str]) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """Yield the patterns of a language: of a rule with ``{form}`` one for each of the forms that the language has."""
+    for kind, languages, pattern in RULES:
+        if not languages or languages == ANY or code in languages.split():
+            for form in data[_FORMS[kind]] if "{form}" in pattern else [""]:
+                yield kind, _compiled(_filled(pattern.replace("{form}", form), groups))
+
+
+def _filled(pattern: str, groups: Mapping[str, str]) -> str:
+    """Put patterns in the place of their names until there is none left."""
+    filled = _NAME.sub(lambda name: groups[name[1]], pattern)
+    return filled if filled == pattern else _filled(filled, groups)
+
+
+def _cues(data: Mapping[str, Any], groups: Mapping[str, str]) -> Cues:
+    def words(pattern: str) -> re.Pattern[str]:
+        return _compiled(rf"(?<!\w)(?:{pattern})(?!\w)")
+
+    tenses = "|".join(f"(?P<{tense}>{data[tense]})" for tense in TENSES if tense in data)
+    article = r"(?: (?:the|on|in|dem|den|der|am|im|el|en|le|la|this|diese[nmrs]?|est[ea]|ce|cette|au|al))*"
+    return Cues(
+        tense=words(tenses),
+        auxiliary=words(data["auxiliary"]) if "auxiliary" in data else None,
+        backward=_compiled(rf"\b(?:{data['backward']}){article} $"),
+        forward=_compiled(rf"\b(?:{data['forward']}){article} $"),
+        refuted=_compiled(rf"\b(?:{data['not']}){article} $"),
+        ahead_of=_compiled(rf"\b(?:{data['ahead_of']}) $"),
+        intended=words(data["intended"]),
+        but=words(data["but"]),
+        perhaps=words(data["perhaps"]),
+        condition=words(data["if"]),
+        today_is=_compiled(rf"\W*(?:(?:{data['today_is']}) )?"),
+        habit=words(_filled(data["habit"], groups)),
+        moved=words(data["moved"]),
+        instead=words(data["instead"]),
+        cancelled=words(data["cancelled"]),
+        refused=_compiled(rf"\W*(?:{data['refused']})\b"),
+        slip=_compiled(rf"\W*(?:{data['slip']})\W+(?:[^\W\d]+ ){{0,2}}"),
+    )
+
+
+def _choice(words: Mapping[str, int]) -> Choice:
+    return Choice(tuple((_compiled(pattern), number) for pattern, number in words.items()))
+
+
+def _numbered(words: Sequence[str], first: int) -> Choice:
+    return Choice(tuple((_compiled(pattern), number) for number, pattern in enumerate(words, start=first)))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern in which a name of a group may stand several times: the second ``day`` becomes ``day_2``."""
+    seen: Counter[str] = Counter()
+
+    def renamed(group: re.Match[str]) -> str:
+        seen[group[1]] += 1
+        return f"(?P<{group[1]}_{seen[group[1]]}>" if seen[group[1]] > 1 else group[0]
+
+    return re.compile(_GROUP.sub(renamed, pattern), re.IGNORECASE)
+
+
+def part(match: re.Match[str], name: str) -> str:
+    """Return what a group matched, wherever it stands in the pattern; empty if it did not match."""
+    for group in (name, f"{name}_2", f"{name}_3"):
+        if group in match.re.groupindex and match[group]:
+            return str(match[group])
+    return ""

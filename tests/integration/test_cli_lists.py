@@ -1,0 +1,70 @@
+"""Commands that list nodes, records, keys, grants and quarantines: their filters, and their pages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.quarantine.holding import quarantine
+from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import describe
+from tests.support.shared_graph import SharedGraph, new_shared_graph
+
+
+@pytest.fixture
+def graph(shared_installation: Installation, monkeypatch: pytest.MonkeyPatch) -> SharedGraph:
+    describe(shared_installation.settings, monkeypatch)
+    return new_shared_graph(shared_installation)
+
+
+def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    slug = graph.owner.slug
+
+    def listed(*command: str) -> list[Any]:
+        """Return a whole list, read in pages of one item."""
+        found: list[Any] = []
+        more: list[str] = []
+        while True:
+            assert entry.run([*command, "--user", slug, "--limit", "1", "--json", *more]) == 0, capsys.readouterr()
+            page = json.loads(capsys.readouterr().out)
+            (name,) = page.keys() - {"next_cursor"}
+            found += page[name]
+            if page["next_cursor"] is None:
+                return found
+            more = ["--cursor", page["next_cursor"]]
+
+    assert [one["path"].removeprefix(f"{slug}/") for one in listed("nodes", "--below", "Work")] == sorted(
+        ("Work/Legal", "Work/Marketing"), key=lambda path: str(graph.node(path))
+    )
+    (dave,) = listed("nodes", "--path", "Family/Dave")
+    assert listed("nodes", "--name", "DAVE") == [dave]
+    everything = listed("records")
+    assert len(everything) == 5
+    work = listed("records", "--node", "Work")
+    assert [one["record_id"] for one in work] == [
+        one["record_id"] for one in everything if one["node_id"] != dave["node_id"]
+    ]
+    assert len(listed("records", "--node", "Work", "--not-below")) == 1
+    assert listed("records", "--source", work[0]["source_id"]) == [
+        one for one in everything if one["source_id"] == work[0]["source_id"]
+    ]
+    assert len(listed("records", "--current", "--content-type", "conversation", "--topic", "TESTING")) == 5
+    assert listed("records", "--superseded") == listed("records", "--occurred-before", "2001-01-01") == []
+    assert entry.run(["records", "--user", slug, "--limit", "2"]) == 0
+    assert "More: --cursor " in capsys.readouterr().out
+    assert entry.run(["nodes", "--user", slug]) == 0
+    assert "Family/Dave" in capsys.readouterr().out
+
+    graph.key()
+    assert len(listed("keys", "list")) == 2, "and the first key of the user"
+    grants = [graph.grant("Family/Dave", "gmail"), graph.grant("Work", "gmail")]
+    assert [one["grant_id"] for one in listed("grants")] == [str(one) for one in reversed(grants)]
+    assert [one["grant_id"] for one in listed("grants", "--node", "Work")] == [str(grants[1])]
+    for reason in ("first", "second"):
+        of_source = Rule(source_id=everything[0 if reason == "first" else -1]["source_id"])
+        quarantine(graph.installation.acting_for(graph.owners), of_source, reason)
+    assert [one["reason"] for one in listed("quarantine", "list")] == ["second", "first"]

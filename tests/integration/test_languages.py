@@ -1,0 +1,103 @@
+"""Conversations in several languages: what is derived from them, how they are found, and what forgetting leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.listing.records import RecordFilter, list_records
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.quotes import best_quotes
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import converse, ingest, new_user, node_rows, rows, schemas_of
+
+GERMAN = (
+    "Wir haben uns am Samstag zwei alte Bauernhäuser in Kitzbühel angesehen, mit großem Garten.",
+    "Wie haben euch die Häuser gefallen?",
+    "Das erste Bauernhaus war feucht, das zweite hat einen neuen Ofen und kostet 420.000 Euro.",
+)
+SPANISH = (
+    "Ayer firmamos el contrato del taller de cerámica con el dueño, y los hornos llegan en enero.",
+    "¿Cuánto cuesta el alquiler del taller?",
+    "Son 650 euros al mes, y los hornos los pagamos aparte, 1.900 euros cada uno.",
+)
+FRENCH = (
+    "Dimanche, ma sœur a préparé un gâteau aux noisettes pour l'anniversaire de notre grand-mère.",
+    "Est-ce que les gâteaux étaient bons ?",
+    "Oui, mais l'une des recettes manquait de noisettes et le four de la cuisine ne chauffait pas.",
+)
+JAPANESE = (
+    "来週の土曜日に母の家で誕生日会をします。ケーキは駅前の店で予約しました。",
+    "誕生日会には何人来ますか。",
+    "全部で八人です。ケーキの代金は四千円で、土曜日の朝に受け取ります。",
+)
+ENGLISH = (
+    "The landlord fixed the boiler on Friday and the plants in the hall died in the cold.",
+    "Which plants died?",
+    "The two ferns. The boiler houses a new pump now.",
+)
+EVERYDAY = set("der die das und ich wir mit war el la los que y ma les des pour oui mais est en es".split())
+
+
+ROWS = """
+    SELECT r.title, r.language::text AS language, array_agg(DISTINCT l.lexeme) AS lexemes
+    FROM {schema}.metadata_records AS r
+    INNER JOIN {schema}.passages AS p ON r.record_id = p.record_id
+    CROSS JOIN LATERAL unnest(p.lexemes) AS l (lexeme)
+    GROUP BY r.record_id
+"""
+LANGUAGES = {"de": "german", "es": "spanish", "fr": "french", "other": "simple", "en": "english"}
+
+
+def best(here: Installation, claims: Claims, query: str) -> str:
+    """Return the text of the best message."""
+    answer = search(here.acting_for(claims), Question(query, limit=5, message_limit=1))
+    (quote,) = best_quotes(here.acting_for(claims), query, answer, 300).values()
+    return quote.text
+
+
+def test_memories_in_several_languages(installation: Installation) -> None:
+    user, claims = new_user(installation)
+    told = {"de": GERMAN, "es": SPANISH, "fr": FRENCH, "other": JAPANESE, "en": ENGLISH}
+    for name, contents in told.items():
+        converse(installation, claims, *contents, external_id=f"{name} {user.slug}")
+    ingest(installation.context, user)
+    page = list_records(installation.database, installation.cursors, claims, RecordFilter(), limit=10)
+    records: dict[str, dict[str, Any]] = {record["title"].split()[0]: record for record in page.items}
+
+    # What is derived and stored is in the language of each.
+    with installation.database.agent(claims) as tx:
+        shells = {name: shell(tx, record["node_id"]) for name, record in records.items()}
+    assert shells["en"]["language"] == "en"
+    for name, record in records.items():
+        assert EVERYDAY.isdisjoint(topic.lower() for topic in record["kw_topics"]), name
+    stored = {
+        row["title"].split()[0]: (row["language"], set(row["lexemes"]) & {f"#{one}" for one in LANGUAGES.values()})
+        for schema in schemas_of(installation, user).values()
+        for row in node_rows(installation, schema, ROWS)
+    }
+    assert stored == {
+        name: (language, {f"#{language}"} if language != "english" else set()) for name, language in LANGUAGES.items()
+    }
+
+    # Other forms of a word find it, in its language, whatever else is stored.
+    for query, words in (
+        ("Was kostete das Bauernhaus mit dem Ofen?", "420.000"),
+        ("feuchte Bauernhäuser", "feucht"),
+        ("¿cuándo llega el horno?", "hornos llegan"),
+        ("le gâteau à la noisette", "gâteau"),
+        ("ケーキの代金", "四千円"),
+        ("Which plant died?", "plants"),
+    ):
+        assert words in best(installation, claims, query), query
+
+    # Forgetting removes words in their own language, and then nothing is asked in it.
+    forget(installation.acting_for(claims), Subject(SubjectKind.RECORD, records["de"]["record_id"]), through="test")
+    known = "SELECT lexeme FROM neurigraph.user_lexemes WHERE user_id = %s AND lexeme ~ '^#|haus|ofen'"
+    assert {row["lexeme"] for row in rows(installation, known, user.user_id)} == {"#spanish", "#french", "#simple"}
+    said = "SELECT concat_ws(' ', node_summary, node_keywords) AS said FROM neurigraph.graph_index WHERE user_id = %s"
+    assert not any("haus" in row["said"].lower() for row in rows(installation, said, user.user_id))

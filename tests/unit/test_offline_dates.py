@@ -1,0 +1,203 @@
+"""Dates of a conversation, in the languages that the offline model knows."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resources.offline.date_words import LANGUAGES
+from resources.offline.dates import MAX_DATES, find_dates, resolve_dates
+from resources.offline.prose import Prose
+from tests.support.chats import MONDAY, chat
+
+DECEMBER = datetime(2025, 12, 10, 19, 5, tzinfo=UTC)
+
+
+def dates_of(*turns: str, at: datetime = MONDAY) -> list[str]:
+    """The dates of messages that two people write in turn."""
+    return find_dates(Prose(chat(*((("Ann", "Ben")[n % 2], text) for n, text in enumerate(turns)), at=at)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I went to a support group yesterday.", ["2023-05-07"]),
+        ("the day before yesterday", ["2023-05-06"]),
+        ("We danced until late last night.", ["2023-05-07"]),
+        ("We camped two weekends ago.", ["2023-04-29"]),
+        ("It was last weekend!", ["2023-05-06"]),
+        ("two days ago, or three weeks ago", ["2023-05-06"]),
+        ("last week and next month", ["2023-06"]),
+        ("last month, last year, ten years ago", ["2023-04", "2022", "2013"]),
+        ("in a couple of months", ["2023-07"]),
+        ("We met last May and will meet next May", ["2022-05", "2024-05"]),
+        ("in the summer of 2021, or in the winter of '98", ["2021", "1998"]),
+        ("on 7 May 2023 and May 9th, 2023", ["2023-05-07", "2023-05-09"]),
+        ("moved to Friday June 16", ["2023-06-16"]),
+        ("March 2022, 2021-12-24, 2020-02 and 12/31/2019", ["2022-03", "2021-12-24", "2020-02", "2019-12-31"]),
+        ("The order of 04/05/2023 came.", ["2023-05-04"]),
+        ("since 2016", ["2016"]),
+        ("It came on 30 December last year, and Last year the frost came on 3 November.", ["2022-12-30", "2022-11-03"]),
+        ("She paid on New Year's Day.", ["2023-01-01"]),
+    ],
+)
+def test_phrase_is_resolved(text: str, expected: list[str]) -> None:
+    assert resolve_dates(text, MONDAY) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I met her last Friday", ["2023-05-05"]),
+        ("I went for a check-up Monday", ["2023-05-01"]),
+        ("My bike makes a terrible noise since Sunday.", ["2023-05-07"]),
+        ("Send it by Friday.", ["2023-05-12"]),
+        ("They rebuilt it on Saturday and we liked it.", ["2023-05-06"]),
+        ("He comes on Saturday.", ["2023-05-13"]),
+        ("Tell me by Friday week.", ["2023-05-19"]),
+    ],
+)
+def test_weekday_is_the_nearest_in_the_direction_of_the_tense(text: str, expected: list[str]) -> None:
+    assert resolve_dates(text, MONDAY) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He lost his job in September.", ["2025-09"]),
+        ("The deposit is due on 9 January.", ["2026-01-09"]),
+        ("The fine was due on 31 January.", ["2025-01-31"]),
+        ("She used it on 30 December.", ["2024-12-30"]),
+        ("20 June: tax", ["2025-06-20"]),
+        ("Sunday 1 February it is", ["2026-02-01"]),
+    ],
+)
+def test_another_year_needs_a_reason(text: str, expected: list[str]) -> None:
+    assert resolve_dates(text, DECEMBER) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The course is from 14 to 16 April 2024.", ["2024-04-14", "2024-04-15", "2024-04-16"]),
+        ("The 17th to the 19th I am away.", ["2023-05-17", "2023-05-18", "2023-05-19"]),
+        ("We are away from 3 to 20 June.", ["2023-06-03", "2023-06-20"]),
+        ("We leave on 17 June and come home on Thursday the 22nd.", ["2023-06-17", "2023-06-22"]),
+        ("Can you be there on the 2nd and the 3rd?", ["2023-06-02", "2023-06-03"]),
+    ],
+)
+def test_ranges_and_bare_days(text: str, expected: list[str]) -> None:
+    assert resolve_dates(text, MONDAY) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we may sit in the sun",
+        "May I? I may, we may.",
+        "march on, second to none",
+        "Since we last spoke, 5 of 10 times",
+        "31/31/2023 or 2023-13-45",
+        "it fell, spring water",
+        "version 2.10.3, call 555-1234",
+        "the 5th floor, the 19th century, in 2000 steps, for 1950 euros",
+        "I run every Tuesday and Thursday, and rest on Sundays.",
+        "He gives lessons on the first Saturday of every month.",
+        "Nets on Thursday as usual?",
+        "I swim in April every year.",
+        "We might go in December.",
+        "If you want him, tell him before 1 June.",
+        "Not today, and not on Friday.",
+        "I play in the Sunday Street Band.",
+        "this week, one week",
+        "```\n2023-05-01 failed\n```",
+        "",
+    ],
+)
+def test_no_date(text: str) -> None:
+    assert resolve_dates(text, MONDAY) == []
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        (["The harvest is on 22 June.", "Good.", "The harvest is now on the 29th."], ["2023-06-29"]),
+        (["The first session is on 4 June.", "The session is off."], ["2023-06-04"]),
+        (["Our session is tomorrow.", "The session tomorrow is off. New date is the 18th."], ["2023-05-18"]),
+        (["We meet on the 12th, no, sorry, the 14th."], ["2023-05-14"]),
+        (["Is it still the 17th of May?", "No, it is the 24th."], ["2023-05-24"]),
+        (["They wanted the 1st of June but I chose the 20th of June."], ["2023-06-20"]),
+        (["I come on Friday, the 19th.", "Good.", "At four on Friday, then?"], ["2023-05-19"]),
+        (["The party is on 5 June.", "The shop moved its sale to 9 July.", "And ours?"], ["2023-06-05", "2023-07-09"]),
+    ],
+)
+def test_later_sentences_take_dates_back(turns: list[str], expected: list[str]) -> None:
+    assert dates_of(*turns) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", "am 3. März", ["2023-03-03"]),
+        ("de", "Am 3. Juni 2024 oder am 14.02. und am 1.2.2022", ["2024-06-03", "2023-02-14", "2022-02-01"]),
+        (
+            "de",
+            "Gestern und vorgestern, morgen und übermorgen",
+            ["2023-05-07", "2023-05-06", "2023-05-09", "2023-05-10"],
+        ),
+        ("de", "Guten Morgen! Ich komme jeden Montag, auch morgens, und freitags.", []),
+        ("de", "Am Samstag ist der Schlauch geplatzt.", ["2023-05-06"]),
+        ("de", "Der Gutachter kommt am Donnerstag um 9 Uhr.", ["2023-05-11"]),
+        ("de", "Er kommt am Montag, dem 15.", ["2023-05-15"]),
+        ("de", "vor zwei Tagen, letzten Monat, seit 2019, im März 2020", ["2023-05-06", "2023-04", "2019", "2020-03"]),
+        ("de", "vom 14. bis 16. Juni", ["2023-06-14", "2023-06-15", "2023-06-16"]),
+        ("de", "Das kostet 2000 Euro. Das Haus wurde 1998 gebaut.", ["1998"]),
+        ("de", "Im Sommer 1967", ["1967"]),
+        ("es", "El 3 de marzo de 2022, el 12/06/2023 y el 1 de junio", ["2022-03-03", "2023-06-12", "2023-06-01"]),
+        ("es", "ayer, anteayer, mañana y pasado mañana", ["2023-05-07", "2023-05-06", "2023-05-09", "2023-05-10"]),
+        ("es", "por la mañana, la semana pasada, todos los lunes y los jueves", []),
+        ("es", "el mes pasado, el año que viene, hace tres días", ["2023-04", "2024", "2023-05-05"]),
+        ("es", "Firmamos este viernes.", ["2023-05-12"]),
+        ("es", "Llegó el sábado.", ["2023-05-06"]),
+        ("es", "Abrimos el sábado 20.", ["2023-05-20"]),
+        ("es", "en el verano del 98", ["1998"]),
+        ("fr", "le 3 mars 2022, le 14/02/2023 et le 1er juin", ["2022-03-03", "2023-02-14", "2023-06-01"]),
+        ("fr", "hier, avant-hier, demain et après-demain", ["2023-05-07", "2023-05-06", "2023-05-09", "2023-05-10"]),
+        ("fr", "Je nage tous les lundis, et le mardi.", []),
+        ("fr", "le mois dernier, l'année prochaine, il y a trois jours", ["2023-04", "2024", "2023-05-05"]),
+        ("fr", "Il est arrivé samedi.", ["2023-05-06"]),
+        ("fr", "On se voit vendredi prochain, le 12.", ["2023-05-12"]),
+        ("fr", "du 14 au 16 juin", ["2023-06-14", "2023-06-15", "2023-06-16"]),
+        ("it", "Ci vediamo il 3 marzo, 2023-06-01 o 12.06.2023", ["2023-06-01", "2023-06-12"]),
+    ],
+)
+def test_languages(language: str, text: str, expected: list[str]) -> None:
+    assert resolve_dates(text, MONDAY, language) == expected
+
+
+def test_moved_appointment_in_german_and_spanish() -> None:
+    assert dates_of(
+        "Ein Gutachter von der Versicherung kommt am Donnerstag um neun Uhr.",
+        "Gut, dann räumen Sie bis dahin bitte nichts weg, was beschädigt ist.",
+        "Der Gutachter hat den Termin verschoben, er kommt jetzt am Montag, dem 15. Mai.",
+    ) == ["2023-05-15"]
+    assert dates_of(
+        "La inauguración del taller es el 14 de junio, con una jornada de puertas abiertas.",
+        "¡Qué bien, enhorabuena por el taller!",
+        "La inauguración se retrasa, así que abrimos el sábado 24 de junio con un vino.",
+    ) == ["2023-06-24"]
+
+
+@given(st.text(max_size=200), st.datetimes(timezones=st.just(UTC)), st.sampled_from([*LANGUAGES, "it"]))
+def test_any_text_at_any_time_gives_iso_dates(text: str, at: datetime, language: str) -> None:
+    for day in resolve_dates(f"last year {text} two days ago, el 31 de abril, am 31.", at, language):
+        assert re.fullmatch(r"\d{4}(-\d\d){0,2}", day)
+
+
+def test_dates_are_bounded() -> None:
+    days = ", ".join((MONDAY + timedelta(days=n)).date().isoformat() for n in range(400))
+    assert len(dates_of(days)) == MAX_DATES
