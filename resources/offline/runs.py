@@ -27,6 +27,7 @@ _RUN = re.compile(rf"(?<![\w.@/_-]){NAME}")
 _OPENING = re.compile(r"(?:^|[:*#>|\"“„«¿¡(\[–—•…/.!?-])\s*$")
 _CODE = re.compile(r"`[^`]*`?")
 _LOOKS_LIKE_CODE = re.compile(r"[;{}=]\s*$|\w\(\w*\)|\w\.\w+\(|[=!<>]=|=>|::|</|^\s*(?:import|def|SELECT|INSERT)\b")
+_HEADED = re.compile(r"\**:\**(?:\s|$)|\*\*")
 _ERROR = re.compile(r"\w+(?:Error|Exception|Warning)")
 _PERSON_AFTER = re.compile(
     r"\s(?:said|says|told|asked|asks|thinks|thought|wants|wanted|called|agreed|agrees|mentioned|suggested|promised|"
@@ -94,7 +95,10 @@ class Runs:
                 self._read(0, prose.headline)
         self._settle()
         frequent = (self._middle + self._start).most_common(20 * MAX_NAMES)
-        self.names = [name for name, _ in frequent if self._is_name(name)][:MAX_NAMES]
+        names = [name for name, _ in frequent if self._is_name(name)][:MAX_NAMES]
+        text = "\n".join(sentence.text for sentence in prose.sentences)
+        # A phrase that also stands without capitals was a heading: ``Tree Diagram``.
+        self.names = [name for name in names if " " not in name or name.lower() not in text]
 
     def named(self, name: str, aliases: Iterable[str]) -> Named:
         """Return a name with its mentions under any of its forms."""
@@ -157,6 +161,8 @@ class Runs:
             if title and offset == 0:
                 self.titled.setdefault(name, f"{title} {name}" if len(words) == 1 else name)
             if opening and offset == 0 and len(words) > 1:
+                if _HEADED.match(after):
+                    continue
                 self._doubtful.append((words, number))
             else:
                 self._add(name, number, middle=not opening or offset > 0)
@@ -168,7 +174,7 @@ class Runs:
     def _settle(self) -> None:
         """Decide whether the first word of a sentence belongs to the name after it: ``Poor Jana``, ``Quay Street``."""
         for words, number in self._doubtful:
-            whole, rest = " ".join(words), " ".join(words[1:])
+            whole, rest = " ".join(words), " ".join(words[2:] if words[1] in _LINKS else words[1:])
             is_ordinary = words[0].lower() in _openers() or self._lower[words[0].lower()]
             if not self._middle[whole] and (is_ordinary or self._middle[rest] or self._start[rest]):
                 self._add(rest, number, middle=True)
@@ -182,7 +188,7 @@ class Runs:
         start = 0
         junk = _junk(language)
         for position, word in enumerate(run):
-            bad = word.lower() in junk and not (part and word in _LINKS)
+            bad = word.lower().replace("’", "'") in junk and not (part and word in _LINKS)
             bad = bad or (opening and position == 0 and len(run) > 1 and word.lower() in _openers())
             if part and (bad or word in part):
                 yield _bare(part), start
