@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from neurigraph_pipelines import model, sharing
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion import notes
+from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
-from neurigraph_pipelines.ingestion.summarize import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,

@@ -23,10 +23,10 @@ from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR, find_node
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.history import superseded_of
+from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH
 from neurigraph_pipelines.ingestion.redaction import redact_message
-from neurigraph_pipelines.ingestion.summarize import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, NewMessage, Privacy, ReceivedThrough, Role, SourceKind
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements

@@ -18,6 +18,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
 from neurigraph_pipelines.graph.shell import Addition
 from neurigraph_pipelines.history import append_delta, pipeline_author
+from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
@@ -142,6 +143,10 @@ class RecordRows:
             stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
             return Committed(*stored, already_stored=True), None
         schema = sql.Identifier(node.schema_name)
+        if ref.note is None or ref.title is None:  # the title that somebody gave a note stays
+            subjects = (*keywords.topics, *keywords.entities)
+            title = distinct_title(tx, ref.user_id, plan.record_id, summary.title, subjects, record.part.occurred_at)
+            summary = replace(summary, title=title)
         mostly, spoken = languages_of(record.part.messages, CODES[self._settings.language])
         created_at = self._insert_record(tx, schema, record, summary, keywords, vectors, stemmer_of(mostly))
         passages = self._insert_passages(tx, schema, record, vectors, tuple(map(stemmer_of, spoken)))

@@ -19,6 +19,7 @@ from psycopg import OperationalError
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, NeurigraphError, NotFoundError, TransientError
 from neurigraph_pipelines.history import pipeline_author
+from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.keywords import keywords_of
 from neurigraph_pipelines.ingestion.record_locations import lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
@@ -203,6 +204,9 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
     vector = to_record_vector(context.embedder.embed([values["summary"]])[0])
     with context.database.pipeline() as tx:
         locked = lock_words(tx, user_id, record_id)
+        if segment.ref.note is None or segment.ref.title is None:
+            subjects = (*values["kw_topics"], *values["kw_entities"])
+            values["title"] = distinct_title(tx, user_id, record_id, values["title"], subjects, segment.occurred_at)
         if _words_of(tx, [record_id])[record_id] != words:
             raise ConflictError("the record was revised while it was being summarised: its words stay as they are now")
         return replace_words(tx, locked, values, vector, context.embedder.model, pipeline_author(model.name))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ProviderError
+from neurigraph_pipelines.ingestion.distinct_titles import shortened
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized
 from neurigraph_pipelines.measuring import measured
@@ -14,7 +15,6 @@ from neurigraph_pipelines.model import Segment, SegmentRef, Summary
 from neurigraph_pipelines.ports import LanguageModel
 
 STEP = "summarize"
-MAX_TITLE_LENGTH = 200
 
 
 @measured("ingestion.summarize")
@@ -42,4 +42,4 @@ def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
 def _title(proposed: str, ref: SegmentRef) -> str:
     given = ref.title if ref.note is not None else None  # the title that somebody gave a note stays
     title = given or " ".join(proposed.split()) or (ref.title or "").strip() or f"Untitled {ref.source_kind.value}"
-    return title if len(title) <= MAX_TITLE_LENGTH else title[: MAX_TITLE_LENGTH - 1].rstrip() + "…"
+    return shortened(title)

@@ -27,6 +27,7 @@ LEFT_OUT = {
     "node_statistics": "counted from the passages",
     "pipeline_totals": "what an installation has done, for its metrics",
     "queue_hold": "about a provider's account of an installation, not about a user",
+    "record_titles": "computed from the titles of the records",
     "request_keys": "answers to requests, kept for some hours in case they are repeated",
     "retrievals": "the log of an installation, about what was read there",
     "schema_migrations": "about the database, not about a user",

@@ -52,8 +52,9 @@ class RetrievalSettings(BaseModel):
     layer_cache_mb: int = Field(
         default_factory=_eighth_of_memory,
         ge=0,
-        description="Megabytes of metadata layers that a process caches, about 4 kB a passage. A layer outside the "
-        "cache is read for each question. 0: no cache.",
+        description="Megabytes of metadata layers that a process caches, about 4 kB a passage; up to a quarter more "
+        "holds the rows that recent questions were ranked by. A layer outside the cache is read for each question. "
+        "0: no cache.",
     )
     max_searched_passages: int = Field(
         default=5_000,

@@ -1,14 +1,16 @@
 """Evidence for topics from cue words, for each message.
 
-This module only counts: the cues are in ``topics.toml``, and ``placement`` uses the evidence.
+This module only counts: the cues are in ``topics.toml``, and ``areas`` uses the evidence.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from neurigraph_pipelines.model import ConceptKind, NodeProposal, Role
+from neurigraph_pipelines.model import Role
 from resources.offline.keywords import ASSISTANT_WEIGHT
 from resources.offline.prose import Prose, Sentence, Word
 
@@ -19,9 +21,52 @@ MESSAGE_CAP = 2.0
 HEADLINE_SHARE = 0.1
 """A cue in the title counts as one message plus this share of all messages."""
 
-SUBTOPIC_SHARE = 0.5
+LEAST_OF_COMPOUND = 4
+"""Letters of a cue that is looked for at the ends of a compound."""
 
 Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CueTable:
+    """Phrases of one language as stems.
+
+    Attributes:
+        topics: The topics of each phrase, with weights.
+        subtopics: The subtopics of each topic and phrase.
+        has_compounds: Whether a word can be a cue with others before or behind it (German ``Wasserschaden``).
+    """
+
+    topics: Mapping[Phrase, Sequence[tuple[str, float]]]
+    subtopics: Mapping[tuple[str, Phrase], Sequence[str]] = field(default_factory=dict)
+    has_compounds: bool = False
+
+    @cached_property
+    def lengths(self) -> Mapping[str, int]:
+        """The length of the longest cue that begins with a stem."""
+        found: dict[str, int] = {}
+        for phrase in self.topics:
+            found[phrase[0]] = max(len(phrase), found.get(phrase[0], 0))
+        return found
+
+    def match(self, words: Sequence[Word], position: int) -> Phrase:
+        """Return the longest cue at ``position``; empty if there is none.
+
+        A single word must carry meaning: ``rights`` and ``right`` have the same stem.
+        """
+        first = words[position]
+        for length in range(self.lengths.get(first.stem, 0), 0, -1):
+            phrase = tuple(word.stem for word in words[position : position + length])
+            if phrase in self.topics:
+                return phrase if length > 1 or not first.empty else ()
+        return self._within(first.stem) if self.has_compounds else ()
+
+    def _within(self, stem: str) -> Phrase:
+        for length in range(len(stem) - 3, LEAST_OF_COMPOUND - 1, -1):
+            found = next((piece for piece in (stem[-length:], stem[:length]) if (piece,) in self.topics), None)
+            if found:
+                return (found,)
+        return ()
 
 
 class CueScores:
@@ -31,47 +76,27 @@ class CueScores:
         topics: Evidence for each topic; a message with one cue counts 1.
         by_message: Evidence of each message, by its position.
         words: The cues found for each topic, as written.
+        subtopics: How often a cue of each subtopic was found, by topic.
     """
 
-    def __init__(
-        self,
-        prose: Prose,
-        cues: Mapping[Phrase, Sequence[tuple[str, float]]],
-        subtopic_cues: Mapping[tuple[str, Phrase], Sequence[str]],
-    ) -> None:
+    def __init__(self, prose: Prose, table: Callable[[str], CueTable]) -> None:
         """Count cues.
 
         Args:
             prose: The segment.
-            cues: Phrases as stems, each with its topics and weights.
-            subtopic_cues: Topics and phrases, each pair with its subtopics.
+            table: Returns the cues of a language.
         """
         self.topics: defaultdict[str, float] = defaultdict(float)
         self.by_message: dict[int, dict[str, float]] = {}
         self.words: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._cues = cues
-        self._subtopic_cues = subtopic_cues
-        self._longest = max(map(len, cues), default=1)
-        self._subtopics: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.subtopics: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._table = table
         for number, sentences in prose.by_message.items():
             factor = ASSISTANT_WEIGHT if prose.segment.messages[number].role is Role.ASSISTANT else 1.0
             self.by_message[number] = self._read(sentences, factor)
             self._add(self.by_message[number])
         if prose.headline is not None:
             self._add(self._read([prose.headline], 1 + HEADLINE_SHARE * len(prose.by_message)))
-
-    def subtopic(self, topic: str) -> NodeProposal | None:
-        """Return the subtopic that dominates ``topic`` in this segment, if any."""
-        counts = self._subtopics[topic]
-        if not counts:
-            return None
-        name, count = max(counts.items(), key=lambda item: item[1])
-        share = count / max(sum(counts.values()), sum(self.words[topic].values()))
-        if share < SUBTOPIC_SHARE or count < 2:
-            return None
-        confidence = min(0.95, 0.55 + 0.1 * min(3, count) + 0.1 * share)
-        found = tuple(word for word, _ in self.words[topic].most_common(6))
-        return NodeProposal(name, ConceptKind.TOPIC, confidence, f"{name}, a part of {topic.lower()}.", found)
 
     def _add(self, evidence: Mapping[str, float]) -> None:
         for topic, weight in evidence.items():
@@ -80,27 +105,17 @@ class CueScores:
     def _read(self, sentences: Iterable[Sentence], factor: float) -> dict[str, float]:
         evidence: defaultdict[str, float] = defaultdict(float)
         for sentence in sentences:
+            table = self._table(sentence.language)
             words = sentence.words
             position = 0
             while position < len(words):
-                length = _match(self._cues, words[position : position + self._longest])
-                phrase = tuple(word.stem for word in words[position : position + length])
-                for topic, weight in self._cues.get(phrase, ()):
+                phrase = table.match(words, position)
+                for topic, weight in table.topics.get(phrase, ()):
                     evidence[topic] += weight
                     if weight > HINT_WEIGHT:
-                        self.words[topic][" ".join(w.lower for w in words[position : position + length])] += 1
-                    for subtopic in self._subtopic_cues.get((topic, phrase), ()):
-                        self._subtopics[topic][subtopic] += 1
-                position += length or 1
+                        shown = " ".join(word.lower for word in words[position : position + len(phrase)])
+                        self.words[topic][shown] += 1
+                    for subtopic in table.subtopics.get((topic, phrase), ()):
+                        self.subtopics[topic][subtopic] += 1
+                position += len(phrase) or 1
         return {topic: factor * min(MESSAGE_CAP, weight) for topic, weight in evidence.items()}
-
-
-def _match(cues: Mapping[Phrase, object], words: Sequence[Word]) -> int:
-    """Return the length of the longest cue at the start of ``words``; 0 if there is none.
-
-    A single word must carry meaning: ``rights`` and ``right`` have the same stem.
-    """
-    for length in range(len(words), 0, -1):
-        if tuple(word.stem for word in words[:length]) in cues:
-            return length if length > 1 or not words[0].empty else 0
-    return 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 
+from resources.offline.date_tense import clause
 from resources.offline.date_words import Cues, DateWords
 from resources.offline.lexicon import lexicon_of
 
@@ -27,13 +28,14 @@ _STEM = 6
 
 @dataclass(slots=True)
 class Mention:
-    """A phrase for a date, with its days, months or years. It is dropped if they do not hold."""
+    """A phrase for a date, with its days, months or years. It is dropped if they do not hold, or are only imagined."""
 
     start: int
     end: int
     kind: str
     dates: list[str]
     dropped: bool = False
+    refuted: bool = False
 
     @property
     def is_day(self) -> bool:
@@ -43,20 +45,19 @@ class Mention:
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence that has words for dates."""
+    """A sentence that has words for dates. The first one of a message has the first words of the message too."""
 
     text: str
     words: DateWords
     today: date
     message: int
-    first: bool
+    opening: str = ""
     mentions: list[Mention] = field(default_factory=list)
 
-    def days(self) -> set[str]:
-        """Return the days that it names and that hold."""
-        return {
-            day for one in self.mentions if one.is_day and one.kind != "near" and not one.dropped for day in one.dates
-        }
+    def days(self, near: bool = False) -> set[str]:
+        """Return the days that it names and that hold, also those such as today if ``near``."""
+        held = [one for one in self.mentions if one.is_day and not one.dropped and (near or one.kind != "near")]
+        return {day for one in held for day in one.dates}
 
 
 def drop_changed(sentences: Sequence[Sentence]) -> None:
@@ -66,39 +67,73 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
         if cues is None:
             continue
         earlier = sentences[max(0, number - LOOK_BACK) : number]
+        _drop({day for one in sentence.mentions if one.refuted and one.is_day for day in one.dates}, earlier)
+        _drop_alternatives(sentence, sentences[number + 1 :])
         _drop_slips(sentence, cues)
         _drop_intended(sentence, cues)
-        if cues.cancelled.search(sentence.text):
-            _drop(
-                {day for one in sentence.mentions if one.is_day for day in one.dates},
-                [*earlier, *_same_message(sentence, sentences[number:])],
-            )
-        elif cues.moved.search(sentence.text):
+        if number:
+            _drop_slip_before(sentence, sentences[number - 1], cues)
+        if cancelled := cues.cancelled.search(sentence.text):
+            days = _days_beside(sentence, cancelled)
+            _drop(days, [*earlier, *_same_message(sentence, sentences[number:])])
+        elif cues.moved.search(sentence.text) or cues.early.search(sentence.text):
             _drop_moved(sentence, sentences[number + 1 : number + 2], earlier)
         elif cues.instead.search(sentence.text):
             _drop_moved(sentence, (), [one for one in earlier if one.message >= sentence.message - JUST_BEFORE])
-        elif sentence.first and cues.refused.match(sentence.text):
+        elif sentence.opening and cues.refused.match(sentence.opening):
             _drop_rejected(sentence, _same_message(sentence, sentences[number : number + 3]), earlier)
 
 
+def _days_beside(sentence: Sentence, cue: re.Match[str]) -> set[str]:
+    """Return the days of a clause, or those of the whole sentence if the clause has none."""
+    start, end = clause(sentence.text, cue.start(), cue.end())
+    days = [(start <= one.start < end, set(one.dates)) for one in sentence.mentions if one.is_day]
+    return set().union(*(found for beside, found in days if beside)) or set().union(*(found for _, found in days))
+
+
 def _drop_slips(sentence: Sentence, cues: Cues) -> None:
-    """Drop the first of two dates in ``the 12th, no, sorry, the 14th``."""
+    """Drop the first of two dates in ``the 12th, no, sorry, the 14th`` and ``moved from the 12th to the 14th``."""
+    moved = cues.moved.search(sentence.text)
+    for one in sentence.mentions:
+        if moved and one.kind == "days" and sentence.words.since.search(sentence.text, 0, one.start):
+            one.dates = one.dates[-1:]
     for first, second in pairwise(sentence.mentions):
-        if cues.slip.fullmatch(sentence.text, first.end, second.start):
+        between = (sentence.text, first.end, second.start)
+        if cues.slip.fullmatch(*between) or (moved and first.is_day and sentence.words.between.fullmatch(*between)):
             first.dropped = True
+
+
+def _drop_slip_before(sentence: Sentence, before: Sentence, cues: Cues) -> None:
+    """Drop the date before a sentence such as ``Wait, no, the 14th``."""
+    together = sentence.message == before.message and sentence.mentions and before.mentions
+    if together and cues.slip.fullmatch(sentence.text, 0, sentence.mentions[0].start):
+        before.mentions[-1].dropped = True
+
+
+def _drop_alternatives(sentence: Sentence, later: Sequence[Sentence]) -> None:
+    """Drop the one of ``the 12th or the 14th`` that nobody speaks of again, if somebody does of the other."""
+    for first, second in pairwise(sentence.mentions):
+        between = (sentence.text, first.end, second.start)
+        if first.is_day and second.is_day and sentence.words.either.fullmatch(*between):
+            said = {day for one in later if one.message > sentence.message for day in one.days()}
+            held = [one for one in (first, second) if said.intersection(one.dates)]
+            for one in (first, second):
+                one.dropped = one.dropped or (len(held) == 1 and one not in held)
 
 
 def _drop_intended(sentence: Sentence, cues: Cues) -> None:
     """Drop the first date of ``we wanted the 1st, but the 2nd is free``."""
     for first, second in pairwise(sentence.mentions):
         wanted = cues.intended.search(sentence.text, 0, first.start)
-        if wanted and first.is_day and second.is_day and cues.but.search(sentence.text, first.end, second.start):
+        alike = first.dates and second.dates and len(first.dates[0]) == len(second.dates[0])
+        if wanted and alike and cues.but.search(sentence.text, first.end, second.start):
             first.dropped = True
 
 
 def _drop_moved(sentence: Sentence, following: Iterable[Sentence], earlier: Sequence[Sentence]) -> None:
     """Drop the day that had been planned."""
-    new = sentence.days() or {day for one in _same_message(sentence, following) for day in one.days()}
+    early = sentence.words.cues is not None and sentence.words.cues.early.search(sentence.text) is not None
+    new = sentence.days(early) or {day for one in _same_message(sentence, following) for day in one.days()}
     if new and max(new) >= sentence.today.isoformat():
         _drop(planned_before(sentence, earlier, new), earlier)
 
@@ -119,8 +154,8 @@ def _drop_rejected(sentence: Sentence, answer: Iterable[Sentence], earlier: Sequ
     """Drop the date of a question that is answered by no and another date."""
     if earlier and earlier[-1].message == sentence.message - 1 and earlier[-1].text.endswith("?"):
         new = {day for one in answer for mention in one.mentions for day in mention.dates}
-        old = {day for mention in earlier[-1].mentions for day in mention.dates} - new
-        _drop({day for day in old if len(day) in map(len, new)}, earlier)
+        old = {day for mention in earlier[-1].mentions for day in mention.dates}
+        _drop({day for day in old if len(day) in map(len, new - old)}, [*earlier, sentence])
 
 
 def _same_message(sentence: Sentence, sentences: Iterable[Sentence]) -> list[Sentence]:

@@ -8,69 +8,26 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
-from resources.offline.date_words import DateWords, part
+from resources.offline.date_scene import Scene, nearest
+from resources.offline.date_words import part
 
 FILLED_DAYS = 3
 """A range of at most so many days stands for each of them; of a longer one only the ends are named."""
 
+YEAR_UNIT = 4
+"""The number of years among the units."""
+
 _YEARS_AHEAD = 60
-LONG_AGO = 200
-"""Days that lie so far from the message do not tell what ``the 14th`` is."""
+_LISTED = 150
+"""Most days between two days of one list."""
 
-_ONE_DAY = timedelta(days=1)
-_UNDECIDED = 2.0
-"""How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """Where a phrase stands.
-
-    Attributes:
-        today: The day of the message.
-        lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
-        recent: The days that were spoken of before, the latest last; ``the 14th`` may be one of them.
-        span: The first and the last of several days that were spoken of, such as a journey.
-        month: Year and month that the sentence named last.
-        habit: Whether the sentence speaks of what happens again and again.
-        year: The year that the sentence names in words, such as ``last year``.
-        beside: Whether the sentence names days or months.
-    """
-
-    words: DateWords
-    text: str
-    today: date
-    lean: float
-    recent: Sequence[date]
-    span: tuple[date, date] | None
-    month: tuple[int, int] | None
-    habit: bool
-    year: int | None
-    beside: bool
-
+_ONE_DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
 
 Reading = Callable[[re.Match[str], Scene], list[str]]
-
-
-def nearest(days: Iterable[date], scene: Scene) -> date:
-    """Return the day that is meant: the nearest in the direction of the tense; another year needs a reason.
-
-    Raises:
-        ValueError: There is no day.
-    """
-
-    def cost(day: date) -> float:
-        apart = (day - scene.today).days
-        against = scene.lean and (apart > 0) != (scene.lean > 0) and apart != 0
-        elsewhere = not scene.lean and day.year != scene.today.year
-        return abs(apart) * (abs(scene.lean) if against else _UNDECIDED if elsewhere else 1.0)
-
-    return min(days, key=cost)
 
 
 def _iso_day(match: re.Match[str], _scene: Scene) -> list[str]:
@@ -131,10 +88,22 @@ def _in_year(match: re.Match[str], scene: Scene, month: int, day: int) -> date:
     known = [one for one in scene.recent if one in days]
     if known:
         return known[-1]
+    following = [one for one in days if scene.listed is not None and 0 < (one - scene.listed).days < _LISTED]
+    if following:
+        return following[0]
     if named := part(match, "named"):
         number = scene.words.weekdays[named]
         days = [one for one in days if one.weekday() == number] or days
     return nearest(days, scene)
+
+
+def _nth_weekday(match: re.Match[str], scene: Scene) -> list[str]:
+    """Read ``the last Friday of September``."""
+    words, month = scene.words, scene.words.months[part(match, "month")]
+    number, nth = words.weekdays[part(match, "weekday")], words.nth[part(match, "nth")]
+    year = _in_year(match, scene, month, 15).year
+    days = [date(year, month, day) for day in range(1, calendar.monthrange(year, month)[1] + 1)]
+    return [[day for day in days if day.weekday() == number][nth - (nth > 0)].isoformat()]
 
 
 def _month_and_year(match: re.Match[str], scene: Scene) -> list[str]:
@@ -149,7 +118,8 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
     words, name = scene.words, part(match, "month")
     shift = part(match, "before") or part(match, "after")
     month = words.months[name]
-    if scene.habit or (words.doubtful.fullmatch(name) and not shift and not _is_month(name, part(match, "prefix"))):
+    repeated = scene.habit and (not part(match, "prefix") or words.within.fullmatch(part(match, "prefix")))
+    if repeated or (words.doubtful.fullmatch(name) and not shift and not _is_month(name, part(match, "prefix"))):
         return []
     if shift:
         sign = words.relative[shift]
@@ -157,6 +127,8 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
             return [_month_of(scene.today.year, month)]
         passed = month >= scene.today.month if sign < 0 else month <= scene.today.month
         return [_month_of(scene.today.year + sign * passed, month)]
+    if not scene.lean:
+        return []  # a few words without a verb, such as ``13 in November.``
     middle = 15 if month != scene.today.month else scene.today.day
     found = nearest((date(year, month, middle) for year in _years_around(scene.today)), scene)
     return [_month_of(found.year, month)]
@@ -217,7 +189,7 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     day, named, today = _day_number(part(match, "day")), part(match, "named"), scene.today
     number = scene.words.weekdays[named] if named else None
     if scene.month is None:
-        for known in reversed(_lately(scene)):
+        for known in reversed(scene.lately()):
             if known.day == day and number in (None, known.weekday()):
                 return [known.isoformat()]
     around = [today.year * 12 + today.month - 1 + shift for shift in (0, 1, 2, -1)]
@@ -230,17 +202,12 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     return [(ahead[0] if ahead else nearest(days, scene)).isoformat()]
 
 
-def _lately(scene: Scene) -> list[date]:
-    """Return the days that were spoken of and do not lie far from the message."""
-    return [day for day in scene.recent if abs((day - scene.today).days) < LONG_AGO]
-
-
 def _months_spoken_of(scene: Scene) -> Iterator[int]:
     """Yield the month of this sentence, or that of the last day that was ahead, and the month after it."""
     if scene.month is not None:
         yield scene.month[0] * 12 + scene.month[1] - 1
         return
-    ahead = [day for day in _lately(scene)[-1:] if day >= scene.today]
+    ahead = [day for day in scene.lately()[-1:] if day >= scene.today]
     for day in ahead:
         yield from (day.year * 12 + day.month - 1 + shift for shift in (0, 1))
 
@@ -251,28 +218,30 @@ def _existing(months: Sequence[int], day: int) -> list[date]:
 
 
 def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
-    if scene.habit:
+    shift = part(match, "before") or part(match, "after")
+    if scene.habit and not shift:
         return []
     if scene.words.code != "de" and _NAME.match(scene.text, match.end()):
         return []
     number, today = scene.words.weekdays[part(match, "weekday")], scene.today
     before = weekday_before(today, number)
     after = today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
-    shift = part(match, "before") or part(match, "after")
     sign = scene.words.relative[shift] if shift else 0
     if sign == 2:
         return [(after + timedelta(weeks=1)).isoformat()]
     if sign:
-        return [(before if sign < 0 else after).isoformat()]
+        return [((before if sign < 0 else after) - _WEEK * (sign == -2)).isoformat()]
     if not shift and scene.lean >= 0 and (day := _weekday_spoken_of(match, number, scene)):
         return [day.isoformat()]
+    if part(match, "the") and scene.lean >= 0:
+        return []  # of a week that was not named
     return [(before if scene.lean < 0 else after).isoformat()]
 
 
 def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date | None:
     """Return the day that was spoken of and falls on a weekday, or today if the words say so."""
-    ahead = [day for day in _lately(scene) if day > scene.today]
-    for day in reversed(ahead[-_SAME_WEEKDAY:]):
+    ahead = [day for day in scene.just_now[-_LATELY:] if day > scene.today]
+    for day in reversed(ahead):
         if day.weekday() == number:
             return day
     if scene.span is not None and scene.span[0] > scene.today:
@@ -308,15 +277,20 @@ def _year(match: re.Match[str], scene: Scene) -> list[str]:
 def _is_year(match: re.Match[str], scene: Scene) -> bool:
     """Whether figures are a year and no amount: a word for time stands before them, or they stand alone."""
     before, after = scene.text[: match.start()], scene.text[match.end() : match.end() + 40]
-    if before.endswith(_MONEY) or _COUNTED.match(after) or (scene.words.code == "de" and _NOUN.match(after)):
+    prefix, german = part(match, "prefix"), scene.words.code == "de"
+    if _YEARS.search(before) or _YEARS_FOLLOW.match(after):
+        return True
+    if (
+        before.endswith(_MONEY)
+        or (prefix.lower() != "the" and _COUNTED.match(after))
+        or (german and _NOUN.match(after))
+    ):
         return False
-    return (
-        bool(part(match, "prefix") or part(match, "short")) or scene.words.code == "de" or _stands_alone(before, after)
-    )
+    return german or bool(prefix or part(match, "short")) or _stands_alone(before, after)
 
 
 def _stands_alone(before: str, after: str) -> bool:
-    return (not before.strip() or before.rstrip()[-1] in ",;:(") and (not after or after[0] in ",.;:!?)")
+    return (not before.strip() or before.rstrip()[-1] in ",;:(") and (not after or after[0] in ",.;:!?)–-")
 
 
 READINGS: dict[str, Reading] = {
@@ -325,6 +299,7 @@ READINGS: dict[str, Reading] = {
     "figures": _figures,
     "days": _days,
     "day_of_month": _day_of_month,
+    "nth_weekday": _nth_weekday,
     "month_and_year": _month_and_year,
     "season": _season,
     "month": _month,
@@ -339,12 +314,14 @@ READINGS: dict[str, Reading] = {
     "year": _year,
 }
 
+_YEARS = re.compile(r"\b(?:1[6-9]|20)\d\d ?[–-] ?$")
+_YEARS_FOLLOW = re.compile(r" ?[–-] ?(?:1[6-9]|20)\d\d\b")
 _MONEY = ("£", "$", "€", "#", ".", ",", "-", "/", "+")
 _COUNTED = re.compile(r"\s?[€$£%]|\s(?:[a-z]{3,}s|euro|people|km|kg|m|kr|watt|volt|ml)\b")
 _NOUN = re.compile(r"\s[A-ZÄÖÜ]")
 _NAME = re.compile(r" [A-Z][a-z]")
+_LATELY = 2
 _ENDS = re.compile(r"\s*(?:[.,;:!]|$|\b(?:now|jetzt|ahora|maintenant)\b)")
-_SAME_WEEKDAY = 2
 _SURE_PREFIXES = frozenset("in since until of during early mid late".split())
 
 

@@ -6,25 +6,28 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from neurigraph_pipelines.text.calendar_words import YEAR
-
+YEAR = r"(?P<year>(?:1[6-9]|20)\d\d)"
 LANGUAGES = ("en", "de", "es", "fr")
 ANY = "any"
 """Codes of the languages with words for dates; of all others only dates in figures are read."""
 
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 RULES = (
-    ("iso_day", ANY, r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"),
+    ("iso_day", ANY, r"(?<![\d-]){year}-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"),
     ("figures", ANY, r"(?<![\d./-])(?P<d>[0-3]?\d)(?P<sign>[./-])(?P<m>[0-3]?\d)(?P=sign){year}(?!\d|[./-]\d)"),
-    ("iso_month", ANY, r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\w-])"),
+    ("iso_month", ANY, r"(?<![\d-]){year}-(?P<m>0[1-9]|1[0-2])(?![\w-])"),
     ("figures", "", r"(?<![\w./-])(?P<d>[0-3]?\d)(?P<sign>/)(?P<m>[0-3]?\d)/(?P<year>\d\d)(?!\w|[./-]\d)"),
     ("figures", "de fr", r"(?<![\w./-])(?P<d>[0-3]?\d)\.(?P<m>[0-3]?\d)\.(?P<year>\d\d)(?!\w|[./-]\d)"),
-    ("figures", "de", r"(?<![\w.,])(?P<d>{day_number})\.(?P<m>{month_number})\.(?P<year>)(?!\d)"),
+    (
+        "figures",
+        "de",
+        r"(?:^|[(,;:–]\s?|\b(?:{before_figures}),? )(?P<d>{day_number})\.(?P<m>{month_number})\.(?P<year>)(?!\d)",
+    ),
     ("figures", "de", r"\b(?:am|ab) (?P<d>{day_number})\.(?P<m>{month_number})(?P<year>)(?![\w.:,])"),
     ("figures", "en es fr", r"\b(?:{on}) (?P<d>{day_number})(?P<sign>/)(?P<m>{day_number})(?P<year>)(?![\w/]|,\d)"),
     (
@@ -35,9 +38,10 @@ RULES = (
     (
         "days",
         "en",
-        r"\b{month} (?P<first>[0-3]?\d){ordinal_sign}{joined}(?:the )?{day}(?![:%\d]|[.,]\d)\b{of_year}",
+        r"\b{month} (?P<first>[0-3]?\d){ordinal_sign}{joined}(?:the )?{day}(?![%\d]|[:.,]\d)\b{of_year}",
     ),
     ("day_of_month", "", r"\b(?:{any_weekday}{part_of_day},? {article})?{form}(?!\w){of_year}"),
+    ("nth_weekday", "", r"\b{nth} (?P<weekday>{weekdays}) (?:of|in|im|des|de|du|d['’]|en) ?{month}{of_year}"),
     ("month_and_year", "", r"\b{month}(?:{of_month})\b"),
     ("season", "", r"\b(?:{seasons}) {of_season}(?:{year}|['’]?(?P<short>\d\d))\b"),
     ("season", "", r"\b(?:{before} (?:{seasons})|(?:{seasons}) {after})\b"),
@@ -50,7 +54,7 @@ RULES = (
     ("ordinal", "", r"(?<![\w.,/:-])(?:{form})"),
     ("weekday", "", r"\b(?:(?P<the>{the}) |{before} )?(?P<weekday>{weekdays}){part_of_day}\b(?: {after}\b)?"),
     ("unit", "", r"\b(?:{before} {longer_unit}|{longer_unit} {after}\b)"),
-    ("year", "", r"\b(?:(?P<prefix>{before_year}) )?{year}\b(?![-/:%]|[.,]\d)"),
+    ("year", "", r"\b(?:(?P<prefix>{before_year}) )?{year}\b(?![/:%]|[.,]\d|-(?!\d{4}\b))"),
     ("year", "", r"(?<=[a-z] )['’](?P<short>\d\d)\b(?![-/.,:%\d])"),
 )
 """Kinds of phrases in the order in which they are looked for, the languages that have them, and their patterns.
@@ -83,6 +87,10 @@ class Choice:
         raise ValueError(f"{words!r} is not among {len(self.numbers)} words")
 
 
+_NONE = Choice(())
+_NEVER = re.compile(r"(?!)")
+
+
 @dataclass(frozen=True, slots=True)
 class Cues:
     """Patterns that say what a sentence does with its dates.
@@ -94,10 +102,13 @@ class Cues:
         refuted: What stands right before a date that does not hold.
         ahead_of: A month or year after it is only a limit.
         perhaps: A date in the same clause may never be.
+        could: So do these words, but not in a question, where they propose it.
         condition: A date after it may never be.
         intended, but: What stands before and after a date that was only wanted.
         today_is: What stands before the weekday of today.
         habit: Weekdays and months of the sentence come again and again.
+        weekly: Weekdays of the whole sentence do.
+        early: What was planned happens on another day.
         moved: The sentence names a new date for an old one.
         instead: It does so for one that was named just before.
         cancelled: What the sentence names does not take place.
@@ -112,12 +123,15 @@ class Cues:
     refuted: re.Pattern[str]
     ahead_of: re.Pattern[str]
     perhaps: re.Pattern[str]
+    could: re.Pattern[str]
     condition: re.Pattern[str]
     intended: re.Pattern[str]
     but: re.Pattern[str]
     today_is: re.Pattern[str]
     habit: re.Pattern[str]
+    weekly: re.Pattern[str]
     moved: re.Pattern[str]
+    early: re.Pattern[str]
     instead: re.Pattern[str]
     cancelled: re.Pattern[str]
     refused: re.Pattern[str]
@@ -131,10 +145,15 @@ class DateWords:
     Attributes:
         hint: A sentence without it has no date.
         rules: Names of kinds of dates and their patterns, longer and more certain forms first.
-        relative: Words for last (-1), this (0), next (1) and the one after (2).
+        relative: Words for the one before last (-2), last (-1), this (0), next (1) and the one after (2).
+        nth: Words for first (1) to fourth, and last (-1).
         weekday: A full name of a weekday.
         units: ``day`` 0, ``week`` 1, ``weekend`` 2, ``month`` 3, ``year`` 4.
+        within: The preposition of a month in which something happens, once or again and again.
         doubtful: Names of months that are ordinary words too.
+        either: The words between two dates of which one is to be chosen.
+        listed: The words between two dates of one list.
+        since: The words before a range.
         between: The words between the ends of a range of days.
         ends_at_number: Whether a sentence may end with a figure and a full stop; in German that is an ordinal.
     """
@@ -142,18 +161,23 @@ class DateWords:
     code: str
     hint: re.Pattern[str]
     rules: tuple[tuple[str, re.Pattern[str]], ...]
-    months: Choice
-    weekdays: Choice
-    near: Choice
-    counts: Choice
-    relative: Choice
-    units: Choice
-    holidays: Mapping[str, str]
-    weekday: re.Pattern[str]
-    doubtful: re.Pattern[str]
-    between: re.Pattern[str]
-    cues: Cues | None
-    ends_at_number: bool
+    months: Choice = _NONE
+    weekdays: Choice = _NONE
+    near: Choice = _NONE
+    counts: Choice = _NONE
+    nth: Choice = _NONE
+    relative: Choice = _NONE
+    units: Choice = _NONE
+    holidays: Mapping[str, str] = field(default_factory=dict)
+    weekday: re.Pattern[str] = _NEVER
+    within: re.Pattern[str] = _NEVER
+    doubtful: re.Pattern[str] = _NEVER
+    either: re.Pattern[str] = _NEVER
+    listed: re.Pattern[str] = _NEVER
+    since: re.Pattern[str] = _NEVER
+    between: re.Pattern[str] = _NEVER
+    cues: Cues | None = None
+    ends_at_number: bool = True
 
 
 @cache
@@ -165,13 +189,10 @@ def date_words(code: str) -> DateWords:
 
 def _figures(code: str) -> DateWords:
     """Return the rules for a language of which no words are known."""
-    none, never = Choice(()), re.compile(r"(?!)")
     rules = tuple(
         (kind, _compiled(_filled(pattern, {"year": YEAR}))) for kind, languages, pattern in RULES if languages == ANY
     )
-    return DateWords(
-        code, re.compile(r"\d"), rules, none, none, none, none, none, none, {}, never, never, never, None, True
-    )
+    return DateWords(code, re.compile(r"\d"), rules)
 
 
 def _words(code: str, data: Mapping[str, Any]) -> DateWords:
@@ -186,11 +207,16 @@ def _words(code: str, data: Mapping[str, Any]) -> DateWords:
         ),
         near=_choice(data["near"]),
         counts=_numbered(data["counts"], 1),
+        nth=_choice(data["nth"]),
         relative=_choice(data["before"] | {f"{words}": number for words, number in data["after"].items()}),
         units=_numbered([data["units"][unit] for unit in _UNITS], 0),
         holidays=data["holidays"],
         weekday=_compiled("|".join(data["weekdays"])),
+        within=_compiled(data["within"]),
         doubtful=_compiled(f"(?:{data['doubtful_months']})[.]?"),
+        either=_compiled(rf",? (?:{data['or']}) (?:[^\W\d]{{2,4}} ){{0,2}}"),
+        listed=_compiled(rf",? (?:{data['and']}) (?:[^\W\d]{{2,3}} )?|, "),
+        since=_compiled(rf"\b(?:{data['from']})\s*$"),
         between=_compiled(rf"\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?"),
         cues=_cues(data, groups),
         ends_at_number=code != "de",
@@ -216,6 +242,7 @@ def _groups(data: Mapping[str, Any]) -> dict[str, str]:
         "year": YEAR,
         "before": f"(?P<before>{before})",
         "after": f"(?P<after>{after})",
+        "nth": f"(?P<nth>{'|'.join(data['nth'])})",
         "count": rf"(?P<count>\d{{1,3}}|{'|'.join(reversed(data['counts']))})",
         "unit": f"(?P<unit>{'|'.join(units.values())})(?!\\w)",
         "longer_unit": f"(?P<unit>{'|'.join(units[unit] for unit in _LONGEST_FIRST[1:])})(?!\\w)",
@@ -266,14 +293,17 @@ def _cues(data: Mapping[str, Any], groups: Mapping[str, str]) -> Cues:
         intended=words(data["intended"]),
         but=words(data["but"]),
         perhaps=words(data["perhaps"]),
+        could=words(data["could"]),
         condition=words(data["if"]),
         today_is=_compiled(rf"\W*(?:(?:{data['today_is']}) )?"),
         habit=words(_filled(data["habit"], groups)),
+        weekly=words(data["weekly"]),
+        early=words(data["early"]),
         moved=words(data["moved"]),
         instead=words(data["instead"]),
         cancelled=words(data["cancelled"]),
         refused=_compiled(rf"\W*(?:{data['refused']})\b"),
-        slip=_compiled(rf"\W*(?:{data['slip']})\W+(?:[^\W\d]+ ){{0,2}}"),
+        slip=_compiled(rf"\W*(?:{data['slip']})(?:\W+(?:{data['slip']}))?\W+(?:[^\W\d]+ ){{0,2}}"),
     )
 
 

@@ -14,32 +14,27 @@ from datetime import date, datetime
 from itertools import pairwise
 
 from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
-from resources.offline.date_readings import READINGS, Scene, filled
-from resources.offline.date_words import Cues, DateWords, date_words, part
+from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
+from resources.offline.date_scene import DAY, Scene
+from resources.offline.date_tense import is_refuted, is_repeated, is_unsure, lean_of
+from resources.offline.date_words import DateWords, date_words, part
 from resources.offline.prose import Prose
 
 MAX_DATES = 48
 MAX_SENTENCE = 600
 """Longer sentences are cut; what is said about a date stands near it."""
 
-ONLY_PAST, PAST, PARTICIPLE, UNKNOWN, PRESENT, FUTURE = -24.0, -6.0, -2.5, 1.5, 3.0, 6.0
-"""How surely a verb says that a date lies behind or ahead: a day against it counts as so many times as far."""
-
-LEANS = {"past": PAST, "participle": PARTICIPLE, "arranged": UNKNOWN, "present": PRESENT, "future": FUTURE}
-BEHIND = 12
-"""Characters by which a verb behind a date counts as farther away than one before it."""
-
 EXACT = ("iso_day", "figures", "days", "day_of_month", "ordinal")
 """Kinds of phrases that name a day by its number."""
 
-COARSE = ("month_and_year", "month", "season", "year", "unit")
-"""Kinds of phrases that name a month or a year."""
-
-FRAGMENT = 4
-"""So few words have no verb; longer sentences have one, known or not."""
-
 LONGEST_SPAN = 10
 """Days of the longest range in which a weekday is one of its days."""
+
+JUST_NOW = 3
+"""A weekday may be a day that was named so many messages before."""
+
+OPENING = 40
+"""So many characters of a message say whether it agrees."""
 
 RECENT = 16
 """So many days that were spoken of are remembered."""
@@ -48,8 +43,6 @@ _FENCE = "```"
 _SPLIT = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
 _SPLIT_WITH_ORDINALS = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)")
 _LONE = re.compile(r"(?:^|[,;:(]|\b(?:and|only|und|y|et))\s*$")
-_DENIED = re.compile(r" nicht\b")
-_CLAUSE = re.compile(r"[,;:()–]|\s-\s")
 
 
 def find_dates(prose: Prose) -> list[str]:
@@ -80,20 +73,24 @@ class _Reader:
 
     def __init__(self) -> None:
         self._sentences: list[Sentence] = []
-        self._recent: deque[date] = deque(maxlen=RECENT)
+        self._recent: deque[tuple[int, date]] = deque(maxlen=RECENT)
         self._span: tuple[date, date] | None = None
+        self._span_on: date | None = None
         self._habits: set[int] = set()
+        self._question = ""
         self._count = 0
 
     def read(self, text: str, today: date, message: int, words: DateWords) -> None:
         """Read one message."""
-        habit = False
-        for number, sentence in enumerate(sentences(text, words)):
+        habit, opening, sentence = False, text.lstrip()[:OPENING], ""
+        for sentence in sentences(text, words):
             if self._count >= 4 * MAX_DATES:
                 return
             found = _matches(sentence, words)
             if found:
-                habit = self._resolve(Sentence(sentence, words, today, message, number == 0), found, habit)
+                habit = self._resolve(Sentence(sentence, words, today, message, opening), found, habit)
+                opening = ""
+        self._question = sentence if sentence.endswith("?") else ""
 
     def dates(self) -> list[str]:
         """Return what was found and still holds."""
@@ -104,39 +101,65 @@ class _Reader:
     def _resolve(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
         """Read the phrases of a sentence; return whether it speaks of what happens again and again."""
         words, text, cues = sentence.words, sentence.text, sentence.words.cues
-        month = self._month_of_topic(sentence)
-        habit = habit or (cues is not None and cues.habit.search(text) is not None)
-        year = next((_year_of(match, sentence.today, words) for kind, match in found if kind == "unit"), None)
-        beside = any(part(match, "month") for _, match in found)
-        self._count += len(found)
+        scene = self._scene(sentence, found)
+        habit = habit or sum(kind == "weekday" and part(match, "weekday") == match.group() for kind, match in found) > 2
+        before = None
         for kind, match in found:
-            lean = _lean(text, match, cues)
-            repeated = habit or self._is_habit(kind, match, words)
-            scene = Scene(
-                words, text, sentence.today, lean, list(self._recent), self._span, month, repeated, year, beside
-            )
+            listed = before is not None and words.listed.fullmatch(text, before, match.start()) is not None
+            scene.lean = scene.lean if listed else lean_of(kind, text, match, cues, self._question)
+            scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, cues)
+            scene.listed = _last_day(sentence) if listed else None
+            before = match.end()
             try:
                 dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
                 continue  # such as 31 February, or a year before the calendar
-            self._note_habits(kind, match, words)
-            dropped = cues is not None and _is_unsure(kind, text, match, cues)
-            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped))
-            for day in dates:
-                if len(day) == 7:
-                    month = (int(day[:4]), int(day[5:]))
-                elif len(day) == 10 and kind != "near":
-                    self._recent.append(_date(day))
-                    month = None
-            if kind == "days" and len(dates) > 1:
-                self._note_span(_date(dates[0]), _date(dates[-1]))
-        for first, second in pairwise(sentence.mentions):
-            if _is_range(first, second, text, words):
-                self._note_span(_date(first.dates[0]), _date(second.dates[0]))
-                first.dates = [day.isoformat() for day in filled(_date(first.dates[0]), _date(second.dates[0]))]
+            refuted = is_refuted(text, match, cues)
+            dropped = refuted or is_unsure(kind, text, match, cues)
+            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped, refuted))
+            self._note(kind, match, dates, sentence)
+            scene.note(kind, dates)
+        self._fill_ranges(sentence)
         _name_weekdays(sentence)
         self._sentences.append(sentence)
         return any(one.kind == "habit" for one in sentence.mentions)
+
+    def _scene(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]]) -> Scene:
+        """Return what is known before a sentence is read."""
+        words, today = sentence.words, sentence.today
+        return Scene(
+            words=words,
+            text=sentence.text,
+            today=today,
+            recent=[day for _, day in self._recent],
+            just_now=[day for number, day in self._recent if number >= sentence.message - JUST_NOW],
+            span=self._span if self._span_on == today else None,
+            month=self._month_of_topic(sentence),
+            year=next((_year_of(match, today, words) for kind, match in found if kind == "unit"), None),
+            beside=any(part(match, "month") for _, match in found),
+        )
+
+    def _note(self, kind: str, match: re.Match[str], dates: Sequence[str], sentence: Sentence) -> None:
+        """Remember what later sentences may refer to."""
+        if kind == "habit":
+            named = sentence.words.weekday.findall(match.group())
+            self._habits.update(sentence.words.weekdays[name] for name in named)
+        if kind != "near":
+            self._recent.extend((sentence.message, _date(day)) for day in dates if len(day) == DAY)
+        if kind == "days" and len(dates) > 1:
+            self._note_span(_date(dates[0]), _date(dates[-1]), sentence.today)
+
+    def _note_span(self, first: date, last: date, today: date) -> None:
+        if 0 < (last - first).days <= LONGEST_SPAN:
+            self._span, self._span_on = (first, last), today
+
+    def _fill_ranges(self, sentence: Sentence) -> None:
+        """Add the days between two that are the ends of a range."""
+        for first, second in pairwise(sentence.mentions):
+            if _is_range(first, second, sentence):
+                ends = (_date(first.dates[0]), _date(second.dates[0]))
+                self._note_span(*ends, sentence.today)
+                first.dates = [day.isoformat() for day in filled(*ends)]
 
     def _month_of_topic(self, sentence: Sentence) -> tuple[int, int] | None:
         """Return the month in which that was planned which the sentence moves."""
@@ -155,29 +178,23 @@ class _Reader:
             and _LONE.search(match.string, 0, match.start()) is not None
         )
 
-    def _note_span(self, first: date, last: date) -> None:
-        if 0 < (last - first).days <= LONGEST_SPAN:
-            self._span = (first, last)
 
-    def _note_habits(self, kind: str, match: re.Match[str], words: DateWords) -> None:
-        if kind == "habit":
-            named = words.weekday.findall(match.group())
-            self._habits.update(words.weekdays[name] for name in named)
+def _last_day(sentence: Sentence) -> date | None:
+    last = sentence.mentions[-1] if sentence.mentions else None
+    return _date(last.dates[-1]) if last is not None and last.is_day and last.kind in EXACT else None
 
 
 def _name_weekdays(sentence: Sentence) -> None:
     """Let a weekday be the day of its sentence that falls on it, as in ``on Saturday, she turns six on the 30th``."""
-    exact = {
-        _date(day).weekday(): day for one in sentence.mentions if one.kind in EXACT for day in one.dates if one.is_day
-    }
+    exact = {_date(day).weekday(): day for one in sentence.mentions if one.kind in EXACT for day in one.dates}
     for one in sentence.mentions:
-        if one.kind == "weekday" and one.is_day:
+        if one.kind == "weekday" and one.is_day and one.dates[0] > sentence.today.isoformat():
             one.dates = [exact.get(_date(one.dates[0]).weekday(), one.dates[0])]
 
 
 def _year_of(match: re.Match[str], today: date, words: DateWords) -> int | None:
     """Return the year that ``last year`` names."""
-    if words.units[part(match, "unit")] != 4:
+    if words.units[part(match, "unit")] != YEAR_UNIT:
         return None
     return today.year + words.relative[part(match, "before") or part(match, "after")]
 
@@ -186,9 +203,9 @@ def _date(day: str) -> date:
     return date.fromisoformat(day)
 
 
-def _is_range(first: Mention, second: Mention, text: str, words: DateWords) -> bool:
-    both_days = all(len(one.dates) == 1 and len(one.dates[0]) == 10 and one.kind != "near" for one in (first, second))
-    return both_days and words.between.fullmatch(text, first.end, second.start) is not None
+def _is_range(first: Mention, second: Mention, sentence: Sentence) -> bool:
+    both_days = all(one.is_day and len(one.dates) == 1 and one.kind != "near" for one in (first, second))
+    return both_days and sentence.words.between.fullmatch(sentence.text, first.end, second.start) is not None
 
 
 def _matches(text: str, words: DateWords) -> list[tuple[str, re.Match[str]]]:
@@ -233,59 +250,3 @@ def _cut(sentence: str) -> Iterator[str]:
         start = end
     if rest := sentence[start:].strip():
         yield rest
-
-
-def _lean(text: str, match: re.Match[str], cues: Cues | None) -> float:
-    """Return whether a date lies behind or ahead of the message, from the words before it and the nearest verb."""
-    if cues is None:
-        return 0.0
-    before = text[max(0, match.start() - 40) : _core(match)]
-    if cues.backward.search(before):
-        return PAST
-    if cues.forward.search(before):
-        return FUTURE
-    start, end = _clause(text, match)
-    if {verb.lastgroup for verb in cues.tense.finditer(text, start, end)} == {"past"}:
-        return ONLY_PAST
-    verb = _nearest_verb(text, start, end, match, cues) or _nearest_verb(text, 0, len(text), match, cues)
-    return verb or (UNKNOWN if len(text.split()) > FRAGMENT else 0.0)
-
-
-def _core(match: re.Match[str]) -> int:
-    """Return where a phrase begins, without the preposition that belongs to its pattern."""
-    prefix = part(match, "prefix")
-    return match.start() + (len(prefix) + 1 if prefix else 0)
-
-
-def _clause(text: str, match: re.Match[str]) -> tuple[int, int]:
-    start = max((end.end() for end in _CLAUSE.finditer(text, 0, match.start())), default=0)
-    following = _CLAUSE.search(text, match.end())
-    return start, following.start() if following else len(text)
-
-
-def _nearest_verb(text: str, start: int, end: int, match: re.Match[str], cues: Cues) -> float:
-    found = [
-        (max(match.start() - verb.end(), verb.start() - match.end() + BEHIND), str(verb.lastgroup))
-        for verb in cues.tense.finditer(text, start, end)
-        if verb.end() <= match.start() or verb.start() >= match.end()
-    ]
-    if not found:
-        return 0.0
-    tenses = {tense for _, tense in found}
-    if cues.auxiliary is not None and "participle" in tenses and "future" not in tenses:
-        return PAST if cues.auxiliary.search(text, start, end) else PARTICIPLE
-    return LEANS[min(found)[1]]
-
-
-def _is_unsure(kind: str, text: str, match: re.Match[str], cues: Cues) -> bool:
-    """Whether the date is denied, or the sentence only imagines what happens then."""
-    start, _ = _clause(text, match)
-    before = text[max(0, match.start() - 40) : _core(match)]
-    return (
-        cues.refuted.search(before) is not None
-        or cues.perhaps.search(text, start, match.start()) is not None
-        or cues.condition.search(text, start, match.start()) is not None
-        or cues.condition.match(text) is not None
-        or (kind in COARSE and cues.ahead_of.search(before) is not None)
-        or _DENIED.match(text, match.end()) is not None
-    )

@@ -33,8 +33,14 @@ CAPITAL_NOUNS = frozenset(["de"])
 NOUNS_KNOWN = frozenset(["de", "es", "fr"])
 """Languages in which a word must be seen as a noun once: by its capital, or after an article or preposition."""
 
-# Hiragana is grammar, and a run of one of the other scripts is mostly one noun.
-_JAPANESE_NOUN = re.compile(r"[\u30a1-\u30fa\u30fc]{2,12}|[\u4e00-\u9fff]{2,8}")
+_RUNS = {
+    # Hiragana is grammar, and a run of one of the other scripts is mostly one noun.
+    "ja": re.compile(r"[\u30a1-\u30fa\u30fc]{2,12}|[\u4e00-\u9fff]{2,8}"),
+    # A noun before its particle.
+    "ko": re.compile(r"(?<![\uac00-\ud7af])[\uac00-\ud7af]{2,6}(?=[은는이가을를의와과](?![\uac00-\ud7af]))"),
+}
+"""Nouns of languages without capitals and articles, by their script."""
+
 _VERBAL_ENDINGS = ("ly", "ed", "ize", "ise", "ful", "ous", "able", "ible", "est", "n't")
 
 
@@ -82,7 +88,7 @@ def key_phrases(prose: Prose, names: Names) -> list[str]:
     verbs: Counter[tuple[str, ...]] = Counter()
     places: defaultdict[tuple[str, ...], set[int]] = defaultdict(set)
     surfaces: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    unsure: set[tuple[str, ...]] = set()
+    languages: dict[tuple[str, ...], str] = {}
     for sentence in prose.sentences:
         weight = ASSISTANT_WEIGHT if prose.message(sentence).role is Role.ASSISTANT else 1.0
         lexicon = lexicon_of(sentence.language)
@@ -92,22 +98,21 @@ def key_phrases(prose: Prose, names: Names) -> list[str]:
             if own.intersection(key):
                 continue
             counts[key] += weight
+            languages[key] = sentence.language
+            previous = before[position]
             if sentence.language in CAPITAL_NOUNS:
                 nouns[key] += position > 0 and phrase[-1].text[0].isupper()
             else:
-                previous = before[position]
                 nouns[key] += previous in lexicon.before_noun or previous.endswith("'s")
-                verbs[key] += previous in lexicon.before_verb
-            if sentence.language in NOUNS_KNOWN:
-                unsure.add(key)
+            verbs[key] += previous in lexicon.before_verb
             places[key].add(sentence.message)
-            surfaces[key][spaced([_shown(word, sentence.language) for word in phrase])] += 1
-    for key in unsure:
-        if not nouns[key] or (len(key) == 2 and counts[key] < 2):
-            del counts[key]
+            surfaces[key][
+                spaced([_shown(word, sentence.language, position + at) for at, word in enumerate(phrase)])
+            ] += 1
     scores = {
         key: _score(key, count, nouns[key], verbs[key], len(places[key]), surfaces[key])
         for key, count in heapq.nlargest(MAX_PHRASES, counts.items(), key=lambda item: item[1])
+        if _is_subject(len(key), languages[key], nouns[key], surfaces[key])
     }
     for one in names.others:
         key = prose.stems(one.name)
@@ -117,10 +122,19 @@ def key_phrases(prose: Prose, names: Names) -> list[str]:
     return _without_overlap(ranked, surfaces)
 
 
+def _is_subject(words: int, language: str, nouns: int, surfaces: Counter[str]) -> bool:
+    """Whether a phrase may be a topic: where its language does not tell nouns from verbs, what is said twice."""
+    if language == "en":
+        return not _surface(surfaces).endswith(_VERBAL_ENDINGS)
+    if language in NOUNS_KNOWN:
+        return nouns > 0 and (words == 1 or surfaces.total() > 1)
+    return language in _RUNS or surfaces.total() > 1
+
+
 def _candidates(sentence: Sentence) -> Iterable[tuple[int, tuple[Word, ...]]]:
     words = sentence.words
-    if sentence.language == "ja":
-        for run in _JAPANESE_NOUN.findall(sentence.text):
+    if sentence.language in _RUNS:
+        for run in _RUNS[sentence.language].findall(sentence.text):
             yield 0, (Word(run, run, empty=False, content=True),)
         return
     for position, word in enumerate(words):
@@ -133,8 +147,7 @@ def _candidates(sentence: Sentence) -> Iterable[tuple[int, tuple[Word, ...]]]:
 
 def _score(key: tuple[str, ...], count: float, nouns: int, verbs: int, messages: int, surfaces: Counter[str]) -> float:
     surface = _surface(surfaces)
-    last = surface.split()[-1]
-    if last.endswith(_VERBAL_ENDINGS) or (len(surface) < 3 and not (without_spaces(surface) and count >= 2)):
+    if len(surface) < 3 and not (without_spaces(surface) and count >= 2):
         return 0.0
     if len(key) == 2 and (count < 2 and not nouns):
         return 0.0
@@ -161,8 +174,8 @@ def _surface(surfaces: Counter[str]) -> str:
     return min(surfaces, key=lambda form: (-surfaces[form], form.endswith("ed"), len(form), form))
 
 
-def _shown(word: Word, language: str) -> str:
-    if language in CAPITAL_NOUNS:
+def _shown(word: Word, language: str, position: int) -> str:
+    if language in CAPITAL_NOUNS or (language != "en" and position > 0):
         return word.text
     bare = word.text[:-2] if word.lower.endswith("'s") else word.text
     return bare if bare.isupper() and len(bare) > 1 else bare.lower()

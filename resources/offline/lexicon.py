@@ -14,6 +14,9 @@ from typing import Any
 _FILES = {"de": "german", "en": "english", "es": "spanish", "fr": "french"}
 """The data files of word lists, by language."""
 
+_FOREIGN = {"de": "german", "es": "spanish", "fr": "french"}
+"""The fields of ``topics.toml`` with phrases of other languages than English."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
@@ -28,6 +31,7 @@ class Lexicon:
     filler: frozenset[str] = frozenset()
     common: frozenset[str] = frozenset()
     junk: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
     decision: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
@@ -46,6 +50,7 @@ class Topic:
         hints: Weaker phrases, which need others beside them.
         aliases: Other names under which a user may already have the topic.
         subtopics: Names of narrower topics and their phrases.
+        foreign: Phrases of other languages that show the topic, by the language's code.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Topic:
     hints: tuple[str, ...]
     aliases: tuple[str, ...]
     subtopics: dict[str, tuple[str, ...]]
+    foreign: dict[str, tuple[str, ...]]
 
 
 def english() -> Lexicon:
@@ -90,6 +96,7 @@ def _topic(entry: dict[str, Any]) -> Topic:
         hints=_phrases(entry["hints"]),
         aliases=_phrases(entry.get("aliases", "")),
         subtopics=subtopics,
+        foreign={code: _phrases(entry[name]) for code, name in _FOREIGN.items()},
     )
 
 

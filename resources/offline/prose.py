@@ -33,6 +33,10 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPELT = re.compile(r"\b(?:[A-Z]_)+")
 _SENTENCE_BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]”’]))\s+|(?<=[。！？])|\n+")
 _ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|prof|hon|st|vs|no|e\.g|i\.e|approx|dept|fig)|\b[A-Z])\.$", re.I)
+_WITH_ORDINALS = frozenset(["de", "da", "no", "nn", "nb", "fi", "cs", "sk", "hu", "pl"])
+"""Languages that write a day as "13. Januar"."""
+
+_ORDINAL = re.compile(rf"{_ABBREVIATION.pattern}|\b\d{{1,2}}\.$", re.I)
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\W\d_](?:[^\W_]|['’&+-](?=[^\W_]))*\+?|\d+(?:[.,:/-]\d+)*%?"
 )
@@ -103,7 +107,7 @@ class Prose:
             self._sentence(number, text, spoken[number])
             for number, message in enumerate(segment.messages)
             if message.role not in (Role.SYSTEM, Role.TOOL)
-            for text in sentences(message.content)
+            for text in sentences(without_code(message.content), spoken[number])
         ]
         title = "" if segment.is_part else tidy(segment.ref.title or "")[:MAX_SENTENCE]
         self.headline = self._sentence(0, title, self.language) if title else None
@@ -173,20 +177,30 @@ class Reader:
         return long_enough and lower not in self._common and not lower[0].isdigit()
 
 
-def sentences(text: str) -> Iterator[str]:
+def sentences(text: str, language: str = "en") -> Iterator[str]:
     """Yield the sentences of a text, without transcript markers and hesitations, at most ``MAX_SENTENCE`` long."""
+    unfinished = _ORDINAL if language in _WITH_ORDINALS else _ABBREVIATION
     pending = ""
     for piece in _SENTENCE_BREAK.split(text):
         pending = f"{pending} {piece}" if pending else piece
-        if len(pending) > MAX_SENTENCE or not _ABBREVIATION.search(pending[-12:]):
-            yield from _cut(tidy(pending))
+        if len(pending) > MAX_SENTENCE or not unfinished.search(pending[-12:]):
+            yield from _cut(tidy(pending, language))
             pending = ""
-    yield from _cut(tidy(pending))
+    yield from _cut(tidy(pending, language))
 
 
-def tidy(text: str) -> str:
+def without_code(text: str) -> str:
+    """Return ``text`` without blocks of code between fences; a fence that is not closed opens none."""
+    parts = text.split("```")
+    return "\n".join(parts[::2]) if len(parts) % 2 else text
+
+
+def tidy(text: str, language: str = "en") -> str:
     """Return ``text`` on one line, without markers, hesitations and extra spaces."""
-    plain = _HESITATION.sub("", _MARKER.sub(" ", text)) if len(text) < 100_000 else text
+    plain = text
+    if len(text) < 100_000:
+        plain = _MARKER.sub(" ", text)
+        plain = _HESITATION.sub("", plain) if language == "en" else plain  # "er" and "um" are words elsewhere
     plain = _LOOSE_PUNCTUATION.sub(lambda match: match[1] or match[2], " ".join(plain.split()))
     plain = _SPELT.sub(lambda match: match.group().replace("_", ""), _REPEATED.sub(r"\1", plain))
     return _UNSEEN.sub("", plain).strip(" ,")

@@ -21,6 +21,9 @@ FROM neurigraph.quarantines_of(%(source_id)s, %(first_message)s, %(last_message)
 -- name: hold_record
 SELECT neurigraph.hold_record(%(record_id)s, %(quarantines)s::uuid []);
 
+-- name: free_title
+SELECT neurigraph.free_title(%(user_id)s, %(record_id)s, %(titles)s::text []) AS title;
+
 -- name: insert_record
 INSERT INTO {schema}.metadata_records (
     record_id, title, summary, embedding, embedding_pending, embedding_model, kw_entities, kw_topics, kw_dates,

@@ -43,6 +43,10 @@ DECLARE
     new_values jsonb;
     moment timestamptz;
 BEGIN
+    IF NEW.title <> OLD.title THEN
+        UPDATE neurigraph.record_titles AS t SET title_key = neurigraph_private.title_key(t.user_id, NEW.title)
+        WHERE t.record_id = NEW.record_id;
+    END IF;
     SELECT jsonb_object_agg(o.key, o.value), jsonb_object_agg(o.key, n.value) INTO old_values, new_values
     FROM jsonb_each(jsonb_build_object(
         'title', OLD.title, 'summary', OLD.summary, 'kw_entities', OLD.kw_entities, 'kw_topics', OLD.kw_topics,

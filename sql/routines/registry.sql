@@ -1,4 +1,31 @@
--- Registration: record_index and file_index follow the tables of all nodes.
+-- Registration: record_index, record_titles and file_index follow the tables of all nodes.
+
+-- The digest of a title within a graph, without regard to case. Two titles with one digest count as the same.
+CREATE OR REPLACE FUNCTION neurigraph_private.title_key(owner uuid, title text) RETURNS bigint
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT hashtextextended('neurigraph.title:' || owner || ':' || lower(title), 0)
+$$;
+
+-- The first of some titles that no other record of the graph has, or null. It stays free until the transaction ends. A
+-- title that another transaction considers at the same time counts as taken, so nobody waits.
+CREATE OR REPLACE FUNCTION neurigraph.free_title(owner uuid, wanted uuid, titles text []) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    candidate text;
+    digest bigint;
+BEGIN
+    FOREACH candidate IN ARRAY titles LOOP
+        digest := neurigraph_private.title_key(owner, candidate);
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(digest);
+        CONTINUE WHEN EXISTS (
+            SELECT FROM neurigraph.record_titles AS t
+            WHERE t.user_id = owner AND t.title_key = digest AND t.record_id <> wanted
+        );
+        RETURN candidate;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
 
 -- Keywords as record_index has them, so that lists compare them without regard to case.
 CREATE OR REPLACE FUNCTION neurigraph.keyword_keys(keywords text []) RETURNS text []
@@ -37,6 +64,10 @@ BEGIN
             NEW.content_type, NEW.occurred_at, NEW.superseded_by IS NOT NULL,
             neurigraph.keyword_keys(NEW.kw_entities), neurigraph.keyword_keys(NEW.kw_topics)
         );
+        INSERT INTO neurigraph.record_titles (record_id, user_id, title_key)
+        VALUES (
+            NEW.record_id, TG_ARGV[1]::uuid, neurigraph_private.title_key(TG_ARGV[1]::uuid, NEW.title)
+        );
         RETURN NEW;
     END IF;
     UPDATE neurigraph.record_index AS r SET node_id = TG_ARGV[0]::uuid
@@ -72,6 +103,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.keyword_keys(text []), neurigraph.register_record(), neurigraph.register_file()
-FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.keyword_keys(text []) TO neurigraph_pipeline;
+REVOKE ALL ON FUNCTION neurigraph_private.title_key(uuid, text), neurigraph.free_title(uuid, uuid, text []),
+neurigraph.keyword_keys(text []), neurigraph.register_record(), neurigraph.register_file() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.free_title(uuid, uuid, text []), neurigraph.keyword_keys(text [])
+TO neurigraph_pipeline;

@@ -58,6 +58,19 @@ def test_english_stop_words_are_dropped() -> None:
     assert Lexer("german").lexemes("the Häuser") == ["the", "haus"]
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("german", "Wann sind die Häuser in Kitzbühel fertig?", ["haus", "kitzbuhel", "fertig"]),
+        ("spanish", "¿Cuándo llegan los hornos del taller?", ["lleg", "horn", "tall"]),
+        ("french", "Qu'est-ce que l'eau d’Aline, aujourd'hui ?", ["eau", "alin", "aujourd'hui"]),
+        ("simple", "The domy są nowe", ["the", "domy", "sa", "nowe"]),
+    ],
+)
+def test_words_of_other_languages(language: str, text: str, expected: list[str]) -> None:
+    assert Lexer(language).lexemes(text) == expected
+
+
 def test_stemmer_gets_accented_words() -> None:
     assert Lexer("hindi").lexemes("लड़का लड़के") == ["लड़क", "लड़क"]
     assert Lexer("spanish").lexemes("canción canciones cancion") == ["cancion"] * 3

@@ -9,7 +9,7 @@ import pytest
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model import Role
-from neurigraph_pipelines.retrieval.query.parse import MAX_QUERY_LEXEMES, moment_asked, named_times, parse
+from neurigraph_pipelines.retrieval.query.parse import MAX_QUERY_LEXEMES, in_languages, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 
 NOON = datetime(2023, 5, 9, 12, tzinfo=UTC)
@@ -23,6 +23,17 @@ def test_text_is_cleaned_and_filters_are_in_utc() -> None:
     assert checked.occurred_after == NOON - timedelta(hours=2)
     assert (checked.occurred_after.utcoffset(), checked.at) == (timedelta(0), NOON)
     assert parse(checked, "english").question == checked, "cleaning twice changes nothing"
+
+
+def test_question_in_the_languages_of_memories() -> None:
+    """Each word counts in each language, except the stop words of the question's own."""
+    german = parse(Question("Wann sind die Häuser in Kitzbühel fertig?"), "english")
+    assert {"wann", "sind", "die", "hauser"} <= set(german.lexemes)
+    assert in_languages(german, ["german"]).lexemes == ("hauser", "kitzbuhel", "fertig", "haus")
+    english = parse(Question("When did the plants in the houses of Andreas die?"), "english")
+    assert in_languages(english, []) is english
+    assert in_languages(english, ["english"]) is english
+    assert set(in_languages(english, ["german"]).lexemes) == {*english.lexemes, "andreas"}
 
 
 def test_words_become_distinct_lexemes() -> None:

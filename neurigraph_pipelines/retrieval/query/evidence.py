@@ -116,6 +116,8 @@ def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None
         return evidence
     shells = evidence.view.shells
     asked_again = in_languages(parsed, shells.languages)
+    if asked_again.stems == evidence.parsed.stems:
+        return evidence
     return _gather(context, asked_again, shells if cache_bytes(context) else None, evidence.view.embedding)
 
 

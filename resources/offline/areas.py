@@ -1,0 +1,266 @@
+"""The area of life that a segment is about, and the subject within it.
+
+Two kinds of evidence add up: the cue words of ``topics.toml``, and, where there is an embedder and the text is English,
+the similarity of pieces of the segment, its title and its key phrases to the subjects of each area. A single word
+decides nothing. ``placement`` makes nodes of what is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.model import ConceptKind, OutlineNode, Role
+from neurigraph_pipelines.ports import Embedder
+from resources.offline.cues import HINT_WEIGHT, CueScores, CueTable, Phrase
+from resources.offline.lexicon import Topic, topics
+from resources.offline.prose import Prose, Reader
+
+PIECES = 8
+"""Pieces of a segment whose meaning is compared; a single vector of all would blur its topics."""
+
+WORDS_OF_PIECE = 120
+LEAST_OF_MESSAGE = 20
+"""Words of a piece, and the fewest of each of its messages, the first ones, which say what it is about."""
+
+MAX_PHRASES = 15
+PHRASES_OF_SUBJECT = 8
+"""Phrases of a subject that are embedded with its name."""
+
+SHARPNESS = 0.05
+"""Difference of cosines at which one area is e times as likely as another (MiniLM: 0.1 to 0.6 for short texts)."""
+
+WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.7}
+"""Weight of each kind of evidence. Half or twice of each changes two areas of a hundred on the labelled conversations
+of the development half and on LoCoMo."""
+
+CLOSE = 0.35
+"""Cosine of the nearest subject below which the meaning of a text says nothing."""
+
+FEW_CUES = 2.0
+"""Evidence of cue words that counts half of its weight beside the meaning: a single word decides nothing."""
+
+LEAST_SAID = 6
+"""Words that carry meaning of which a segment needs so many for its meaning to count."""
+
+MAX_OWN_TOPICS = 64
+OWN_TOPIC_BONUS = 1.5
+"""The user's own topic is preferred to an area that fits equally."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well a segment fits an area.
+
+    Attributes:
+        share: 0 to 1, over all areas.
+        confidence: 0 to 1, that it belongs there.
+        subjects: Share of each subject of the area, best first.
+        aliases: Other names under which the user may have the area.
+    """
+
+    name: str
+    share: float
+    confidence: float
+    subjects: dict[str, float]
+    aliases: tuple[str, ...] = ()
+
+
+class Areas:
+    """Ranks the areas of life for segments. Caches the cue tables and the embeddings of the subjects."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self._embedder = embedder
+        self._seen: dict[str, NDArray[np.float32]] = {}
+        self.topics = {topic.name: topic for topic in topics()}
+
+    def cues(self, prose: Prose, tops: Mapping[str, OutlineNode] | None = None) -> CueScores:
+        """Count the cue words of a segment; top nodes of the outline are topics, too."""
+        own = self._own(tops or {})
+        if not own:
+            return CueScores(prose, _table)
+        extended = _extended(prose, _table(prose.language), own)
+        return CueScores(prose, lambda language: extended if language == prose.language else _table(language))
+
+    def rank(self, prose: Prose, phrases: Sequence[str], cues: CueScores, tops: Mapping[str, OutlineNode]) -> list[Fit]:
+        """Return the areas and the user's own topics that a segment fits, best first; empty if nothing is known."""
+        own = self._own(tops)
+        names = [*self.topics, *(node.path[0] for node in own)]
+        total = sum(cues.topics.values())
+        by_words = np.array([cues.topics.get(name, 0.0) / total if total else 0.0 for name in names])
+        meaning = self._meaning(prose, phrases, own)
+        merit, least = by_words, 1e-6
+        if meaning is not None:
+            doubt = total / (total + FEW_CUES)
+            merit = (WEIGHTS["cues"] * doubt * by_words + meaning.areas) / (WEIGHTS["cues"] + meaning.weight)
+            least = 1e-6 if meaning.closest >= CLOSE or total >= 1 else 1.0
+        merit = merit * np.array([1.0] * len(self.topics) + [OWN_TOPIC_BONUS] * len(own))
+        found = []
+        for index in np.argsort(-merit, kind="stable"):
+            if merit[index] >= least:
+                name, evidence = names[index], cues.topics.get(names[index], 0.0)
+                by_cues = 0.5 + 0.25 * min(1.0, evidence / 2) + 0.2 * float(by_words[index])
+                by_meaning = 0.7 + 0.4 * float(merit[index]) if meaning is not None else 0.0
+                confidence = min(0.97, max(by_cues, by_meaning))
+                aliases = self.topics[name].aliases if name in self.topics else ()
+                subjects = self._subjects(name, cues, meaning)
+                found.append(Fit(name, float(merit[index]), confidence, subjects, aliases))
+        return found
+
+    def _own(self, tops: Mapping[str, OutlineNode]) -> list[OutlineNode]:
+        """Return the user's own topics among the top nodes, the fullest first: those that are no area's other name."""
+        own = [node for key, node in tops.items() if key not in self._known_keys and node.kind is ConceptKind.TOPIC]
+        return sorted(own, key=lambda node: -node.record_count)[:MAX_OWN_TOPICS]
+
+    @cached_property
+    def _known_keys(self) -> frozenset[str]:
+        return frozenset(name_key(name) for topic in self.topics.values() for name in (topic.name, *topic.aliases))
+
+    def _meaning(self, prose: Prose, phrases: Sequence[str], own: Sequence[OutlineNode]) -> _Meaning | None:
+        """Compare the segment with the subjects of all areas; None if its meaning is unknown."""
+        if self._embedder is None or prose.language != "en":
+            return None
+        pieces, title = _pieces(prose), [prose.headline.text] if prose.headline else []
+        phrases = phrases[:MAX_PHRASES]
+        said = sum(len(sentence.content) for sentence in prose.sentences)
+        if not pieces or said < LEAST_SAID:
+            return None
+        described = [f"{node.path[0]}: {', '.join(node.keywords[:PHRASES_OF_SUBJECT])}" for node in own]
+        seen = {text: vector for text, vector in self._seen.items() if text in set(described)}
+        unknown = [text for text in dict.fromkeys(described) if text not in seen]
+        try:
+            subjects, areas = self._described
+            vectors = self._embedder.embed([*pieces, *phrases, *title, *unknown])
+        except NeurigraphError:
+            return None  # only the cue words decide: a provider that is down must not stop filing
+        texts = len(pieces) + len(phrases) + len(title)
+        seen.update(zip(unknown, vectors[texts:], strict=True))
+        self._seen = seen
+        subjects = np.concatenate([subjects, *(seen[text][None] for text in described)])
+        areas = np.concatenate([areas, len(self.topics) + np.arange(len(own))])
+        weights = np.concatenate(
+            [
+                np.full(len(pieces), WEIGHTS["pieces"] / len(pieces)),
+                _falling(len(phrases), WEIGHTS["phrases"]),
+                np.full(len(title), WEIGHTS["title"]),
+            ]
+        )
+        return _Meaning.of(vectors[:texts] @ subjects.T, weights, areas)
+
+    @cached_property
+    def _described(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """The embeddings of all subjects and the number of each one's area; the last of an area is the area."""
+        assert self._embedder is not None
+        texts, areas = [], []
+        for number, topic in enumerate(self.topics.values()):
+            for name, phrases in topic.subtopics.items():
+                texts.append(f"{name}: {', '.join(phrases[:PHRASES_OF_SUBJECT])}")
+            texts.append(f"{topic.name}: {topic.description}")
+            areas += [number] * (len(topic.subtopics) + 1)
+        return self._embedder.embed(texts), np.array(areas)
+
+    def _subjects(self, name: str, cues: CueScores, meaning: _Meaning | None) -> dict[str, float]:
+        topic = self.topics.get(name)
+        if topic is None or not topic.subtopics:
+            return {}
+        counts = cues.subtopics[name]
+        total = max(sum(counts.values()), sum(cues.words[name].values()), 1)
+        shares = np.array([counts[subject] / total for subject in topic.subtopics])
+        if meaning is not None:
+            near = meaning.subjects[meaning.areas_of_subjects == list(self.topics).index(name)][:-1]
+            shares = (WEIGHTS["cues"] * shares + near) / (WEIGHTS["cues"] + meaning.weight)
+        ranked = sorted(zip(topic.subtopics, map(float, shares), strict=True), key=lambda pair: -pair[1])
+        return {subject: share for subject, share in ranked if share > 0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """The similarity of a segment to all subjects.
+
+    Attributes:
+        areas: Weighted share of each area.
+        subjects: Weighted share of each subject within its area.
+        closest: The highest cosine of any text and any subject.
+    """
+
+    areas: NDArray[np.float32]
+    subjects: NDArray[np.float32]
+    areas_of_subjects: NDArray[np.int64]
+    weight: float
+    closest: float
+
+    @classmethod
+    def of(cls, cosines: NDArray[np.float32], weights: NDArray[np.float64], areas: NDArray[np.int64]) -> _Meaning:
+        """Turn cosines, ``(texts, subjects)``, into shares."""
+        best = np.stack([cosines[:, areas == area].max(axis=1) for area in range(int(areas.max()) + 1)], axis=1)
+        shares = np.exp((best - best.max(axis=1, keepdims=True)) / SHARPNESS)
+        shares /= shares.sum(axis=1, keepdims=True)
+        within = np.exp((cosines - best[:, areas]) / SHARPNESS)
+        for area in range(best.shape[1]):
+            within[:, areas == area] /= within[:, areas == area].sum(axis=1, keepdims=True)
+        nearest = float(best.max())
+        return cls(weights @ shares, weights @ within, areas, float(weights.sum()), nearest)
+
+
+def _falling(count: int, total: float) -> NDArray[np.float64]:
+    """Return weights that fall with the rank, with the sum ``total``."""
+    weights: NDArray[np.float64] = 1 / np.sqrt(1.0 + np.arange(count, dtype=np.float64))
+    return weights * (total / float(weights.sum())) if count else weights
+
+
+def _pieces(prose: Prose) -> list[str]:
+    """Return the beginnings of the messages, in at most ``PIECES`` texts."""
+    said = [m.content for m in prose.segment.messages if m.role in (Role.USER, Role.ASSISTANT) and m.content.strip()]
+    size = -(-len(said) // PIECES) or 1
+    words = max(LEAST_OF_MESSAGE, WORDS_OF_PIECE // size)
+    cut = [" ".join(text[: 20 * words].split()[:words]) for text in said]
+    return [" ".join(cut[start : start + size]) for start in range(0, len(cut), size)]
+
+
+@cache
+def _table(language: str) -> CueTable:
+    """Return the cues of a language; the English ones are not those of another language."""
+    found: dict[Phrase, dict[str, float]] = {}
+    subtopics: dict[tuple[str, Phrase], list[str]] = {}
+    stems = _stemmer(language)
+    for topic in topics():
+        for text, weight in _phrases(topic, language):
+            found.setdefault(stems(text), {}).setdefault(topic.name, weight)
+        for name, texts in topic.subtopics.items() if language == "en" else ():
+            for text in texts:
+                subtopics.setdefault((topic.name, stems(text)), []).append(name)
+    found.pop((), None)
+    # A cue of several topics is weaker evidence for each (the idea of inverse document frequency).
+    weighed = {
+        phrase: [(name, weight / len(entries) ** 0.5) for name, weight in entries.items()]
+        for phrase, entries in found.items()
+    }
+    return CueTable(weighed, subtopics, language == "de")
+
+
+def _phrases(topic: Topic, language: str) -> list[tuple[str, float]]:
+    if language == "en":
+        return [*((cue, 1.0) for cue in topic.cues), *((hint, HINT_WEIGHT) for hint in topic.hints)]
+    return [(cue, 1.0) for cue in topic.foreign.get(language, ())]
+
+
+def _stemmer(language: str) -> Callable[[str], Phrase]:
+    reader = Reader(language)
+    return lambda text: tuple(word.stem for word in reader.words(text))
+
+
+def _extended(prose: Prose, table: CueTable, own: Sequence[OutlineNode]) -> CueTable:
+    """Return a table with the names, aliases and keywords of the user's own topics."""
+    found = {phrase: list(entries) for phrase, entries in table.topics.items()}
+    for node in own:
+        named = ((name, 1.0) for name in (node.path[0], *node.aliases))
+        for text, weight in (*named, *((keyword, 0.5) for keyword in node.keywords)):
+            if phrase := prose.stems(text):
+                found.setdefault(phrase, []).append((node.path[0], weight))
+    return CueTable(found, table.subtopics, table.has_compounds)

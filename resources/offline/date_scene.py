@@ -1,0 +1,79 @@
+"""What is known about a phrase for a date before it is read: its sentence, and what was said before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from resources.offline.date_words import DateWords
+
+LONG_AGO = 200
+"""Days that lie so far from the message do not tell what ``the 14th`` is."""
+
+MONTH, DAY = len("2025-03"), len("2025-03-09")
+"""Lengths of months and days in ISO format."""
+
+_UNDECIDED = 2.0
+"""How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
+
+
+@dataclass(slots=True)
+class Scene:
+    """Where a phrase stands, and what was said before.
+
+    Attributes:
+        today: The day of the message.
+        recent: The days that were spoken of before, the latest last; ``the 14th`` may be one of them.
+        just_now: Those of the last few messages.
+        span: The first and the last of several days that were spoken of, such as a journey.
+        month: Year and month that the sentence named last.
+        year: The year that the sentence names in words, such as ``last year``.
+        beside: Whether the sentence names days or months.
+        listed: The day before this one in a list of days.
+        lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
+        habit: Whether the sentence speaks of what happens again and again.
+    """
+
+    words: DateWords
+    text: str
+    today: date
+    recent: list[date]
+    just_now: list[date]
+    span: tuple[date, date] | None
+    month: tuple[int, int] | None
+    year: int | None
+    beside: bool
+    listed: date | None = None
+    lean: float = 0.0
+    habit: bool = False
+
+    def note(self, kind: str, dates: Sequence[str]) -> None:
+        """Remember what a phrase of this sentence means, for those after it."""
+        for day in dates:
+            if len(day) == MONTH:
+                self.month = (int(day[:4]), int(day[5:]))
+            elif len(day) == DAY and kind != "near":
+                self.month = None
+                self.recent.append(date.fromisoformat(day))
+                self.just_now.append(self.recent[-1])
+
+    def lately(self) -> list[date]:
+        """Return the days that were spoken of and do not lie far from the message."""
+        return [day for day in self.recent if abs((day - self.today).days) < LONG_AGO]
+
+
+def nearest(days: Iterable[date], scene: Scene) -> date:
+    """Return the day that is meant: the nearest in the direction of the tense; another year needs a reason.
+
+    Raises:
+        ValueError: There is no day.
+    """
+
+    def cost(day: date) -> float:
+        apart = (day - scene.today).days
+        against = scene.lean and (apart > 0) != (scene.lean > 0) and apart != 0
+        elsewhere = not scene.lean and day.year != scene.today.year
+        return abs(apart) * (abs(scene.lean) if against else _UNDECIDED if elsewhere else 1.0)
+
+    return min(days, key=cost)

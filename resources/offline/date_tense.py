@@ -1,0 +1,116 @@
+"""What the words around a date say about it: past or future, certain or not, once or again and again."""
+
+from __future__ import annotations
+
+import re
+
+from resources.offline.date_words import Cues, part
+
+ONLY_PAST, PAST, PARTICIPLE, UNKNOWN, PRESENT, FUTURE = -24.0, -6.0, -2.5, 1.2, 6.0, 12.0
+"""How surely a verb says that a date lies behind or ahead: a day against it counts as so many times as far."""
+
+LEANS = {"past": PAST, "participle": PARTICIPLE, "arranged": UNKNOWN, "present": PRESENT, "future": FUTURE}
+BEHIND = 12
+"""Characters by which a verb behind a date counts as farther away than one before it."""
+
+COARSE = ("month_and_year", "month", "season", "year", "unit")
+"""Kinds of phrases that name a month or a year."""
+
+FRAGMENT = 3
+"""So few words have no verb; longer sentences have one, known or not."""
+
+_DENIED = re.compile(r" nicht\b")
+_CLAUSE = re.compile(r"[,:](?!\d)|[;()–]|\s-\s")
+
+
+def lean_of(kind: str, text: str, match: re.Match[str], cues: Cues | None, question: str = "") -> float:
+    """Return whether a date lies behind or ahead of the message, from the words before it and the nearest verb.
+
+    Args:
+        kind: The kind of the date.
+        text: Its sentence.
+        match: The date in the sentence.
+        cues: The words of the language.
+        question: What the message answers; its tense is that of an answer without a verb.
+    """
+    if cues is None:
+        return 0.0
+    before = text[max(0, match.start() - 40) : _core(match)]
+    if cues.backward.search(before):
+        return PAST
+    if cues.forward.search(before):
+        return FUTURE
+    start, end = clause(text, match.start(), match.end())
+    if kind not in ("weekday", "near") and cues.moved.search(text, start, end):
+        return UNKNOWN
+    if {verb.lastgroup for verb in cues.tense.finditer(text, start, end)} == {"past"}:
+        return ONLY_PAST
+    verb = _nearest_verb(text, start, end, match, cues)
+    if not verb and len(text[start : match.start()].split()) + len(text[match.end() : end].split()) < FRAGMENT:
+        verb = _nearest_verb(text, 0, len(text), match, cues)
+    return verb or (UNKNOWN if len(text.split()) > FRAGMENT else _lean_of_question(question, cues))
+
+
+def _lean_of_question(question: str, cues: Cues) -> float:
+    tenses = {str(verb.lastgroup) for verb in cues.tense.finditer(question)}
+    if tenses & {"past", "participle"} and "future" not in tenses:
+        return PAST
+    return FUTURE if tenses else 0.0
+
+
+def is_repeated(text: str, match: re.Match[str], cues: Cues | None) -> bool:
+    """Whether the clause of a date speaks of what happens again and again, or its sentence of every week."""
+    if cues is None:
+        return False
+    here = clause(text, match.start(), match.end())
+    return cues.habit.search(text, *here) is not None or cues.weekly.search(text) is not None
+
+
+def _core(match: re.Match[str]) -> int:
+    """Return where a phrase begins, without the preposition that belongs to its pattern."""
+    prefix = part(match, "prefix")
+    return match.start() + (len(prefix) + 1 if prefix else 0)
+
+
+def clause(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the clause around a part of a sentence begins and ends."""
+    first = max((sign.end() for sign in _CLAUSE.finditer(text, 0, start)), default=0)
+    following = _CLAUSE.search(text, end)
+    return first, following.start() if following else len(text)
+
+
+def _nearest_verb(text: str, start: int, end: int, match: re.Match[str], cues: Cues) -> float:
+    found = [
+        (max(match.start() - verb.end(), verb.start() - match.end() + BEHIND), str(verb.lastgroup))
+        for verb in cues.tense.finditer(text, start, end)
+        if verb.end() <= match.start() or verb.start() >= match.end()
+    ]
+    if not found:
+        return 0.0
+    tenses = {tense for _, tense in found}
+    if cues.auxiliary is not None and "participle" in tenses and "future" not in tenses:
+        return PAST if cues.auxiliary.search(text, start, end) else PARTICIPLE
+    return LEANS[min(found)[1]]
+
+
+def is_refuted(text: str, match: re.Match[str], cues: Cues | None) -> bool:
+    """Whether the words right beside a date deny it."""
+    if cues is None:
+        return False
+    before = text[max(0, match.start() - 40) : _core(match)]
+    return cues.refuted.search(before) is not None or _DENIED.match(text, match.end()) is not None
+
+
+def is_unsure(kind: str, text: str, match: re.Match[str], cues: Cues | None) -> bool:
+    """Whether the sentence only imagines what happens then."""
+    if cues is None:
+        return False
+    start, _ = clause(text, match.start(), match.end())
+    before = text[max(0, match.start() - 40) : _core(match)]
+    return (
+        (not text.endswith("?") and cues.could.search(text, start, match.start()) is not None)
+        or cues.perhaps.search(text, start, match.start()) is not None
+        or cues.condition.search(text, start, match.start()) is not None
+        or cues.condition.match(text) is not None
+        or (kind in COARSE and cues.ahead_of.search(before) is not None)
+    )

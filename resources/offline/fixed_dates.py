@@ -1,0 +1,99 @@
+"""Relative dates of English sentences made absolute, as far as ``dates`` resolves them: "on Saturday 1 March"."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+
+from resources.offline.dates import resolve_dates
+
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_RELATIVE = re.compile(
+    r"(?P<near>\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow|tonight|last night|"
+    r"this morning|this afternoon|this evening)\b(?!['’]s?))"
+    rf"|(?P<before>\b(?:every|each)\s(?:{_WEEKDAY}(?:,|\sand|\sor)\s){{0,3}})?"
+    r"\b(?P<word>(?:last|next|this|this coming|on|by|until|till|since|before|after)\s)"
+    rf"(?P<weekday>{_WEEKDAY})\b(?!['’]s|,?\s(?:the\s)?\d)"
+    r"|\b(?P<ordinal>the \d{1,2}(?:st|nd|rd|th))\b(?! of\b)"
+    r"|\b(?P<unit>(?:last|next|this) (?:month|year))\b(?!['’])",
+    re.I,
+)
+_DIRECTIONS = {"last", "next", "this", "this coming"}
+_NAMED = re.compile(rf"\b({_WEEKDAY}),?\s(?:the\s)?\d", re.I)
+_PREPOSITION = re.compile(r"\b(?:on|by|until|till|since|from|before|after|for|of|to|and|or)\s$", re.I)
+MONTHS = "January February March April May June July August September October November December".split()
+_PARTS = {
+    "this morning": "on the morning of", "this afternoon": "on the afternoon of",
+    "this evening": "on the evening of", "tonight": "on the evening of", "last night": "on the night of",
+}  # fmt: skip
+
+
+def with_dates(sentence: str, spoken_at: datetime, year: int, context: str = "") -> str:
+    """Return ``sentence`` with absolute dates in place of relative ones; what cannot be resolved stays.
+
+    Args:
+        sentence: One English sentence.
+        spoken_at: When it was said.
+        year: The year that needs no mention.
+        context: What was said just before. A weekday whose day it names is not resolved again.
+    """
+    named = {match[1].lower() for match in _NAMED.finditer(context)}
+    matches = [
+        match
+        for match in _RELATIVE.finditer(sentence)
+        if not match["before"] and (match["weekday"] or "").lower() not in named
+    ]
+    if not matches:
+        return sentence
+    plain = set(resolve_dates(_without(sentence, matches, None), spoken_at))
+    pieces: list[str] = []
+    at = 0
+    for match in matches:
+        found = [day for day in resolve_dates(_without(sentence, matches, match), spoken_at) if day not in plain]
+        shown = _shown(match, sentence[: match.start()], found[0], year) if len(found) == 1 else None
+        if shown is not None:
+            pieces += [sentence[at : match.start()], shown]
+            at = match.end()
+    return "".join(pieces) + sentence[at:]
+
+
+def written(day: date, year: int | None) -> str:
+    """Format a day, such as ``1 March``, with its year unless it is ``year``."""
+    month = MONTHS[day.month - 1]
+    return f"{day.day} {month}" if day.year == year else f"{day.day} {month} {day.year}"
+
+
+def _without(sentence: str, matches: list[re.Match[str]], kept: re.Match[str] | None) -> str:
+    text = sentence
+    for match in matches:
+        if match is not kept:
+            text = text[: match.start()] + "-" * (match.end() - match.start()) + text[match.end() :]
+    return text
+
+
+def _shown(match: re.Match[str], before: str, found: str, year: int) -> str | None:
+    preposition = _PREPOSITION.search(before)
+    opening = not before.strip()
+    if match["unit"]:
+        if len(found) == 10:
+            return None
+        named = found if len(found) == 4 else f"{MONTHS[int(found[5:7]) - 1]} {found[:4]}"
+        return f"{match['unit']} ({named})"
+    if len(found) != 10:
+        return None
+    day = date.fromisoformat(found)
+    if match["ordinal"]:
+        return f"{match['ordinal']} of {written(day, year).split(' ', 1)[1]}"
+    shown = written(day, year)
+    if match["weekday"]:
+        shown = f"{match['weekday'].capitalize()} {shown}"
+        word = match["word"].strip()
+        if word.lower() not in _DIRECTIONS:
+            return f"{word} {shown}"
+        return shown if preposition else f"{'On' if opening else 'on'} {shown}"
+    part = _PARTS.get(match["near"].lower())
+    if part and not preposition:
+        shown = f"{part} {shown}"
+    elif not preposition:
+        shown = f"on {shown}"
+    return shown[0].upper() + shown[1:] if opening else shown

@@ -1,0 +1,173 @@
+"""Whether what a sentence refers to stands in it: ``he``, ``it`` and ``that`` after something that they may mean.
+
+English only. The rules look for what may be meant and do not decide what is: a sentence that passes can be understood,
+one that fails needs the sentences before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+
+from resources.offline.lexicon import english
+from resources.offline.retelling import IRREGULAR_PAST
+
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+LEANING = frozenset(
+    "he she it they him them his her hers its their theirs this that these those here such another either neither both "
+    "because which who whose whom or nor yet than as same else instead one ones".split()
+)
+"""First words of sentences that go on with another."""
+
+_FAR = 8
+"""Words after which "that" and "there" refer to the sentence itself."""
+
+_NEXT_WORD = 20
+"""Characters after the last pronoun that are read."""
+
+_PERSONAL = frozenset("he she him her his hers himself herself".split())
+_OBJECTS = frozenset("him her".split())
+_PLURAL = frozenset("they them their theirs themselves".split())
+_NEUTRAL = frozenset("it its itself".split())
+_POINTING = frozenset("this that these those".split())
+_PRONOUN = re.compile(rf"\b(?:{'|'.join(_PERSONAL | _PLURAL | _NEUTRAL | _POINTING)})\b", re.I)
+_CLAUSE = frozenset(
+    "and but or when that because so if who which while although though after before since until as".split()
+)
+_EMPTY_IT = re.compile(
+    r"\bit(?:'s| is| was| will be| takes?| took| rain(?:s|ed)| snow(?:s|ed))\b"
+    r"(?= (?:\w+ ){0,2}(?:that|to|if|when|for|week|day|year|month|hour|cold|late|early|raining|time)\b)",
+    re.I,
+)
+_THIS_TIME = re.compile(
+    r"(?:this|these) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|afternoon|evening|week|weekend|month|year|"
+    r"spring|summer|autumn|fall|winter|days)\b",
+    re.I,
+)
+_POINTS_BACK = re.compile(
+    r"\b(?:that|this|those|these|there|then|one|ones|so|too|either|same|both|either way)(?=[,.;!?]|$)"
+    r"|\bwhich one\b|\bone (?:at|behind|from|in|is|of mine|on|was|with)\b"
+    r"|\bthe (?:others?|same|rest|first|second|latter|former)(?=[,.;!?]|$)"
+    r"|\b(?:both|some|none|all|each|half|most|one|two|three) of (?:them|it|those|these)\b",
+    re.I,
+)
+_PERSON_WORDS = frozenset(
+    "man woman lady guy boy girl boss doctor lawyer solicitor teacher owner secretary physio mediator dentist nurse "
+    "principal manager colleague neighbour neighbor kid child baby cat dog surgeon landlord plumber person".split()
+)
+_BEFORE_THINGS = frozenset(["", *"a an the my our his her their this that of in at to from for with".split()])
+_VERBS_AFTER_THAT = frozenset("is was are were will would makes means has".split())
+
+
+class References:
+    """Checks sentences of one conversation."""
+
+    def __init__(self, persons: Collection[str]) -> None:
+        """Remember who may be meant.
+
+        Args:
+            persons: The words of people's names.
+        """
+        lexicon = english()
+        self._persons = frozenset(word.lower() for word in persons)
+        self._people = _PERSON_WORDS | frozenset(lexicon.relations)
+        self._before_names = self._people | self._persons
+        self._ordinary = self._people | lexicon.stop | lexicon.filler | lexicon.common | lexicon.verbs | lexicon.junk
+        self._no_things = lexicon.stop | lexicon.filler | lexicon.verbs | IRREGULAR_PAST
+
+    def begins_alone(self, text: str) -> bool:
+        """Whether a sentence does not begin with a word that refers to another."""
+        first = WORD.search(text)
+        return first is not None and (_bare(first.group()) not in LEANING or bool(_THIS_TIME.match(text)))
+
+    def has_pronoun(self, text: str) -> bool:
+        """Whether a sentence holds a word that may refer to another sentence."""
+        return _PRONOUN.search(text) is not None
+
+    def are_clear(self, text: str, *, asked: bool = False) -> bool:
+        """Whether every pronoun of ``text`` has something before it that it may mean.
+
+        Args:
+            text: One or several sentences.
+            asked: Whether it is a question, where any noun before a pronoun is enough.
+        """
+        plain = _EMPTY_IT.sub("", text)
+        if (match := _POINTS_BACK.search(plain)) and len(plain[: match.start()].split()) < _FAR:
+            return False
+        if asked and not self.begins_alone(plain):
+            return False
+        pronouns = [match.end() for match in _PRONOUN.finditer(plain)]
+        if not pronouns:
+            return True
+        spans = list(WORD.finditer(plain, 0, pronouns[-1] + _NEXT_WORD))
+        seen = _Seen()
+        for place, span in enumerate(spans):
+            word, bare = span.group(), _bare(span.group())
+            before = spans[place - 1] if place else None
+            after = _bare(spans[place + 1].group()) if place + 1 < len(spans) else ""
+            if before and (bare in _CLAUSE or plain[before.end()] in ",;:"):
+                seen.close_clause()
+            if bare in _POINTING and not seen.thing and (after in _VERBS_AFTER_THAT or after in IRREGULAR_PAST):
+                return False
+            if not seen.explains(bare) and not (asked and seen.thing):
+                return False
+            self._see(seen, word, bare, _bare(before.group()) if before else "")
+        return True
+
+    def _see(self, seen: _Seen, word: str, bare: str, before: str) -> None:
+        if bare in self._people or bare.rstrip("s") in self._people or (word[0].isupper() and bare in self._persons):
+            # "my daughter Achieng" and "Inês Couto" are one person each.
+            if not (word[0].isupper() and before in self._before_names):
+                seen.add_person(is_plural=bare.endswith("s") and bare not in self._people and word[0].islower())
+        elif word[0].isupper() and bare != "i" and (before or bare not in self._ordinary):
+            # The first word of a sentence may be either.
+            seen.add_name(is_thing=before in _BEFORE_THINGS, is_person=not before or before not in _BEFORE_THINGS)
+        elif len(bare) > 2 and not bare.isdigit() and not bare.endswith("ed") and bare not in self._no_things:
+            seen.add_thing(is_plural=bare.endswith("s"))
+
+
+class _Seen:
+    """What a text has mentioned so far.
+
+    Attributes:
+        thing: Whether it has mentioned anything but people.
+    """
+
+    def __init__(self) -> None:
+        self.thing = False
+        self._persons = 0
+        self._persons_before = 0
+        self._plural = False
+
+    def add_person(self, *, is_plural: bool) -> None:
+        self._persons += 1
+        self._plural |= is_plural or self._persons > 1
+
+    def add_name(self, *, is_thing: bool, is_person: bool) -> None:
+        self.thing |= is_thing
+        self._persons += is_person
+        self._plural = True  # such as a company
+
+    def add_thing(self, *, is_plural: bool) -> None:
+        self.thing = True
+        self._plural |= is_plural
+
+    def close_clause(self) -> None:
+        self._persons_before = self._persons
+
+    def explains(self, word: str) -> bool:
+        """Whether ``word`` is no pronoun, or one that may mean something before it."""
+        if word in _PERSONAL:
+            # The object of a clause is not its subject.
+            return self._persons > 1 or self._persons_before > 0 or (self._persons > 0 and word not in _OBJECTS)
+        if word in _PLURAL:
+            return self._plural
+        return self.thing or word not in _NEUTRAL
+
+
+@lru_cache(maxsize=20_000)
+def _bare(word: str) -> str:
+    """Return a word in lower case without what follows an apostrophe."""
+    return word.lower().replace("’", "'").split("'")[0]

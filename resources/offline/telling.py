@@ -1,0 +1,118 @@
+"""Units of a conversation worded for its summary: in the third person where that is certain, else as quotations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from neurigraph_pipelines.model import Role
+from resources.offline.fixed_dates import with_dates, written
+from resources.offline.lexicon import english, lexicon_of
+from resources.offline.names import Names
+from resources.offline.prose import Prose
+from resources.offline.retelling import lacks_subject, retold
+from resources.offline.units import Unit
+
+MAX_MENTIONS = 3
+"""How often a unit in the third person may name its speaker; a quotation reads better beyond that."""
+
+MAX_NAME = 60
+
+_CONTEXT = 400
+"""Characters of a message that are searched for the day of a weekday."""
+
+_END = re.compile(r"[.!?…。！？][\"'”’)]*$")
+_LAST_STOP = re.compile(r"[.!…]+$")
+
+
+class Teller:
+    """Words the units of one conversation."""
+
+    def __init__(self, prose: Prose, names: Names) -> None:
+        self._prose = prose
+        self._names = names
+        people = dict.fromkeys(map(self._called, range(len(prose.segment.messages))))
+        self._pair = list(people) if len(people) == 2 else []
+        written_small = {word.text for one in prose.sentences for word in one.words if word.text[0].islower()}
+        lexicon = lexicon_of(prose.language)
+        self._small = written_small | lexicon.stop | lexicon.common | english().verbs
+        self._capitalised = {word for name in people for word in name.split()} | {"I"}
+        self._year = prose.segment.occurred_at.year
+
+    def period(self) -> str:
+        """Return the days of the conversation, such as ``From 3 to 31 March 2025``."""
+        days = [message.occurred_at.date() for message in self._prose.segment.messages]
+        first, last = min(days), max(days)
+        if first == last:
+            return f"On {written(first, None)}"
+        if (first.year, first.month) == (last.year, last.month):
+            return f"From {first.day} to {written(last, None)}"
+        return f"From {written(first, last.year)} to {written(last, None)}"
+
+    def tell(self, unit: Unit) -> str:
+        """Return a unit as one sentence."""
+        first = self._prose.sentences[unit.sentences[0]]
+        message, called, is_english = first.message, self._called(first.message), first.language == "en"
+        texts = [self._dated(text, message) for text in unit.texts] if is_english else unit.texts
+        if unit.question is not None:
+            asked = self._prose.sentences[unit.question]
+            if not is_english:
+                question, answer = _inside(asked.text), _inside(_ended(self._joined(texts)))
+                return f'{self._speaker(asked.message)}: "{question}"; {self._speaker(message)}: "{answer}"'
+            question = _inside(self._dated(asked.text, asked.message))
+            return _ended(f'Asked "{question}", {called} answered "{_inside(self._joined(texts))}."')
+        if is_english and not any(map(lacks_subject, texts)):
+            hearer = next((name for name in self._pair if name != called), None)
+            told = [one for text in texts if (one := retold(text, called, hearer)) is not None]
+            text = self._joined(told) if len(told) == len(texts) else ""
+            if text and text.count(called) <= MAX_MENTIONS:
+                is_own = called in text or self._prose.segment.messages[message].role is not Role.ASSISTANT
+                return _ended(text) if is_own else f"{self._speaker(message)}: {_ended(text)}"
+        return f'{self._speaker(message)}: "{_inside(_ended(self._joined(texts)))}"'
+
+    def _dated(self, text: str, message: int) -> str:
+        messages = self._prose.segment.messages
+        context = " ".join(one.content[-_CONTEXT:] for one in messages[max(0, message - 2) : message + 1])
+        return with_dates(text, messages[message].occurred_at, self._year, context)
+
+    def _speaker(self, number: int) -> str:
+        """Return the name of a speaker before a quotation."""
+        message = self._prose.segment.messages[number]
+        if message.author and message.role is not Role.ASSISTANT:
+            return self._names.speakers.get(message.author, message.author)[:MAX_NAME]
+        return (message.author or message.role.value).capitalize()[:MAX_NAME]
+
+    def _called(self, number: int) -> str:
+        """Return the name of a speaker within a sentence."""
+        message = self._prose.segment.messages[number]
+        if message.role is Role.ASSISTANT or not message.author:
+            return f"the {self._speaker(number).lower()}"
+        return self._speaker(number)
+
+    def _joined(self, texts: Sequence[str]) -> str:
+        """Join sentences to one."""
+        parts = [_unended(text) for text in texts]
+        return "; ".join([parts[0], *map(self._lowered, parts[1:])])
+
+    def _lowered(self, text: str) -> str:
+        """Return a sentence for the middle of another: with a small letter, if its first word is no name."""
+        first = re.split(r"[\s,'’]", text, maxsplit=1)[0]
+        is_common = first.lower() in self._small and first not in self._capitalised
+        return text[:1].lower() + text[1:] if is_common else text
+
+
+def _unended(text: str) -> str:
+    """Return a sentence without its full stop or exclamation marks."""
+    plain = _LAST_STOP.sub("", text)
+    return plain if "!" in plain else plain.replace("¡", "")
+
+
+def _inside(text: str) -> str:
+    """Return a text for the inside of quotation marks."""
+    return text.replace('"', "'").strip()
+
+
+def _ended(sentence: str) -> str:
+    """Return a sentence with a capital at its beginning and a full stop."""
+    ended = sentence if _END.search(sentence) else f"{sentence.rstrip(' ,;:-')}."
+    return ended[0].upper() + ended[1:]

@@ -1,0 +1,79 @@
+"""Titles of conversations: the given one, else names and phrases, such as ``Dave, product launch and budget``."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from neurigraph_pipelines.text.lexemes import name_words
+from resources.offline.keywords import key_phrases
+from resources.offline.names import Names
+from resources.offline.prose import Prose
+
+MAX_TITLE = 80
+
+
+def title_of(prose: Prose, names: Names) -> str:
+    """Return the given title, else names and phrases, such as ``Dave, product launch and budget``.
+
+    The parts of one conversation get names and phrases first, so that their titles differ.
+    """
+    given = " ".join((prose.segment.ref.title or "").split())
+    if _only_names(given, names):
+        given = ""
+    part = prose.segment.is_part
+    if given and not part:
+        return _shortened(given)
+    phrases = _as_written(prose, key_phrases(prose, names)[:3])
+    speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
+    if len(speakers) == 2 and phrases:
+        return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}")
+    meeting = len({m.author for m in prose.segment.messages if m.author}) > 2
+    subjects = (
+        []
+        if meeting or len(speakers) > 1
+        else [one.name for one in (*names.projects, *names.persons) if one.mentions >= 2][:1]
+    )
+    if not subjects and not meeting and len(speakers) < 2:
+        subjects = [relation.person for relation in names.relations if relation.whose is None][:1]
+    parts = [*subjects, *phrases[: 3 - len(subjects)]]
+    if parts:
+        listed = _listed(parts, prose.language)
+        return _shortened(listed[0].upper() + listed[1:])
+    if given:
+        return f"{_shortened(given)} (from message {prose.segment.messages[0].seq})"
+    day = prose.segment.occurred_at
+    first = next((s.text for s in prose.sentences if any(word.content for word in s.words)), "")
+    return (
+        _shortened(first) if first else f"{prose.segment.ref.source_kind.value.capitalize()} of {day.day} {day:%B %Y}"
+    )
+
+
+def _only_names(title: str, names: Names) -> bool:
+    """Whether a title tells no more than who speaks, such as ``Caroline and Melanie``."""
+    called = {word for name in names.speakers.values() for word in name_words(name)}
+    return called.issuperset(set(name_words(title)) - {"and", "with", "chat", "conversation"})
+
+
+def _as_written(prose: Prose, phrases: list[str]) -> list[str]:
+    """Return phrases with each word as it is written most often within sentences, where a capital means something."""
+    forms: dict[str, Counter[str]] = {word: Counter() for phrase in phrases for word in phrase.split()}
+    for sentence in prose.sentences:
+        for word in sentence.words[1:]:
+            bare = word.text.removesuffix("'s").removesuffix("’s")
+            if bare.lower() in forms:
+                forms[bare.lower()][bare] += 1
+    written = {word: found.most_common(1)[0][0] if found else word for word, found in forms.items()}
+    return [" ".join(written[word] for word in phrase.split()) for phrase in phrases]
+
+
+def _listed(parts: list[str], language: str) -> str:
+    """Join parts to a list, with "and" in English."""
+    if language != "en":
+        return ", ".join(parts)
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MAX_TITLE:
+        return text
+    return text[:MAX_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:-") + "…"

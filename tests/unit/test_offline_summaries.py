@@ -1,0 +1,135 @@
+"""Summaries of the offline language model: sentences that can be understood alone, and nothing that nobody said."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from resources.offline.fixed_dates import with_dates
+from resources.offline.language_model import OfflineLanguageModel
+from resources.offline.references import References
+from resources.offline.retelling import retold
+from tests.support.chats import chat
+
+MODEL = OfflineLanguageModel(None)
+MONDAY = datetime(2025, 3, 3, 18, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I moved to Porto with my sister.", "Nora moved to Porto with Nora's sister."),
+        ("I'm late and I've lost my key.", "Nora is late and Nora has lost Nora's key."),
+        ("I have four buckets and I borrowed a strainer.", "Nora has four buckets and borrowed a strainer."),
+        ("I never carry more than I need.", "Nora never carries more than Nora needs."),
+        ("I don't count on it, but I will ask.", "Nora doesn't count on it, but Nora will ask."),
+        ("I'd like to know what I'd promised.", "Nora would like to know what Nora had promised."),
+        ("You earned 51,240 euros and your van cost 12,500.", "Tom earned 51,240 euros and Tom's van cost 12,500."),
+        ("I told you the truth.", "Nora told Tom the truth."),
+        ("Salome paid 25,500 by phone.", "Salome paid 25,500 by phone."),
+    ],
+)
+def test_first_person_becomes_name(said: str, told: str) -> None:
+    assert retold(said, "Nora", "Tom") == told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We moved on Sunday.",
+        "I hurt myself.",
+        "I live here and work there.",
+        "I put it on the table.",
+        'He said "I am late".',
+        "She and I are friends.",
+        "What do I know about wells.",
+    ],
+)
+def test_uncertain_grammar_is_not_retold(said: str) -> None:
+    assert retold(said, "Nora", "Tom") is None
+    assert retold("I told you.", "Nora", None) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "dated"),
+    [
+        ("We met on Saturday.", "We met on Saturday 1 March."),
+        ("He came yesterday and pays tomorrow.", "He came on 2 March and pays on 4 March."),
+        ("I run every Tuesday and Thursday.", "I run every Tuesday and Thursday."),
+        ("I paid until today.", "I paid until 3 March."),
+        ("I don't need last year.", "I don't need last year (2024)."),
+        ("Today's soup, on Saturday the 8th.", "Today's soup, on Saturday the 8th."),
+    ],
+)
+def test_relative_dates_become_absolute(said: str, dated: str) -> None:
+    assert with_dates(said, MONDAY, 2025) == dated
+
+
+def test_weekday_with_a_day_before_is_not_resolved_again() -> None:
+    assert with_dates("I come on Thursday.", MONDAY, 2025, "Thursday the 19th?") == "I come on Thursday."
+
+
+@pytest.mark.parametrize(
+    ("text", "clear"),
+    [
+        ("My neighbour Peter climbed up; he was stung 11 times", True),
+        ("My daughter Achieng named her Malkia", False),
+        ("Marek told him the truth", False),
+        ("Mediation is off, because it would cost too much", True),
+        ("They come on the 30th", False),
+        ("I need the second one", False),
+        ("The bees left and they sat in the tree", True),
+    ],
+)
+def test_pronouns_need_what_they_mean(text: str, clear: bool) -> None:
+    assert References({"Peter", "Marek", "Achieng"}).are_clear(text) is clear
+
+
+def test_conversation_is_told_in_sentences_that_stand_alone() -> None:
+    summary = MODEL.summarize(
+        chat(
+            (
+                "Ilse",
+                "Hi Marek! My bike makes a noise. I bought it in May 2019 at Falkner, the chain was never changed.",
+            ),
+            ("Marek", "Oh dear. Shall I come? The harvest fair is on 7 June, so I have time on 14 June."),
+            ("Ilse", "Great, thanks!! What will that cost?"),
+            ("Marek", "Chain 25, cassette about 45. My colleague Jana broke her collarbone like that."),
+            ("Ilse", "Wow! The harvest fair is now on 21 June, I read. ```x = {'a': 1}```"),
+        ),
+        200,
+    ).text
+    assert summary.startswith("On 8 May 2023: Ilse's bike makes a noise; Ilse bought it in May 2019 at Falkner")
+    assert 'Asked "What will that cost?", Marek answered "Chain 25, cassette about 45' in summary
+    assert "The harvest fair is now on 21 June" in summary
+    assert "7 June" not in summary  # corrected later
+    assert "x =" not in summary
+    assert "Wow" not in summary
+
+
+def test_other_languages_are_quoted() -> None:
+    text = "Ich habe am 13. Januar den neuen Boden bestellt. Er kostet 4.860 Euro. Das ist viel Geld für uns alle."
+    summary = MODEL.summarize(chat(("Annegret", text)), 200).text
+    assert 'Annegret: "Ich habe am 13. Januar den neuen Boden bestellt; er kostet 4.860 Euro' in summary
+
+
+def test_assistant_counts_less_than_its_user_but_fills_a_report() -> None:
+    advice = "Keep bees in the shade, count 12 frames and feed 3 kilos of sugar in October. "
+    said = "I own 5 hives in Nyeri and I sold 34 kilos of honey to Tumaini Café on 2 May."
+    assert "34 kilos" in MODEL.summarize(chat(("Ann", said), ("assistant", advice * 3)), 30).text
+    report = "You earned 51,240 euros in 2024. " * 3
+    assert "Ann earned 51,240 euros" in MODEL.summarize(chat(("Ann", "Write it."), ("assistant", report)), 60).text
+
+
+@pytest.mark.parametrize(
+    "text", ["I and you and it; " * 4_000, "so, " * 20_000, "on Monday " * 10_000, "I'd " * 20_000]
+)
+def test_long_text_takes_no_longer_for_each_word(text: str) -> None:
+    seconds = []
+    for part in (text[: len(text) // 4], text):
+        start = time.process_time()
+        MODEL.summarize(chat(("Ann", part), ("Ben", part)), 200)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 10 * seconds[0] + 0.2
