@@ -69,6 +69,8 @@ def test_relative_dates_become_absolute(said: str, dated: str) -> None:
 
 def test_weekday_with_a_day_before_is_not_resolved_again() -> None:
     assert with_dates("I come on Thursday.", MONDAY, 2025, "Thursday the 19th?") == "I come on Thursday."
+    assert with_dates("He can do the 7th.", MONDAY, 2025, "Not the 14th of June.") == "He can do the 7th."
+    assert with_dates("It is now on the 29th.", MONDAY, 2025) == "It is now on the 29th of March."
 
 
 @pytest.mark.parametrize(
