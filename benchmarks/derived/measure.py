@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import get_args
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, SkippedError
 from benchmarks.derived.labels import HALVES, Form, Labelled, Language, load
+from benchmarks.derived.locomo_answers import answers_table
 from benchmarks.derived.observations import observation_table
 from benchmarks.derived.observe import Observer
 from benchmarks.derived.scoring import MEASURES, Derived, Share, scores, shared_titles
@@ -40,11 +42,13 @@ its name and its word. *facts*: the labelled facts whose words stand in one sent
 endings. *dependent*: sentences of summaries that begin with a pronoun, a figure or a conjunction (lower is better; a
 proxy, since only a reader can tell). *node*: records in the labelled node or a parent of it, compared by common words;
 *area*: records whose first name is right. *quoted*, *first*: the answer stands in the statements, or in the first one;
-*cited*: in the messages behind them. *declined*: questions without an answer that get none.
-The last table takes the offline model alone: the observations that
-LoCoMo's authors have of each session, and how many of their words (without the speakers' names) stand in the session's
-summary, title or keywords; it needs the data folder. `NEURIGRAPH_LANGUAGE_MODEL` or `NEURIGRAPH_LANGUAGE_MODEL_URL`
-choose another model, and `python -m benchmarks.derived` prints sentences and mistakes of the development half."""
+*cited*: in the messages behind them. *declined*: questions without an answer that get none. The last two tables need
+the data folder. One takes the offline model alone: the observations that LoCoMo's authors have of each session, and how
+many of their words (without the speakers' names) stand in the session's summary, title or keywords. The other is of
+LoCoMo's questions: *cited* and *first* are answers behind which a message of the evidence stands, *quoted* those with
+most words of the gold answer; adversarial questions name the wrong speaker, and should be declined.
+`NEURIGRAPH_LANGUAGE_MODEL` or `NEURIGRAPH_LANGUAGE_MODEL_URL` choose another model, and `python -m benchmarks.derived`
+prints sentences and mistakes of the development half."""
 
 
 def run(bench: Bench) -> Section:
@@ -55,7 +59,9 @@ def run(bench: Bench) -> Section:
     observer = Observer(bench)
     results = list(observer.observe(given))
     parts = [score_table(results), _first_table(), title_table(results), _step_table(observer.times, len(results))]
-    parts += [] if bench.quick else [observation_table()]
+    with suppress(SkippedError):
+        parts += [] if bench.quick else [observation_table()]
+        parts.append(answers_table(bench))
     return Section("Derived content", _METHOD.format(model=f"`{observer.model}`"), "\n\n".join(parts))
 
 

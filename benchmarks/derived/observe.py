@@ -14,6 +14,7 @@ from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
+from neurigraph_pipelines.retrieval.ask import Reply as Answered
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
@@ -93,8 +94,12 @@ def _reply(installation: Installation, claims: Claims, labelled: Labelled, quest
     reply = ask(installation.acting_for(claims), Question(question), asked_at=labelled.ended_at)
     if not reply.found:
         return Reply()
-    return Reply(
-        # The day on which something was said would pass for the day that was asked for.
-        tuple(_WHEN_SAID.sub(r"\1", _CITATION.sub("", line)) for line in reply.answer.split("\n")),
-        tuple(citation.text for citation in reply.citations),
-    )
+    return Reply(statements_of(reply), tuple(citation.text for citation in reply.citations))
+
+
+def statements_of(reply: Answered) -> tuple[str, ...]:
+    """Return the statements of an answer without citations and without the days on which something was said.
+
+    Such a day would pass for the day that was asked for.
+    """
+    return tuple(_WHEN_SAID.sub(r"\1", _CITATION.sub("", line)) for line in reply.answer.split("\n"))

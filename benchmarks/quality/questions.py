@@ -28,11 +28,12 @@ _MARK_OF_TURN = re.compile(r"\s*->->[\s\w,/.-]*$")
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question and the ids of the messages that hold its answer, at least one."""
+    """A question and the ids of the messages that hold its answer, at least one; ``answer`` is empty if not known."""
 
     text: str
     evidence: frozenset[str]
     category: str
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,10 @@ def _locomo(path: Path) -> Sample:
     for item in json.loads(path.read_text(encoding="utf-8"))["qa"]:
         evidence = known & set(re.split(r"[;\s]+", " ".join(item.get("evidence") or ())))
         if evidence:
-            questions.append(LabelledQuestion(item["question"], frozenset(evidence), CATEGORIES[item["category"]]))
+            gold = str(item.get("answer", ""))
+            questions.append(
+                LabelledQuestion(item["question"], frozenset(evidence), CATEGORIES[item["category"]], gold)
+            )
     return replace(sample, questions=tuple(questions))
 
 

@@ -62,6 +62,7 @@ class Evidence:
         speaker: How an answer calls who said it.
         title: Title of its memory.
         voice: Who speaks, as the server knows it; None if unknown.
+        before: What was said just before it, such as the question that it answers.
     """
 
     text: str
@@ -69,6 +70,7 @@ class Evidence:
     occurred_at: datetime
     title: str = ""
     voice: Voice | None = None
+    before: str = ""
 
     @property
     def is_of_others(self) -> bool:
@@ -78,7 +80,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A part of an answer, with the numbers (from 1) of its evidence."""
+    """A part of an answer, with the numbers (from 1) of its evidence.
+
+    Attributes:
+        is_superseded: Whether it was said before things changed; the statement before it has the latest.
+    """
 
     text: str
     evidence: tuple[int, ...]
+    is_superseded: bool = False

@@ -52,6 +52,11 @@ NOTHING_FOUND = "Nothing that is remembered answers this."
 ACCORDING_TO = "According to "
 """How a statement begins that rests on nothing but what others said."""
 
+BEFORE_THAT = "Before that, "
+"""How a statement begins that was said before things changed."""
+
+CHANGED = "What was said about this has changed: the latest comes first."
+
 _LIKE_A_CITATION = re.compile(r"\[(\d{1,3})\]")
 
 
@@ -110,13 +115,13 @@ class _Passage:
     occurred_at: datetime
     message: OpenedMessage | None = None
 
-    def as_evidence(self) -> Evidence:
-        """Return it as a language model sees it."""
+    def as_evidence(self, before: str = "") -> Evidence:
+        """Return it as a language model sees it, with the message before it."""
         if self.message is None:
             return Evidence(self.text, "summary", self.occurred_at, self.hit["title"])
         voice = self.message.voice
         speaker = speaker_called(self.message.author, voice, self.message.role.value)
-        return Evidence(self.text, speaker, self.occurred_at, self.hit["title"], voice)
+        return Evidence(self.text, speaker, self.occurred_at, self.hit["title"], voice, before)
 
 
 @measured("ask")
@@ -154,9 +159,11 @@ def ask(
     order, rerank_notes = rerank(reranker, question.query, [passage.text for passage in passages])
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
-    evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, context.tokens)
+    evidence = _within(_in_context(passages), settings.ask.tokens, context.tokens)
     note(context, "ask", (passage.hit["record_id"] for passage in passages[: len(evidence)]), question.query)
     statements = _statements(context.language_model, question.query, moment, evidence, notes)
+    if any(statement.is_superseded for statement in statements):
+        notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
     return Reply(
@@ -169,6 +176,15 @@ def ask(
         context.language_model.name,
         notes,
     )
+
+
+def _in_context(passages: Sequence[_Passage]) -> list[Evidence]:
+    """Return passages as evidence, each with the message before it where that was found, too."""
+    texts = {(one.message.file_id, one.message.seq): one.text for one in passages if one.message}
+    return [
+        one.as_evidence(texts.get((one.message.file_id, one.message.seq - 1), "") if one.message else "")
+        for one in passages
+    ]
 
 
 def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[Evidence]:
@@ -245,6 +261,8 @@ def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Ev
     if all(one.is_of_others for one in cited):
         speaker = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].speaker.split()))
         text = ACCORDING_TO + (text if text.startswith(speaker) else f"{speaker}: {text}")
+    if statement.is_superseded:
+        text = BEFORE_THAT + text.replace(ACCORDING_TO, ACCORDING_TO.lower(), 1)
     return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.evidence)}"
 
 

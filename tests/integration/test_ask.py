@@ -13,7 +13,7 @@ from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, Provid
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Evidence, Statement, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
-from neurigraph_pipelines.retrieval.ask import CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, Reply, ask
+from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from resources.providers.retries import ProviderClient
@@ -139,6 +139,13 @@ def test_citation_numbers_match(memory: Memory) -> None:
     assert reply.answer == "First. [1][2]\nThen. [2][3]"
     assert [cited.number for cited in reply.citations] == [1, 2, 3]
     assert [cited.text for cited in reply.citations] == [model.given[place].text for place in (2, 0, 1)]
+
+
+def test_what_changed_is_said_in_words(memory: Memory) -> None:
+    model = SayingModel(Statement("Friday.", (1,)), Statement("Thursday.", (2,), is_superseded=True))
+    reply = memory.ask("the desk", model)
+    assert reply.answer == "Friday. [1]\nBefore that, Thursday. [2]"
+    assert reply.notes == [CHANGED]
 
 
 def test_unseen_messages_are_not_cited(memory: Memory) -> None:

@@ -125,7 +125,7 @@ def test_owner_is_quoted_and_others_are_not(voice: Voice) -> None:
 def test_people_are_quoted_beside_the_owner() -> None:
     claims = [
         voiced("The dentist of Priya is Dr. Okafor.", Voice.OTHER_PERSON, "Kwame"),
-        voiced("I drove Priya to her dentist.", Voice.OWNER),
+        voiced("I drove Priya to her dentist, Dr. Mensah.", Voice.OWNER),
     ]
     assert {s.evidence for s in MODEL.answer("Who is the dentist of Priya?", AT, claims)} == {(1,), (2,)}
 
@@ -137,3 +137,44 @@ def test_others_are_quoted_where_the_owner_says_nothing_about_it() -> None:
     ]
     (statement,) = MODEL.answer("Who is the dentist of Priya?", AT, claims)
     assert statement.evidence == (1,)
+
+
+def test_latest_comes_first_where_things_changed() -> None:
+    later = AT.replace(month=6)
+    evidence = [
+        Evidence("The surveyor comes on Thursday at nine.", "Ana", AT, voice=Voice.OWNER),
+        Evidence("The surveyor now comes on Monday instead.", "Ana", later, voice=Voice.OWNER),
+    ]
+    latest, before = MODEL.answer("When does the surveyor come?", later, evidence)
+    assert (latest.evidence, latest.is_superseded) == ((2,), False)
+    assert (before.evidence, before.is_superseded) == ((1,), True)
+    past = MODEL.answer("When did the surveyor come?", later, evidence)
+    assert not any(statement.is_superseded for statement in past), "what happened does not change"
+
+
+def test_reply_belongs_to_the_question_before_it() -> None:
+    asked = "What do the parts of the bike cost?"
+    evidence = [
+        Evidence("The bike is red.", "Bob", AT),
+        Evidence("It came to 92.40 euros.", "Marek", AT, before=f"Thanks. {asked}"),
+    ]
+    first, *_ = MODEL.answer("How much did the parts of the bike cost?", AT, evidence)
+    assert first.evidence == (2,)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How much does Declan earn?", "What is the brand of the boiler?", "How many rooms does the flat have?"],
+)
+def test_nothing_answers_without_what_is_asked_for(question: str) -> None:
+    evidence = [
+        Evidence("I earn 3,150 euros a month, and the flat takes half of it.", "Oonagh", AT, voice=Voice.OWNER),
+        Evidence("The boiler in the flat is old. Declan moved out on 5 June.", "Oonagh", AT, voice=Voice.OWNER),
+    ]
+    assert MODEL.answer(question, AT, evidence) == []
+    assert MODEL.answer("How much does Oonagh earn?", AT, evidence)[0].evidence == (1,)
+
+
+def test_nothing_is_quoted_twice() -> None:
+    evidence = said("The ferry leaves at 9:40.", "The ferry leaves at 9:40.", "Remember: the ferry leaves at 9:40.")
+    assert len(MODEL.answer("When does the ferry leave?", AT, evidence)) == 1

@@ -1,0 +1,174 @@
+"""Whether a sentence has the kind of thing that a question asks for. Linear for sentences of bounded length."""
+
+from __future__ import annotations
+
+import re
+
+from neurigraph_pipelines.text.calendar_words import MONTHS, MONTHS_SHORT, SEASONS, WEEKDAYS
+from resources.offline.questions import LISTS, UNCHECKED, WORD, Asked, Kind, Trust, Words, any_of
+
+BESIDE = 3
+"""Most words between a name and what it names."""
+
+BARE = 0.6
+"""How well a number without a unit fits a question for an amount, or a vague time one for a time."""
+
+COUNTED = 0.5
+"""How well a number fits a question for a count of something that does not follow it."""
+
+LIKELY = 0.7
+"""How well a name fits that only stands beside what is to be named."""
+
+# Words of months and seasons that are others more often.
+_AMBIGUOUS = ("may", "mar", "dec", "fall")
+
+_CAPITAL = re.compile(r"(?<![\w'’-])[^\W\d_a-zß-öø-ÿ][\w'’-]*")
+_CALENDAR = (word for words in (WEEKDAYS, MONTHS, MONTHS_SHORT, SEASONS) for word in words if word not in _AMBIGUOUS)
+_DATE_WORDS = "|".join((*_CALENDAR, any_of(LISTS["dates"]["words"])))
+_DATE = re.compile(
+    r"\b(?:"
+    rf"(?:\d{{1,2}}\.? (?:of |de |to |bis |a |al )?){{0,3}}(?:{_DATE_WORDS})s?"
+    r"(?:,? (?:den |the )?\d{1,2}\b(?![.,:]\d))?"
+    r"|May|\d{1,2}(?:st|nd|rd|th)|(?:1[5-9]|20)\d\d(?!\d)|(?:am|dem|den|vom|zum|der) \d{1,2}\.?"
+    r"|\d{1,2}:\d\d|\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|uhr|h)"
+    r"|(?:last|next|this|past|nächste\w?|letzte\w?|seit|vor|since|el próximo|la próxima|hace|desde) (?:\w+ ){0,2}"
+    r"(?:week|month|year|night|day|woche|monat|jahr|tag|semana|mes|año|día)\w{0,2}"
+    r"|(?:\d+|a|an|two|three|four|five|six|few|couple of) (?:day|week|month|year)s? (?:ago|later|back)"
+    r")(?!\w)",
+    re.I,
+)
+_VAGUE = re.compile(
+    rf"\b(?:{any_of(LISTS['dates']['vague'])}|\d{{1,2}}[:.]\d\d|(?:every|jeden|jede|cada) \w+|\w+days)\b", re.I
+)
+_NUMERAL = rf"(?:\d+(?:[.,:/]\d+)*|{any_of(LISTS['numbers']['words'])})"
+_NUMBER = re.compile(rf"(?<!\w){_NUMERAL}(?!\w)", re.I)
+_MONEY = re.compile(
+    rf"[€$£¥₹]\s?\d|\d\s?[€£¥₹$]|(?<!\w){_NUMERAL}(?:[.,]-+)?\s?(?:{any_of(LISTS['numbers']['currencies'])}|"
+    r"(?:a|per|pro|por|al|im) \w+)(?!\w)",
+    re.I,
+)
+_UNITS = {
+    name: re.compile(rf"(?<!\w){_NUMERAL}\s?-?(?:{any_of(units)})(?!\w)", re.I)
+    for name, units in LISTS["units"].items()
+}
+_OFTEN = re.compile(r"\b(?:every|once|twice|times|daily|weekly|monthly|each|jede\w?|täglich|mal|cada|veces)\b", re.I)
+_PLACE = re.compile(
+    r"\b(?:in|at|to|from|near|on|into|behind|under|inside|outside|by|around|im|am|beim|bei|aus|nach|zum|zur|auf|en|a|al|"
+    r"de|del|cerca|à|chez)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|"
+    r"mi|le)\s+)?(?P<first>\w)"
+)
+_KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)
+_DIGITS = re.compile(r"\d[\d /-]{2,}")
+_FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)*(?![\w:/-]|[.,]\d)")
+_NAMED = re.compile(
+    r"\b(?:called|named|name is|brand|model|made by|heißt|namens|marke|modell|firma|se llama|llamad[oa]|marca|modelo|"
+    r"s'appelle|marque)\b|[\"“„«]",
+    re.I,
+)
+
+
+def fit(asked: Asked, text: str, words: Words, people: frozenset[str]) -> float:
+    """Return how well a sentence has what is asked for: 1 if it does, 0 if not, between if something like it.
+
+    Args:
+        people: Lexemes of what may be names of people.
+    """
+    kinds = [kind for kind in asked.kinds if kind not in UNCHECKED]
+    return sum(_fit(kind, asked, text, words, people) for kind in kinds) / len(kinds) if kinds else 1.0
+
+
+def values(asked: Asked, text: str) -> frozenset[str]:
+    """Return the dates or the numbers of a text that the question does not name, if it asks for such."""
+    if Kind.WHEN in asked.kinds:
+        plain, pattern = _VAGUE.sub(" ", text), _DATE
+    elif asked.trust is Trust.STRICT and Kind.NAME not in asked.kinds:
+        plain, pattern = _DATE.sub(" ", text), _NUMBER
+    else:
+        return frozenset()
+    return frozenset(
+        found for match in pattern.finditer(plain) if (found := match.group().casefold()) not in asked.text
+    )
+
+
+def names_in(text: str, words: Words) -> frozenset[str]:
+    """Return the lexemes of capitalised words within sentences."""
+    return frozenset(
+        lexeme
+        for match in _CAPITAL.finditer(text)
+        if match.start() and text[max(0, match.start() - 2)] not in ".!?"
+        for lexeme in _name(match, words)
+    )
+
+
+def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[str]) -> float:
+    match kind:
+        case Kind.WHEN:
+            return 1.0 if values(asked, text) else BARE * bool(_VAGUE.search(text))
+        case Kind.MONEY:
+            return 1.0 if _MONEY.search(text) else BARE * _has_figure(text)
+        case Kind.MEASURE:
+            return _measured(asked, text)
+        case Kind.COUNT:
+            return _counted(asked, text, words)
+        case Kind.WHO:
+            if any(not people.isdisjoint(_name(match, words) - asked.anchors) for match in _CAPITAL.finditer(text)):
+                return 1.0
+            return BARE * bool(_KIN.search(text))
+        case Kind.WHERE:
+            places = [match["first"].isupper() for match in _PLACE.finditer(text)]
+            return (1.0 if any(places) else BARE) if places else 0.0
+        case Kind.NAME:
+            return _named(asked, text, words)
+        case Kind.NUMBER:
+            return float(bool(_DIGITS.search(_DATE.sub(" ", text))))
+        case _:
+            return 1.0
+
+
+def _has_figure(text: str) -> bool:
+    """Return whether there is a number in digits that is no date, clock or measure."""
+    plain = _DATE.sub(" ", text)
+    for unit in _UNITS.values():
+        plain = unit.sub(" ", plain)
+    return bool(_FIGURE.search(plain))
+
+
+def _measured(asked: Asked, text: str) -> float:
+    if "often" in asked.dimensions and _OFTEN.search(text):
+        return 1.0
+    names = [name for name in asked.dimensions if name in _UNITS] or list(_UNITS)
+    if any(_UNITS[name].search(text) for name in names):
+        return 1.0
+    if (not asked.dimensions or "money" in asked.dimensions) and _MONEY.search(text):
+        return 1.0
+    return BARE * bool(_FIGURE.search(_DATE.sub(" ", text)))
+
+
+def _counted(asked: Asked, text: str, words: Words) -> float:
+    plain = _DATE.sub(" ", text)
+    best = 0.0
+    for number in _NUMBER.finditer(plain):
+        following = plain[number.end() : number.end() + 40].split()[:2]
+        if asked.focus.intersection(words.lexemes(" ".join(following))):
+            return 1.0
+        best = COUNTED
+    return best
+
+
+def _named(asked: Asked, text: str, words: Words) -> float:
+    """Return whether a name stands beside what is to be named, or a word says that something is named."""
+    read = [(match.group(), frozenset(words.lexemes(match.group()))) for match in WORD.finditer(text)]
+    places = [place for place, (_, lexemes) in enumerate(read) if lexemes & asked.anchors]
+    is_said = bool(_NAMED.search(text))
+    for place, (word, lexemes) in enumerate(read):
+        if not place or not word[0].isupper() or not lexemes or lexemes & asked.anchors or _DATE.fullmatch(word):
+            continue
+        if is_said:
+            return 1.0
+        if words.has_names and any(abs(place - other) <= BESIDE for other in places):
+            return LIKELY
+    return 0.0
+
+
+def _name(match: re.Match[str], words: Words) -> frozenset[str]:
+    return frozenset() if _DATE.fullmatch(match.group()) else frozenset(words.lexemes(match.group()))

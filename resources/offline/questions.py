@@ -1,0 +1,190 @@
+"""What a question asks for: a time, an amount, a person, a place.
+
+Closed classes of words of four languages, in ``asking.toml``. ``fitting`` says whether a sentence has such a thing.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+from neurigraph_pipelines.text.languages import STEMMERS
+from neurigraph_pipelines.text.lexemes import Lexer
+from resources.offline.lexicon import lexicon_of
+
+
+class Kind(Enum):
+    """The kind of answer that a question wants."""
+
+    WHEN = "when"
+    MONEY = "money"
+    COUNT = "count"
+    MEASURE = "measure"
+    WHO = "who"
+    WHERE = "where"
+    NAME = "name"
+    NUMBER = "number"
+    YES_NO = "yes or no"
+    OTHER = "other"
+
+
+class Trust(Enum):
+    """How surely a sentence shows that it answers: by an amount or name, by a time, person or place, or not at all."""
+
+    STRICT = "strict"
+    LOOSE = "loose"
+    NONE = "none"
+
+
+UNCHECKED = frozenset({Kind.OTHER, Kind.YES_NO})
+_STRICT = frozenset({Kind.MONEY, Kind.COUNT, Kind.MEASURE, Kind.NAME, Kind.NUMBER})
+_AMOUNT = ("weight", "money", "other")
+
+LISTS: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("asking.toml").read_text(encoding="utf-8"))
+
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+def any_of(words: str) -> str:
+    """Return a pattern of any of these words; any ending may follow a word that begins with ``~``."""
+    return "|".join(re.escape(word.removeprefix("~")) + (r"\w*" if word[0] == "~" else "") for word in words.split())
+
+
+_ASKING = {name: frozenset(words.split()) for name, words in LISTS["asking"].items()}
+_BY_WORD = {word: kind for kind in Kind for word in _ASKING.get(kind.value, ())}
+_BY_NOUN = {noun: Kind(name) for name, nouns in LISTS["nouns"].items() for noun in nouns.split()}
+_BY_SIZE = {word: tuple(units.split()) for words, units in LISTS["sizes"].items() for word in words.split()}
+_GRAMMAR = {name: frozenset(words.split()) for name, words in LISTS["grammar"].items()}
+_MONEY = re.compile(rf"\b(?:{any_of(LISTS['grammar']['money'])})\b")
+_COSTS = re.compile(rf"\b(?:{any_of(LISTS['grammar']['costs'])})\b")
+
+
+class Words:
+    """Splits text into the lexemes of one language that carry meaning.
+
+    Attributes:
+        has_names: Whether a capital within a sentence shows a name.
+        first_names: Lexemes of given names, which are names at the beginning of a sentence, too.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._lexer = Lexer(STEMMERS.get(language, "english"))
+        self._empty = frozenset(lexeme for word in lexicon_of(language).stop for lexeme in self._lexer.lexemes(word))
+        self.has_names = language != "de"
+        self.first_names = frozenset(
+            lexeme for name in lexicon_of("en").first_names for lexeme in self._lexer.lexemes(name)
+        )
+
+    def lexemes(self, text: str) -> list[str]:
+        """Return the lexemes in order, with repetitions."""
+        return [lexeme for lexeme in self._lexer.lexemes(text) if lexeme not in self._empty]
+
+
+@cache
+def words_of(language: str) -> Words:
+    """Return the words of a language, by its code such as ``de``."""
+    return Words(language)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, read.
+
+    Attributes:
+        text: The question in lower case.
+        kinds: What each of its asking words wants.
+        anchors: The lexemes that an answer is about, without those that only say what is asked for.
+        names: Its capitalised words but the first, as lexemes.
+        subjects: Those that do or are something in it.
+        focus: The lexemes of what is counted, such as *guests* in "How many guests come?".
+        dimensions: The units in which it is measured; none if any.
+        is_past: Whether it asks for what has happened.
+    """
+
+    text: str
+    kinds: tuple[Kind, ...]
+    anchors: frozenset[str]
+    names: frozenset[str]
+    subjects: frozenset[str]
+    focus: frozenset[str]
+    dimensions: tuple[str, ...]
+    is_past: bool
+
+    @property
+    def trust(self) -> Trust:
+        """How surely a sentence shows that it answers."""
+        if _STRICT.issuperset(self.kinds):
+            return Trust.STRICT
+        return Trust.NONE if UNCHECKED.intersection(self.kinds) else Trust.LOOSE
+
+
+def read(question: str, words: Words) -> Asked:
+    """Read a question."""
+    written = [match.group() for match in WORD.finditer(question)]
+    lower = [word.lower().replace("’", "'") for word in written]
+    found = list(_kinds(lower)) or [_Found(Kind.YES_NO)]
+    capitalised = [
+        (before.lower(), frozenset(words.lexemes(word))) for before, word in pairwise(written) if word[0].isupper()
+    ]
+    doing = _GRAMMAR["auxiliaries"] | _GRAMMAR["german"]
+    anchors = frozenset(lexeme for word in lower if word not in _GRAMMAR["implied"] for lexeme in words.lexemes(word))
+    focus = (frozenset(words.lexemes(word)) for word in lower[found[0].after :])
+    return Asked(
+        question.casefold(),
+        tuple(one.kind for one in found),
+        anchors or frozenset(words.lexemes(question)),
+        frozenset().union(*(lexemes for _, lexemes in capitalised)),
+        frozenset().union(*(lexemes for before, lexemes in capitalised if before in doing)),
+        next(filter(None, focus), frozenset()),
+        tuple(unit for one in found for unit in one.dimensions),
+        not _GRAMMAR["past"].isdisjoint(lower),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A word that asks: for what, how many words are up to it, and in which units the answer is measured."""
+
+    kind: Kind
+    after: int = 0
+    dimensions: tuple[str, ...] = ()
+
+
+def _kinds(words: list[str]) -> Iterator[_Found]:
+    """Yield what each asking word of a question wants."""
+    text = " ".join(words)
+    is_german = not _GRAMMAR["german"].isdisjoint(words)
+    if words and words[0] in _GRAMMAR["auxiliaries"] and not (words[0] == "was" and is_german):
+        yield _Found(Kind.YES_NO, 1)
+        return
+    for place, word in enumerate(words):
+        following = words[place + 1 : place + 7]
+        size = following[0] if following else ""
+        if word in _ASKING["many"]:
+            yield _Found(Kind.COUNT, place + 1)
+        elif word in _ASKING["much"]:
+            yield _Found(Kind.MONEY if _MONEY.search(text) else Kind.MEASURE, place + 1, _AMOUNT)
+        elif word in _ASKING["how"] and size in _BY_SIZE:
+            yield _Found(Kind.MEASURE, place + 2, _BY_SIZE[size])
+        elif word in _ASKING["how"] and size not in _ASKING["many"] | _ASKING["much"]:
+            yield _Found(Kind.OTHER, place + 1)
+        elif word in _BY_WORD:
+            yield _Found(_BY_WORD[word], place + 1)
+        elif word in _ASKING["what"] and (place < 2 or word not in ("was", "que")):
+            yield _Found(_what(following, text), place + 1)
+
+
+def _what(following: list[str], text: str) -> Kind:
+    if following[:1] == ["time"]:
+        return Kind.WHEN
+    if not _GRAMMAR["weighs"].isdisjoint(following):
+        return Kind.MEASURE
+    nouns = following if following and following[0] in _GRAMMAR["copulas"] else following[:2]
+    kind = next((_BY_NOUN[noun] for noun in nouns if noun in _BY_NOUN), None)
+    return kind or (Kind.MONEY if _COSTS.search(text) else Kind.OTHER)

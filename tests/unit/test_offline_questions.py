@@ -1,0 +1,90 @@
+"""What questions ask for in four languages, and whether sentences have it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from resources.offline.fitting import fit, names_in, values
+from resources.offline.questions import Kind, Trust, read, words_of
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("When does the ferry leave?", Kind.WHEN),
+        ("By what date must I pay?", Kind.WHEN),
+        ("Wann kommt der Monteur?", Kind.WHEN),
+        ("¿Cuándo llega el tren?", Kind.WHEN),
+        ("Quand part le train ?", Kind.WHEN),
+        ("How much did the roof cost?", Kind.MONEY),
+        ("What does Ana earn?", Kind.MONEY),
+        ("Was kostet das Rad?", Kind.MONEY),
+        ("¿Cuánto cuesta la bici?", Kind.MONEY),
+        ("How many chairs did we sell?", Kind.COUNT),
+        ("Wie viele Stühle haben wir?", Kind.COUNT),
+        ("How long is the pier?", Kind.MEASURE),
+        ("Wie schwer ist der Hund?", Kind.MEASURE),
+        ("Who repairs the boiler?", Kind.WHO),
+        ("Wer repariert die Heizung?", Kind.WHO),
+        ("¿Quién arregla la caldera?", Kind.WHO),
+        ("From where comes the wood?", Kind.WHERE),
+        ("Wo liegt der Schlüssel?", Kind.WHERE),
+        ("¿Dónde está la llave?", Kind.WHERE),
+        ("Which brand is the boiler?", Kind.NAME),
+        ("What is the number of the policy?", Kind.NUMBER),
+        ("Did Ana sign the lease?", Kind.YES_NO),
+        ("Was the lease signed?", Kind.YES_NO),
+        ("Hat Ana den Vertrag unterschrieben?", Kind.YES_NO),
+        ("Why did the boat sink?", Kind.OTHER),
+        ("boat", Kind.YES_NO),
+    ],
+)
+def test_question_wants(question: str, kind: Kind) -> None:
+    asked = read(question, words_of("en"))
+    assert asked.kinds == (kind,)
+
+
+def test_question_of_two_things() -> None:
+    asked = read("Who sang at the fair, and for how much?", words_of("en"))
+    assert asked.kinds == (Kind.WHO, Kind.MEASURE)
+    assert asked.trust is Trust.LOOSE
+    assert asked.anchors == {"sing", "fair"}
+
+
+@pytest.mark.parametrize(
+    ("question", "fitting", "unfitting"),
+    [
+        ("When is the fair?", "It is on 5 June.", "It is at the lake."),
+        ("When is the fair in June?", "On the 5th.", "There is a fair in June."),
+        ("How much is the fee?", "They want £35.", "They meet on 5 June."),
+        ("How many jars do we get?", "Twelve jars, he says.", "A few jars, he says."),
+        ("How heavy is the bell?", "It weighs 40 kilos.", "It is from 1890."),
+        ("Who paints the boat?", "I asked Priya.", "I asked around."),
+        ("Where is the key?", "It is in Leeds.", "It is lost."),
+        ("What is the name of the dentist?", "My dentist is Okafor.", "My dentist is good."),
+        ("What is the number of the policy?", "Policy 4471-0926.", "The policy ends on 5 June."),
+    ],
+)
+def test_sentence_fits(question: str, fitting: str, unfitting: str) -> None:
+    words = words_of("en")
+    asked = read(question, words)
+    people = names_in(fitting, words)
+    assert fit(asked, fitting, words, people) > fit(asked, unfitting, words, people) == 0
+
+
+def test_values_are_what_the_question_does_not_name() -> None:
+    asked = read("When is the fair in June?", words_of("en"))
+    assert values(asked, "The fair in June is on the 5th, no, Friday.") == {"5th", "friday"}
+
+
+@pytest.mark.parametrize("unit", ["1.", "a ", "5 June ", "in ", "A", "9:", "my ", '"', "1 "])
+def test_fitting_is_linear(unit: str) -> None:
+    words = words_of("en")
+    text = unit * (20_000 // len(unit))
+    for question in ("When?", "How much does it cost?", "How many days?", "Who?", "Where?", "What is its name?"):
+        asked = read(question, words)
+        started = time.perf_counter()
+        fit(asked, text[:320], words, names_in(text, words))
+        assert time.perf_counter() - started < 1
