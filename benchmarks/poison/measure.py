@@ -167,6 +167,7 @@ def without_rules() -> Iterator[None]:
         for place, name, value in (
             (rank, "shares_left", lambda *_: None),
             (rank, "repeats_itself", lambda *_: False),
+            (rank, "ASSISTANTS", 1.0),
             (Evidence, "is_of_others", False),
         ):
             changed.enter_context(_replaced(place, name, value))

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
@@ -20,6 +20,13 @@ from neurigraph_pipelines.model import NewConversation, NewMessage
 
 _ADMIN_KEY = "who makes the users of a benchmark"
 _SECONDS = 60.0
+
+
+class Found(NamedTuple):
+    """What a ranking finds: ids of messages, and of conversations or events, best first."""
+
+    messages: list[str]
+    sessions: list[str]
 
 
 class Application:
@@ -49,10 +56,13 @@ class Application:
             self._post(f"{kind}/{source_id}/messages", {"messages": messages})
         self._post(f"{kind}/{source_id}/end", {})
 
-    def search(self, query: str, messages: int) -> list[str]:
-        """Return external ids of the best messages, best first."""
+    def search(self, query: str, messages: int) -> Found:
+        """Return external ids of the best messages, and of the sources of the best records, best first."""
         answer = self._post("search", {"query": query, "message_limit": messages})
-        return [message["external_id"] for message in answer["messages"]]
+        return Found(
+            [message["external_id"] for message in answer["messages"]],
+            list(dict.fromkeys(hit["source_external_id"] for hit in answer["hits"])),
+        )
 
     def _post(self, path: str, body: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {key or self._key}"}

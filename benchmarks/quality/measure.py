@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from benchmarks.bench import Bench
-from benchmarks.quality.application import Application, server
-from benchmarks.quality.questions import CATEGORIES, MEETINGS, LabelledQuestion, Sample, locomo, qmsum, together
+from benchmarks.quality.application import Application, Found, server
+from benchmarks.quality.questions import (
+    ASSISTANT,
+    CATEGORIES,
+    MEETINGS,
+    LabelledQuestion,
+    Sample,
+    beam,
+    locomo,
+    qmsum,
+    together,
+)
 from benchmarks.ranking import Rank, fuse_by_rank, rank_by_bm25, rank_by_cosine
 from benchmarks.report import Section, table
 from neurigraph_pipelines.ingestion.batch import run_due
@@ -19,31 +29,44 @@ DEPTHS = (1, 5, 10, 20)
 WORDS = 1_000
 MESSAGES = 50
 """Number of messages requested for each question."""
+SESSIONS = (1, 5)
 ADVERSARIAL = CATEGORIES[5]
-QUICK_MESSAGES = 60
-"""Messages of the first conversation and of the shortest meeting in a quick run."""
+QUICK_MESSAGES, QUICK_LONG_MESSAGES = 60, 12
+"""Messages of the first conversation and of the shortest meeting in a quick run, and of the first chat."""
 
-_Found = tuple[str, tuple[float, ...]]
-"""The category of a question and the result of ``recalls`` for it."""
+_COLUMNS = (
+    *(f"@{depth}" for depth in DEPTHS),
+    f"{WORDS:,} words",
+    "hit@1",
+    "MRR",
+    *(f"sessions @{depth}" for depth in SESSIONS),
+)
+Search = Callable[[str], Found]
+_Measured = tuple[str, tuple[float, ...]]
+"""The category of a question and what ``scores`` gives for it."""
 
-_METHOD = f"""Three conversations of LoCoMo (ACL 2024), one user each, and eight meetings of QMSum (NAACL 2021), all of
-one user, are sent over HTTP to a server process and stored by the whole job with the offline model and MiniLM. Every
-question goes to `POST /v1/search` for {MESSAGES} messages. Recall at k is the share of a question's evidence among the
-first k messages. Within {WORDS:,} words, it is the share among the first messages with together at most that many
-words, which is fair to rankings of long and of short messages. Figures are means over questions. LoCoMo's adversarial
-questions name the wrong speaker. In QMSum the evidence is a run of dozens of turns, so ten messages can only hold a
-fraction. Baselines of the same run on the same messages (`Speaker: text`): cosine of MiniLM's vectors, BM25 in Python
-with the product's stemming (k1 1.5, b 0.75), and reciprocal rank fusion of the two (k 60)."""
+_METHOD = f"""Three conversations of LoCoMo (ACL 2024) and three chats of BEAM between a user and an assistant, one
+user each, and eight meetings of QMSum (NAACL 2021), all of one user, are sent over HTTP to a server process and
+stored by the whole job with the offline model and MiniLM. Every question goes to `POST /v1/search` for {MESSAGES}
+messages. Recall at k is the share of a question's evidence among the first k messages. Within {WORDS:,} words, it is
+the share among the first messages with together at most that many words, which is fair to rankings of long and of
+short messages. Hit@1 says whether the first message is evidence, and MRR is the mean of 1 / place of the first that
+is. Sessions at k is the share of the conversations and meetings with evidence among those of the first k records; of
+a baseline, among those of its messages in order. Figures are means over questions. LoCoMo's adversarial questions
+name the wrong speaker. In QMSum the evidence is a run of dozens of turns, so ten messages can only hold a fraction.
+Baselines of the same run on the same messages (`Speaker: text`): cosine of MiniLM's vectors, BM25 in Python with the
+product's stemming (k1 1.5, b 0.75), and reciprocal rank fusion of the two (k 60)."""
 
 
 def run(bench: Bench) -> Section:
     """Ask every question of every sample, four ways."""
-    conversations, meetings = locomo(), qmsum()
+    conversations, chats, meetings = locomo(), beam(), qmsum()
     if bench.quick:
         shortest = min(meetings, key=lambda meeting: len(meeting.messages))
         conversations, meetings = [conversations[0].beginning(QUICK_MESSAGES)], [shortest.beginning(QUICK_MESSAGES)]
-    samples = [*conversations, together("meetings", meetings)]
-    found: dict[str, list[_Found]] = {}
+        chats = [chats[0].beginning(QUICK_LONG_MESSAGES)]
+    samples = [*conversations, *chats, together("meetings", meetings)]
+    found: dict[str, list[_Measured]] = {}
     with (
         bench.installation() as installation,
         server(bench.environment(installation), installation.home / "api.log") as client,
@@ -56,36 +79,53 @@ def run(bench: Bench) -> Section:
             for result in run_due(installation.context, "benchmark"):
                 assert not result.returned, result.returned
             bench.say(f"{sample.name}: asking {len(sample.questions)} questions")
-            baselines = _baselines(sample, installation.embedder)
-            ours: Rank = partial(application.search, messages=MESSAGES)
-            for name, rank in {"Neurigraph": ours, **baselines}.items():
+            ours: Search = partial(application.search, messages=MESSAGES)
+            for name, search in {"Neurigraph": ours, **_baselines(sample, installation.embedder)}.items():
                 found.setdefault(name, []).extend(
-                    (asked.category, recalls(rank(asked.text)[:MESSAGES], asked, sample)) for asked in sample.questions
+                    (asked.category, scores(search(asked.text), asked, sample)) for asked in sample.questions
                 )
     return Section("Search quality", _METHOD, _means(found))
 
 
-def _baselines(sample: Sample, embedder: Embedder) -> dict[str, Rank]:
+def _baselines(sample: Sample, embedder: Embedder) -> dict[str, Search]:
     texts = {name: f"{message.author}: {message.content}" for name, message in sample.messages.items()}
     dense, lexical = rank_by_cosine(texts, embedder), rank_by_bm25(texts)
-    return {"BM25 alone": lexical, "MiniLM alone": dense, "reciprocal rank fusion": fuse_by_rank(dense, lexical)}
+    ranks = {"BM25 alone": lexical, "MiniLM alone": dense, "reciprocal rank fusion": fuse_by_rank(dense, lexical)}
+    sessions = sample.sessions
+
+    def search(rank: Rank, question: str) -> Found:
+        ranked = rank(question)
+        return Found(ranked[:MESSAGES], list(dict.fromkeys(map(sessions.__getitem__, ranked))))
+
+    return {name: partial(search, rank) for name, rank in ranks.items()}
 
 
-def recalls(ranked: Sequence[str], asked: LabelledQuestion, sample: Sample) -> tuple[float, ...]:
-    """Return the share of a question's evidence in a ranking: at each of ``DEPTHS``, then within ``WORDS``."""
-    messages = sample.messages
+def scores(found: Found, asked: LabelledQuestion, sample: Sample) -> tuple[float, ...]:
+    """Return what a question's evidence is worth in a ranking, in the order of ``_COLUMNS``."""
+    ranked, messages, sessions = found.messages, sample.messages, sample.sessions
     words = np.cumsum([len(messages[name].content.split()) for name in ranked])
     within = int(np.searchsorted(words, WORDS, side="right"))
-    cuts = [ranked[:depth] for depth in (*DEPTHS, within)]
-    return tuple(len(asked.evidence.intersection(cut)) / len(asked.evidence) for cut in cuts)
+    first = next((place for place, name in enumerate(ranked, 1) if name in asked.evidence), None)
+    in_sessions = frozenset(sessions[name] for name in asked.evidence)
+    return (
+        *(_recall(ranked[:depth], asked.evidence) for depth in (*DEPTHS, within)),
+        float(first == 1),
+        1 / first if first is not None else 0.0,
+        *(_recall(found.sessions[:depth], in_sessions) for depth in SESSIONS),
+    )
 
 
-def _means(found: Mapping[str, Sequence[_Found]]) -> str:
+def _recall(found: Sequence[str], wanted: frozenset[str]) -> float:
+    return len(wanted.intersection(found)) / len(wanted)
+
+
+def _means(found: Mapping[str, Sequence[_Measured]]) -> str:
     said = [category for category in CATEGORIES.values() if category != ADVERSARIAL]
     groups = {
         "LoCoMo, all": (*said, ADVERSARIAL),
         f"LoCoMo, without {ADVERSARIAL}": said,
         **{f"LoCoMo, {category}": (category,) for category in CATEGORIES.values()},
+        "BEAM": (ASSISTANT,),
         "QMSum": (MEETINGS,),
     }
     rows = []
@@ -95,4 +135,4 @@ def _means(found: Mapping[str, Sequence[_Found]]) -> str:
             if counted:
                 means = np.mean(counted, axis=0)
                 rows.append([group, str(len(counted)), name, *(f"{mean:.3f}" for mean in means)])
-    return table(["questions", "how many", "ranking", *(f"@{depth}" for depth in DEPTHS), f"{WORDS:,} words"], rows)
+    return table(["questions", "how many", "ranking", *_COLUMNS], rows)

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from benchmarks.bench import PROJECT_ROOT, SkippedError
 from neurigraph_pipelines.ingestion.imports import read_conversations
-from neurigraph_pipelines.model import NewConversation, NewMessage
+from neurigraph_pipelines.model import NewConversation, NewMessage, Role
 
 DATA = PROJECT_ROOT.parent / "shared" / "data"
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 """LoCoMo's categories of questions; the adversarial ones name the wrong speaker."""
 MEETINGS = "meetings"
+ASSISTANT = "user and assistant"
+_MARK_OF_TURN = re.compile(r"\s*->->[\s\w,/.-]*$")
+"""What BEAM appends to a user's message: the number of its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,16 @@ class Sample:
             if message.external_id is not None
         }
 
+    @property
+    def sessions(self) -> dict[str, str]:
+        """Return the conversation of every message, both by their ids."""
+        return {
+            message.external_id: conversation.external_id
+            for conversation in self.conversations
+            for message in conversation.messages
+            if message.external_id is not None
+        }
+
     def beginning(self, messages: int) -> Sample:
         """Return the first ``messages`` messages, and the questions that they answer."""
         conversations, left = [], messages
@@ -70,6 +85,11 @@ def locomo() -> list[Sample]:
 def qmsum() -> list[Sample]:
     """Read the meetings of QMSum (NAACL 2021), one user each; message ids include the meeting's name."""
     return [_meeting(path) for path in _files("qmsum")]
+
+
+def beam() -> list[Sample]:
+    """Read the chats of BEAM: a user and an assistant over months, one user for each chat."""
+    return [_chat(path) for path in sorted((DATA / "beam").glob("*.chat.json"))]
 
 
 def together(name: str, samples: Sequence[Sample]) -> Sample:
@@ -123,6 +143,43 @@ def _meeting(path: Path) -> Sample:
         if evidence:
             questions.append(LabelledQuestion(item["query"], frozenset(evidence), MEETINGS))
     return replace(sample, questions=tuple(questions))
+
+
+def _chat(path: Path) -> Sample:
+    """Read one chat; each of its batches is a conversation. Questions without evidence are left out."""
+    name = path.name.partition(".")[0]
+    batches = json.loads(path.read_text(encoding="utf-8"))
+    sample = Sample(f"beam-{name}", tuple(_batch(name, n, batch) for n, batch in enumerate(batches, 1)), ())
+    known = sample.messages.keys()
+    questions = [
+        LabelledQuestion(item["question"], evidence, ASSISTANT)
+        for items in json.loads(path.with_name(f"{name}.questions.json").read_text(encoding="utf-8")).values()
+        for item in items
+        if (evidence := frozenset(map(str, _leaves(item.get("source_chat_ids")))) & known)
+    ]
+    return replace(sample, questions=tuple(questions))
+
+
+def _batch(chat: str, number: int, batch: dict[str, Any]) -> NewConversation:
+    """Read one batch, whose first message alone has a date."""
+    turns = [message for turn in batch["turns"] for message in turn]
+    messages = tuple(
+        NewMessage(
+            Role(turn["role"]), _MARK_OF_TURN.sub("", turn["content"]), occurred_at=date, external_id=str(turn["id"])
+        )
+        for date in [datetime.strptime(turns[0]["time_anchor"], "%B-%d-%Y").replace(tzinfo=UTC)]
+        for turn in turns
+    )
+    return NewConversation(f"beam-{chat}:{number}", messages, started_at=messages[0].occurred_at)
+
+
+def _leaves(ids: Any) -> Iterator[Any]:
+    """Yield the ids of lists and of dictionaries of lists."""
+    if isinstance(ids, dict | list):
+        for item in ids.values() if isinstance(ids, dict) else ids:
+            yield from _leaves(item)
+    elif ids is not None:
+        yield ids
 
 
 def _turn(path: Path, turn: object) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ _TEXTS_AT_ONCE = 4_096
 
 @dataclass(frozen=True, slots=True)
 class RecordTexts:
-    """The texts to embed for one record: its summary, its passages in order, and a window for each passage.
+    """The texts to embed for one record: its summary, its passages in order, and windows of short messages.
 
     Iteration builds the texts one by one; only the passages stay in memory.
     """
@@ -62,7 +63,15 @@ class RecordTexts:
     passages: Sequence[Passage]
 
     def __len__(self) -> int:
-        return 1 + 2 * len(self.passages)
+        return 1 + len(self.passages) + len(self.windows)
+
+    @property
+    def windows(self) -> list[int]:
+        """The passages whose windows are embedded: whole messages beside others. Of parts, ``window_means`` is near."""
+        of_message = Counter(passage.message.seq for passage in self.passages)
+        if len(self.passages) < 2:
+            return []
+        return [index for index, passage in enumerate(self.passages) if of_message[passage.message.seq] == 1]
 
     @property
     def tokens(self) -> int:
@@ -72,7 +81,7 @@ class RecordTexts:
     def __iter__(self) -> Iterator[str]:
         yield self.summary
         yield from map(_spoken, self.passages)
-        yield from (window_text(self.passages, index) for index in range(len(self.passages)))
+        yield from (window_text(self.passages, index) for index in self.windows)
 
 
 @measured("ingestion.embed")
@@ -130,6 +139,19 @@ def window_text(passages: Sequence[Passage], index: int) -> str:
     before = [_spoken(passage)[-WINDOW_NEIGHBOUR_CHARACTERS:] for passage in passages[max(0, index - 2) : index]]
     after = [_spoken(passage)[:WINDOW_NEIGHBOUR_CHARACTERS] for passage in passages[index + 1 : index + 2]]
     return "\n".join((*before, _spoken(passages[index]), *after))
+
+
+def window_means(passages: Sequence[Passage], vectors: NDArray[np.float16]) -> NDArray[np.float16]:
+    """Return the mean of each passage's vector and its neighbours', by the characters that ``window_text`` takes."""
+    lengths = np.array([len(passage.text) for passage in passages], np.float32)[:, None]
+    nearest = np.minimum(lengths, WINDOW_NEIGHBOUR_CHARACTERS) * vectors
+    sums = lengths * vectors
+    for before in (1, 2):
+        sums[before:] += nearest[:-before]
+    sums[:-1] += nearest[1:]
+    sizes = np.linalg.norm(sums, axis=1, keepdims=True)
+    means: NDArray[np.float16] = (sums / np.maximum(sizes, np.finfo(np.float32).tiny)).astype(np.float16)
+    return means
 
 
 def _spoken(passage: Passage) -> str:
@@ -196,7 +218,9 @@ def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vecto
     for record, begin in zip(group, begins, strict=True):
         first = begin + 1
         middle, end = first + len(record.passages), begin + len(record)
-        yield Vectors(summaries[begin], passages[first:middle], passages[middle:end])
+        windows = window_means(record.passages, passages[first:middle])
+        windows[record.windows] = passages[middle:end]
+        yield Vectors(summaries[begin], passages[first:middle], windows)
 
 
 def transcript_writer(context: Context) -> TranscriptWriter:

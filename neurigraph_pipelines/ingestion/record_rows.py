@@ -41,7 +41,7 @@ from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
 from neurigraph_pipelines.text.lexemes import LANGUAGE_MARK, lexer_of, window_lengths
 from neurigraph_pipelines.text.statement_key import statement_key
-from neurigraph_pipelines.text.transcript import TranscriptWriter
+from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
 
 _PASSAGES_AT_ONCE = 1_000
 
@@ -245,10 +245,7 @@ class RecordRows:
             return 0
         passages = list(self._writer.passages(record.part))
         spoken = {message.seq: one for message, one in zip(record.part.messages, languages, strict=True)}
-        counts = [
-            self._counted(f"{passage.message.author or ''} {passage.text}", spoken[passage.message.seq])
-            for passage in passages
-        ]
+        counts = [self._counted(passage, spoken[passage.message.seq]) for passage in passages]
         lengths = window_lengths([total for _, _, total in counts])
         for start in range(0, len(passages), _PASSAGES_AT_ONCE):
             end = start + _PASSAGES_AT_ONCE
@@ -275,9 +272,9 @@ class RecordRows:
             )
         return len(passages)
 
-    def _counted(self, text: str, language: str) -> tuple[list[str], list[int], int]:
+    def _counted(self, passage: Passage, language: str) -> tuple[list[str], list[int], int]:
         """Return the lexemes of a passage with their frequencies and total, and its language if that is not usual."""
-        lexemes, frequencies, total = lexer_of(language).count(text)
+        lexemes, frequencies, total = lexer_of(language).count_passage(passage.message.author, passage.text)
         if language == self._settings.language:
             return lexemes, frequencies, total
         return [LANGUAGE_MARK + language, *lexemes], [1, *frequencies], total

@@ -84,7 +84,9 @@ class IngestionSettings(BaseModel):
     summary_words: int = Field(default=200, ge=20, description="Target length of a summary in words.")
     passages: bool = Field(default=True, description="Whether single messages are indexed beside their summary.")
     passage_max_tokens: int = Field(
-        default=200, ge=20, description="Tokens from which one message is split into several passages."
+        default=200,
+        ge=20,
+        description="Tokens from which one message is split into several passages, of at most 40 % of this each.",
     )
 
     @field_validator("redact", mode="before")

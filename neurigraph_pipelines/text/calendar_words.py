@@ -1,7 +1,7 @@
 """Words for dates in English text: months, weekdays, seasons, counts, and the patterns that find them.
 
-The readers of dates interpret the phrases: ``resources.offline.dates`` in stored text and
-``retrieval.query.time_phrases`` in search queries.
+``retrieval.query.time_phrases`` interprets the phrases in search queries. ``resources.offline.dates`` reads stored text
+with words of its own for each language, and shares the arithmetic of weekdays.
 """
 
 from __future__ import annotations

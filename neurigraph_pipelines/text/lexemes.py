@@ -32,6 +32,9 @@ WINDOW_LENGTH = sum(WINDOW_WEIGHTS.values())
 WINDOW = {"window_steps": list(WINDOW_WEIGHTS), "window_weights": list(WINDOW_WEIGHTS.values())}
 """The weights as parameters of ``neurigraph.layers``."""
 
+ASKING = "?"
+"""Stands among the lexemes of a passage that ends with a question. No word is like it, and rows from before lack it."""
+
 MAX_FREQUENCY = 32_767
 """Largest value of the frequency column (smallint)."""
 
@@ -43,6 +46,7 @@ _UNSPACED = re.compile(
 )
 _NAME_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _DROPPED_MARKS = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _PLAIN = str.maketrans("ıłøđ", "ilod")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CONTRACTED = {"english": re.compile(r"'(?:s|m|d|re|ve|ll)?$")}
@@ -144,6 +148,13 @@ class Lexer:
         counted = Counter(self.lexemes(text))
         distinct = sorted(counted)
         return distinct, [min(counted[lexeme], MAX_FREQUENCY) for lexeme in distinct], counted.total()
+
+    def count_passage(self, author: str | None, text: str) -> tuple[list[str], list[int], int]:
+        """Return ``count`` of what somebody said; if it ends with a question, ``ASKING`` is in front, zero times."""
+        distinct, frequencies, total = self.count(f"{author or ''} {text}")
+        if text.rstrip().endswith(_QUESTION_MARKS):
+            return [ASKING, *distinct], [0, *frequencies], total
+        return distinct, frequencies, total
 
 
 def lexemes_of_words(text: str, lexers: Sequence[Lexer]) -> Iterator[frozenset[str]]:

@@ -24,6 +24,9 @@ from neurigraph_pipelines.text.stored_text import compress
 LINE_END = b'"}\n'
 """The end of a message's line, after the content."""
 
+_PART = 0.4
+"""Share of ``passage_max_tokens`` that a part of a split message has at most: small parts of long answers are found."""
+
 _SENTENCES_AT_ONCE = 1_000
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
@@ -57,7 +60,7 @@ class TranscriptWriter:
 
     Args:
         tokens: Counts the tokens of sentences.
-        passage_max_tokens: Longer messages are split.
+        passage_max_tokens: Longer messages are split, into parts of 40 % of this.
         member_bytes: Minimum bytes of text in one gzip member; a member ends where a passage ends.
         gzip_level: 1 (fast) to 9 (small).
     """
@@ -117,14 +120,15 @@ class TranscriptWriter:
             return [message.content]
         parts: list[list[str]] = []
         room = 0
-        sentences = _sentences(message.content, self._passage_max_tokens)
+        most = int(_PART * self._passage_max_tokens)
+        sentences = _sentences(message.content, most)
         for sentence, cost in self._costs(sentences):
             if parts and cost <= room:
                 parts[-1].append(sentence)
                 room -= cost
             else:
                 parts.append([sentence])
-                room = self._passage_max_tokens - cost
+                room = most - cost
         return ["".join(part) for part in parts] or [message.content]
 
     def _costs(self, sentences: Iterator[str]) -> Iterator[tuple[str, int]]:

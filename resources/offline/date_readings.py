@@ -282,7 +282,7 @@ def _is_year(match: re.Match[str], scene: Scene) -> bool:
         return True
     if (
         before.endswith(_MONEY)
-        or (prefix.lower() != "the" and _COUNTED.match(after))
+        or (prefix.lower() not in _OF_YEARS and _COUNTED.match(after))
         or (german and _NOUN.match(after))
     ):
         return False
@@ -316,6 +316,7 @@ READINGS: dict[str, Reading] = {
 
 _YEARS = re.compile(r"\b(?:1[6-9]|20)\d\d ?[–-] ?$")
 _YEARS_FOLLOW = re.compile(r" ?[–-] ?(?:1[6-9]|20)\d\d\b")
+_OF_YEARS = frozenset("the of since year".split())
 _MONEY = ("£", "$", "€", "#", ".", ",", "-", "/", "+")
 _COUNTED = re.compile(r"\s?[€$£%]|\s(?:[a-z]{3,}s|euro|people|km|kg|m|kr|watt|volt|ml)\b")
 _NOUN = re.compile(r"\s[A-ZÄÖÜ]")

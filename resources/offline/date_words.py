@@ -55,7 +55,7 @@ RULES = (
     ("weekday", "", r"\b(?:(?P<the>{the}) |{before} )?(?P<weekday>{weekdays}){part_of_day}\b(?: {after}\b)?"),
     ("unit", "", r"\b(?:{before} {longer_unit}|{longer_unit} {after}\b)"),
     ("year", "", r"\b(?:(?P<prefix>{before_year}) )?{year}\b(?![/:%]|[.,]\d|-(?!\d{4}\b))"),
-    ("year", "", r"(?<=[a-z] )['’](?P<short>\d\d)\b(?![-/.,:%\d])"),
+    ("year", "", r"(?<=[a-z] )['’](?P<short>\d\d)\b(?![-/:%\d]|[.,]\d)"),
 )
 """Kinds of phrases in the order in which they are looked for, the languages that have them, and their patterns.
 

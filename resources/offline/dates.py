@@ -42,6 +42,7 @@ RECENT = 16
 _FENCE = "```"
 _SPLIT = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
 _SPLIT_WITH_ORDINALS = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)")
+_YEAR = re.compile(r"\d{4}")
 _LONE = re.compile(r"(?:^|[,;:(]|\b(?:and|only|und|y|et))\s*$")
 
 
@@ -157,6 +158,7 @@ class _Reader:
         """Add the days between two that are the ends of a range."""
         for first, second in pairwise(sentence.mentions):
             if _is_range(first, second, sentence):
+                _share_year(first, second, sentence.text)
                 ends = (_date(first.dates[0]), _date(second.dates[0]))
                 self._note_span(*ends, sentence.today)
                 first.dates = [day.isoformat() for day in filled(*ends)]
@@ -201,6 +203,14 @@ def _year_of(match: re.Match[str], today: date, words: DateWords) -> int | None:
 
 def _date(day: str) -> date:
     return date.fromisoformat(day)
+
+
+def _share_year(first: Mention, second: Mention, text: str) -> None:
+    """Let the first day of ``1 March to 30 June 2024`` be in the year that only the second one names."""
+    named = [_YEAR.search(text, one.start, one.end) is not None for one in (first, second)]
+    if named == [False, True] and first.kind == second.kind == "day_of_month":
+        day = f"{second.dates[0][:4]}{first.dates[0][4:]}"
+        first.dates = [day] if day < second.dates[0] else first.dates
 
 
 def _is_range(first: Mention, second: Mention, sentence: Sentence) -> bool:

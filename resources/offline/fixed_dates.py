@@ -7,6 +7,7 @@ from datetime import date, datetime
 
 from resources.offline.dates import resolve_dates
 
+MONTHS = "January February March April May June July August September October November December".split()
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _RELATIVE = re.compile(
     r"(?P<near>\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow|tonight|last night|"
@@ -19,9 +20,9 @@ _RELATIVE = re.compile(
     re.I,
 )
 _DIRECTIONS = {"last", "next", "this", "this coming"}
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 _NAMED = re.compile(rf"\b({_WEEKDAY}),?\s(?:the\s)?\d", re.I)
 _PREPOSITION = re.compile(r"\b(?:on|by|until|till|since|from|before|after|for|of|to|and|or)\s$", re.I)
-MONTHS = "January February March April May June July August September October November December".split()
 _PARTS = {
     "this morning": "on the morning of", "this afternoon": "on the afternoon of",
     "this evening": "on the evening of", "tonight": "on the evening of", "last night": "on the night of",
@@ -35,13 +36,16 @@ def with_dates(sentence: str, spoken_at: datetime, year: int, context: str = "")
         sentence: One English sentence.
         spoken_at: When it was said.
         year: The year that needs no mention.
-        context: What was said just before. A weekday whose day it names is not resolved again.
+        context: What was said just before. A weekday whose day it names is not resolved again, nor is "the 7th" where
+            it names a month, which need not be the nearest.
     """
     named = {match[1].lower() for match in _NAMED.finditer(context)}
     matches = [
         match
         for match in _RELATIVE.finditer(sentence)
-        if not match["before"] and (match["weekday"] or "").lower() not in named
+        if not match["before"]
+        and (match["weekday"] or "").lower() not in named
+        and not (match["ordinal"] and _MONTH.search(context))
     ]
     if not matches:
         return sentence
@@ -66,7 +70,7 @@ def written(day: date, year: int | None) -> str:
 def _without(sentence: str, matches: list[re.Match[str]], kept: re.Match[str] | None) -> str:
     text = sentence
     for match in matches:
-        if match is not kept:
+        if match is not kept and not (match["ordinal"] and kept):  # "on Saturday, she turns six on the 30th"
             text = text[: match.start()] + "-" * (match.end() - match.start()) + text[match.end() :]
     return text
 

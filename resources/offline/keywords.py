@@ -18,7 +18,7 @@ from resources.offline.lexicon import lexicon_of
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, Sentence, Word, spaced, without_spaces
 
-MAX_ENTITIES = 20
+MAX_ENTITIES = 30
 MAX_TOPICS = 15
 MAX_RELATIONSHIPS = 12
 MAX_PHRASES = 20_000
@@ -47,15 +47,31 @@ _VERBAL_ENDINGS = ("ly", "ed", "ize", "ise", "ful", "ous", "able", "ible", "est"
 def extract(prose: Prose) -> Keywords:
     """Return the keyword fields of a segment, each bounded."""
     names = find_names(prose)
-    speakers = list(dict.fromkeys(names.speakers.values()))
-    named = sorted((*names.projects, *names.persons, *names.others), key=lambda n: -n.mentions)
-    entities = dict.fromkeys((*speakers, *(one.name for one in named)))
     return Keywords(
-        entities=tuple(entities)[:MAX_ENTITIES],
+        entities=tuple(entities_of(names)),
         topics=tuple(key_phrases(prose, names)[:MAX_TOPICS]),
         dates=tuple(find_dates(prose)),
         relationships=tuple(dict.fromkeys(map(str, (*names.relations, *names.ties))))[:MAX_RELATIONSHIPS],
     )
+
+
+def entities_of(names: Names) -> list[str]:
+    """Return who and what is named, most mentioned first, each in its fullest form.
+
+    The owner is in every record and a speaker whom nobody names in the text is its author, so neither is listed.
+    """
+    named = (one for one in (*names.projects, *names.persons, *names.others) if one.mentions)
+    shown = {one.name: names.titled.get(one.name, one.name) for one in sorted(named, key=lambda one: -one.mentions)}
+    longer = [name.split() for name in shown if " " in name]
+    return [
+        title
+        for name, title in shown.items()
+        if not any(len(name.split()) < len(words) and _stands_in(name.split(), words) for words in longer)
+    ][:MAX_ENTITIES]
+
+
+def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
+    return any(whole[at : at + len(part)] == part for at in range(len(whole) - len(part) + 1))
 
 
 def key_phrases(prose: Prose, names: Names) -> list[str]:

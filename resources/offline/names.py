@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from neurigraph_pipelines.model import Message, Role
 from resources.offline.aliases import stated_aliases
 from resources.offline.lexicon import english
-from resources.offline.prose import Prose, Sentence
+from resources.offline.prose import Prose
 from resources.offline.relations import StatedRelation, stated_relations
-
-MAX_NAMES = 200
-"""Most distinct names of one segment, the most frequent first."""
-
-HEADLINE_MENTIONS = 3
-"""Mentions that a name in the title counts for, because a title says what the conversation is about."""
+from resources.offline.runs import Named, Runs
 
 _CAPITALISED = r"[A-Z][\w'’&+-]*"
-_RUN = re.compile(rf"{_CAPITALISED}(?:\s(?:of\s(?:the\s)?)?{_CAPITALISED}){{0,4}}")
-_OPENING = re.compile(r"(?:^|[:*#>|\"“(\[–—-])\s*$")
 _NOUNS_OF_PROJECTS = "project|launch|app|product|campaign|initiative|prototype|rollout|release|migration"
 _PROJECT = re.compile(
     rf"\bProject\s(?P<named>{_CAPITALISED}(?:\s{_CAPITALISED})?)"
@@ -34,30 +27,7 @@ _PROJECT = re.compile(
     rf"|\b(?:launch|release)\sof\s(?:the\s|our\s|my\s)?(?P<object>{_CAPITALISED})"
 )
 _NO_PROJECT = frozenset(["new", "the", "android", "ios", "school", "mobile", "product"])
-_PERSON_AFTER = re.compile(
-    r"\s(?:said|says|told|asked|asks|thinks|thought|wants|wanted|called|agreed|agrees|mentioned|suggested|promised|"
-    r"texted|emailed|replied|invited|joined|lives|works|worked|loves|likes|hates|feels|felt|and\sI|"
-    r"will\s(?:send|call|bring|come|take|handle|present|do)|needs\sto|is\s(?:my|our|his|her|coming|going|doing)|"
-    r"came|brought|showed|caught|taught|helped|married)\b"
-)
-_PERSON_BEFORE = re.compile(r"\b(?:hey|hi|hello|thanks|thank\syou|bye|dear|told|asked|met)[,]?\s$", re.I)
-_TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s$")
 _PARENTHESES = re.compile(r"\([^)]*\)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A named person or thing.
-
-    Attributes:
-        aliases: Other forms found, such as a nickname or the original author line.
-        sentences: Numbers of the sentences that mention the name.
-    """
-
-    name: str
-    aliases: tuple[str, ...]
-    mentions: int
-    sentences: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +39,7 @@ class Names:
         owner: The author line of the account's user, if it can be determined.
         persons: People, speakers included, most mentioned first, without the owner.
         ties: What people have to do with organisations.
+        titled: Names of one word with the title before them: ``Mr. Osei``.
         aliases: Explicitly stated aliases, each as the person's name and the alias.
     """
 
@@ -79,6 +50,7 @@ class Names:
     others: tuple[Named, ...]
     relations: tuple[StatedRelation, ...]
     ties: tuple[StatedRelation, ...] = ()
+    titled: Mapping[str, str] = field(default_factory=dict)
     aliases: tuple[tuple[str, str], ...] = ()
 
     def known_as(self, full: Mapping[str, str]) -> Names:
@@ -127,10 +99,10 @@ class Names:
 
 def find_names(prose: Prose) -> Names:
     """Find the names in ``prose``, in linear time."""
-    authors = dict.fromkeys(m.author for m in prose.segment.messages if m.author)
+    authors = dict.fromkeys(m.author for m in prose.segment.messages if m.author and m.role is Role.USER)
     speakers = {author: name for author in authors if (name := person_of_author(author))}
     owner = _owner(prose.segment.messages, prose.segment.ref.user_slug)
-    runs = _Runs(prose)
+    runs = Runs(prose)
     nicknames = _nicknames(runs, list(speakers.values()))
     stated_ones = stated_relations(prose, speakers, owner)
     relations = tuple(one for one in stated_ones if not one.by_verb)
@@ -172,6 +144,7 @@ def find_names(prose: Prose) -> Names:
         others=tuple(other for other in others if other.name not in {alias for _, alias in aliases}),
         relations=relations,
         ties=tuple(one for one in stated_ones if one.by_verb),
+        titled=runs.titled,
         aliases=tuple(aliases),
     )
     return names.known_as(_full_names(unique, aliases, set(speakers.values())))
@@ -210,120 +183,6 @@ def person_of_author(author: str) -> str | None:
     return name if name[0].isupper() or not name.isascii() else name.title()
 
 
-class _Runs:
-    """The capitalised runs of a segment, with their positions and context."""
-
-    def __init__(self, prose: Prose) -> None:
-        self._middle: Counter[str] = Counter()
-        self._start: Counter[str] = Counter()
-        self._signs: Counter[str] = Counter()
-        self._where: dict[str, set[int]] = {}
-        self._lower: Counter[str] = Counter()
-        self._lexicon = english()
-        for number, sentence in enumerate(prose.sentences):
-            self._read(number, sentence)
-        if prose.headline is not None:
-            for _ in range(HEADLINE_MENTIONS):
-                self._read(0, prose.headline)
-        frequent = (self._middle + self._start).most_common(20 * MAX_NAMES)
-        self.names = [name for name, _ in frequent if self._is_name(name)][:MAX_NAMES]
-
-    def named(self, name: str, aliases: Iterable[str]) -> Named:
-        forms = [name, *aliases]
-        where = frozenset(number for form in forms for number in self._where.get(form, ()))
-        mentions = sum(self._middle[form] + self._start[form] for form in dict.fromkeys(forms))
-        return Named(name, tuple(dict.fromkeys(aliases)), mentions, where)
-
-    def count(self, name: str) -> int:
-        return self._middle[name] + self._start[name]
-
-    def in_middle(self, name: str) -> bool:
-        return self._middle[name] > 0
-
-    def person_signs(self, name: str) -> int:
-        first = name.split()[0].lower()
-        known = 2 if first in self._lexicon.first_names else 0
-        organisation = any(word.isupper() and len(word) > 1 for word in name.split()) or " of " in name
-        organisation = organisation or (name.endswith("s") and known == 0)
-        return 0 if organisation else known + self._signs[name]
-
-    def is_entity(self, name: str) -> bool:
-        words = name.split()
-        return self._middle[name] >= 1 and (
-            len(words) > 1 or self._middle[name] + self._start[name] >= 2 or len(name) > 3
-        )
-
-    def _read(self, number: int, sentence: Sentence) -> None:
-        words = [word.text for word in sentence.words]
-        capitals = sum(word[0].isupper() for word in words)
-        for word in sentence.words:
-            if word.text[0].islower():
-                self._lower[word.lower] += 1
-                if word.text in self._lexicon.first_names and word.text not in self._lexicon.common:
-                    self._add(word.text.title(), number, middle=True)
-        if len(words) >= 4 and capitals > 0.6 * len(words):
-            # In a heading or shouting, capitals mean nothing, so only known names count.
-            for word in sentence.words:
-                bare = word.text.removesuffix("'s")
-                if bare.istitle() and (bare.lower() in self._lexicon.first_names or self._middle[bare]):
-                    self._add(bare, number, middle=True)
-            return
-        for match in _RUN.finditer(sentence.text):
-            before = sentence.text[max(0, match.start() - 24) : match.start()]
-            after = sentence.text[match.end() : match.end() + 24]
-            opening = match.start() == 0 or bool(_OPENING.search(before))
-            for name, offset in self._strip(match.group()):
-                self._add(name, number, middle=not opening or offset > 0)
-                if _PERSON_AFTER.match(after) or _PERSON_BEFORE.search(before):
-                    self._signs[name] += 1
-                if _TITLE_BEFORE.search(before):
-                    self._signs[name] += 2
-
-    def _add(self, name: str, number: int, *, middle: bool) -> None:
-        (self._middle if middle else self._start)[name] += 1
-        self._where.setdefault(name, set()).add(number)
-
-    def _strip(self, run: str) -> Iterator[tuple[str, int]]:
-        """Yield the names in a run, without possessive endings and without words that are never names."""
-        part: list[str] = []
-        start = 0
-        for position, raw in enumerate(run.split()):
-            word = re.sub(r"['’]s?$", "", raw).strip("-&'’")
-            empty = word.lower() in self._lexicon.junk or (not part and word.lower() in self._lexicon.titles)
-            bad = not word or (empty and not (part and word in {"of", "the"})) or word in part
-            if not bad:
-                start = position if not part else start
-                part.append(word)
-            if part and (bad or word != raw.strip("-&")):
-                yield _bare(part), start
-                part = []
-        if part:
-            yield _bare(part), start
-
-    def _is_name(self, name: str) -> bool:
-        words = name.split()
-        lower = name.lower()
-        if len(name) < 2 or len(name) > 40 or not re.fullmatch(r"[\w'’&+. -]+", name) or "_" in name:
-            return False
-        if len(words) == 1:
-            known = lower in self._lexicon.first_names
-            if lower in self._lexicon.common or lower in self._lexicon.filler or lower in self._lexicon.stop:
-                return False
-            if self._middle[name] == 0 and not known:
-                return False
-            if self._lower[lower] > self._middle[name] and not known:
-                return False
-            return not (name.isupper() and len(name) > 5) and any(c.isalpha() for c in name[1:])
-        ordinary = self._lexicon.roles | self._lexicon.titles | self._lexicon.common
-        return all(any(c.isalpha() for c in word) for word in words) and not all(w.lower() in ordinary for w in words)
-
-
-def _bare(words: list[str]) -> str:
-    while words and words[-1] in {"of", "the"}:
-        words = words[:-1]
-    return " ".join(words)
-
-
 def _owner(messages: tuple[Message, ...], user_slug: str) -> str | None:
     """Return the author who is the account's user: named like it, or the only one who talks with an assistant."""
     authors = dict.fromkeys(m.author for m in messages if m.author and m.role is Role.USER)
@@ -334,7 +193,7 @@ def _owner(messages: tuple[Message, ...], user_slug: str) -> str | None:
     return next(iter(authors)) if talks_with_assistant and len(authors) == 1 else None
 
 
-def _nicknames(runs: _Runs, speakers: list[str]) -> dict[str, tuple[str, ...]]:
+def _nicknames(runs: Runs, speakers: list[str]) -> dict[str, tuple[str, ...]]:
     """Return short forms that fit exactly one speaker, such as Mel for Melanie."""
     found: dict[str, list[str]] = {}
     for name in runs.names:
@@ -344,7 +203,7 @@ def _nicknames(runs: _Runs, speakers: list[str]) -> dict[str, tuple[str, ...]]:
     return {speaker: tuple(names) for speaker, names in found.items()}
 
 
-def _projects(prose: Prose, runs: _Runs, speakers: set[str]) -> list[Named]:
+def _projects(prose: Prose, runs: Runs, speakers: set[str]) -> list[Named]:
     lexicon = english()
     empty = lexicon.junk | lexicon.stop | lexicon.filler
     ordinary = empty | lexicon.common | lexicon.roles | _NO_PROJECT

@@ -40,7 +40,10 @@ _ORDINAL = re.compile(rf"{_ABBREVIATION.pattern}|\b\d{{1,2}}\.$", re.I)
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\W\d_](?:[^\W_]|['’&+-](?=[^\W_]))*\+?|\d+(?:[.,:/-]\d+)*%?"
 )
-_ELIDED = re.compile(r"\b([cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’](?=\w)", re.I)
+_ELIDED = {
+    "fr": re.compile(r"\b([cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’](?=\w)", re.I),
+    "it": re.compile(r"\b([^\W\d_]{1,6})['’](?=\w)"),
+}
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -153,7 +156,7 @@ class Reader:
         self._common = lexicon.common
         # The lists of English have all forms that they mean.
         self._common_stems = frozenset() if language == "en" else frozenset(map(self._stem, lexicon.common))
-        self._elided = _ELIDED if language == "fr" else None
+        self._elided = _ELIDED.get(language)
 
     def words(self, text: str) -> tuple[Word, ...]:
         """Return the words of ``text``; in scripts without spaces, such as Chinese, pairs of characters."""

@@ -57,25 +57,30 @@ _PERSON_WORDS = frozenset(
     "man woman lady guy boy girl boss doctor lawyer solicitor teacher owner secretary physio mediator dentist nurse "
     "principal manager colleague neighbour neighbor kid child baby cat dog surgeon landlord plumber person".split()
 )
-_BEFORE_THINGS = frozenset(["", *"a an the my our his her their this that of in at to from for with".split()])
+_BEFORE_THINGS = frozenset("a an the my our his her their this that of in at to from for with".split())
 _VERBS_AFTER_THAT = frozenset("is was are were will would makes means has".split())
 
 
 class References:
     """Checks sentences of one conversation."""
 
-    def __init__(self, persons: Collection[str]) -> None:
+    def __init__(self, persons: Collection[str], written_small: Collection[str]) -> None:
         """Remember who may be meant.
 
         Args:
             persons: The words of people's names.
+            written_small: Words that the conversation writes with a small letter: no names, even at the beginning of a
+                sentence.
         """
+        self._written_small = frozenset(written_small)
         lexicon = english()
         self._persons = frozenset(word.lower() for word in persons)
         self._people = _PERSON_WORDS | frozenset(lexicon.relations)
         self._before_names = self._people | self._persons
         self._ordinary = self._people | lexicon.stop | lexicon.filler | lexicon.common | lexicon.verbs | lexicon.junk
-        self._no_things = lexicon.stop | lexicon.filler | lexicon.verbs | IRREGULAR_PAST
+        self._no_things = (
+            lexicon.stop | lexicon.filler | lexicon.verbs | IRREGULAR_PAST | {f"{verb}s" for verb in lexicon.verbs}
+        )
 
     def begins_alone(self, text: str) -> bool:
         """Whether a sentence does not begin with a word that refers to another."""
@@ -121,9 +126,8 @@ class References:
             # "my daughter Achieng" and "Inês Couto" are one person each.
             if not (word[0].isupper() and before in self._before_names):
                 seen.add_person(is_plural=bare.endswith("s") and bare not in self._people and word[0].islower())
-        elif word[0].isupper() and bare != "i" and (before or bare not in self._ordinary):
-            # The first word of a sentence may be either.
-            seen.add_name(is_thing=before in _BEFORE_THINGS, is_person=not before or before not in _BEFORE_THINGS)
+        elif word[0].isupper() and bare != "i" and (before or bare not in self._ordinary | self._written_small):
+            seen.add_name(is_thing=before in _BEFORE_THINGS)
         elif len(bare) > 2 and not bare.isdigit() and not bare.endswith("ed") and bare not in self._no_things:
             seen.add_thing(is_plural=bare.endswith("s"))
 
@@ -145,9 +149,9 @@ class _Seen:
         self._persons += 1
         self._plural |= is_plural or self._persons > 1
 
-    def add_name(self, *, is_thing: bool, is_person: bool) -> None:
+    def add_name(self, *, is_thing: bool) -> None:
         self.thing |= is_thing
-        self._persons += is_person
+        self._persons += not is_thing
         self._plural = True  # such as a company
 
     def add_thing(self, *, is_plural: bool) -> None:

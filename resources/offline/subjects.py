@@ -16,8 +16,9 @@ from neurigraph_pipelines.model import ConceptKind, NodeProposal, Outline, Outli
 from resources.offline.areas import Fit
 from resources.offline.cues import CueScores
 from resources.offline.lexicon import english
-from resources.offline.names import Named, Names
+from resources.offline.names import Names
 from resources.offline.prose import Prose
+from resources.offline.runs import Named
 
 MAX_TALKERS = 4
 """With more speakers a segment is a meeting and not about one of them."""

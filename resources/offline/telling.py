@@ -18,8 +18,9 @@ MAX_MENTIONS = 3
 
 MAX_NAME = 60
 
+_BEFORE = 8
 _CONTEXT = 400
-"""Characters of a message that are searched for the day of a weekday."""
+"""So many messages, of each so many characters, are searched for what a date may count from."""
 
 _END = re.compile(r"[.!?…。！？][\"'”’)]*$")
 _LAST_STOP = re.compile(r"[.!…]+$")
@@ -72,7 +73,7 @@ class Teller:
 
     def _dated(self, text: str, message: int) -> str:
         messages = self._prose.segment.messages
-        context = " ".join(one.content[-_CONTEXT:] for one in messages[max(0, message - 2) : message + 1])
+        context = " ".join(one.content[-_CONTEXT:] for one in messages[max(0, message - _BEFORE) : message + 1])
         return with_dates(text, messages[message].occurred_at, self._year, context)
 
     def _speaker(self, number: int) -> str:

@@ -119,7 +119,8 @@ class _Finder:
         self._verbs = english().verbs
         speakers = set(names.speakers.values())
         persons = {word for name in (*speakers, *(one.name for one in names.persons)) for word in name.split()}
-        self._references = References(persons)
+        small = {word.text for one in prose.sentences for word in one.words if word.text[0].islower()}
+        self._references = References(persons, small)
         called = "|".join(sorted({re.escape(name.split()[0]) for name in speakers}, reverse=True))
         self._address = re.compile(rf"^(?:{called})[,!]+\s+|,\s(?:{called})(?=[.!,]|$)") if called else _NOTHING
 
@@ -189,7 +190,9 @@ class _Finder:
             or not self._references.begins_alone(text)
         ):
             return False
-        return has_verb(_words(text), self._verbs)
+        words = _words(text)
+        is_cut = words[0].endswith("s") and words[0][:-1] in self._verbs  # "Sounds like the chain"
+        return not is_cut and has_verb(words, self._verbs)
 
     def _says_nothing(self, number: int) -> bool:
         """Whether a sentence is a question, code, a heading or small talk."""

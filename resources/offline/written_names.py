@@ -23,7 +23,7 @@ _LINK = (
     r"(?:of\sthe|of|de\slas?|de\slos|de\sl['’]|della|del|dels|de|das|dos|da|do|du|des|di|van\sder|van\sden|van|"
     r"von\sder|von|zu|zum|ter|upon|sur|al|bin|ibn|&)"
 )
-NAME = rf"(?:{TITLE}\s)?{CAPITALISED}(?:\s(?:{_LINK}\s)?{CAPITALISED}){{0,5}}"
+NAME = rf"(?:{TITLE}\s)?(?!{TITLE}\s){CAPITALISED}(?:\s(?:{_LINK}\s)?(?!{TITLE}\s){CAPITALISED}){{0,5}}"
 """One to six capitalised words with small words such as ``de la`` between them."""
 
 _TITLED = re.compile(rf"(?P<title>{TITLE})\s(?P<name>.+)", re.S)

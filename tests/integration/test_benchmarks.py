@@ -47,7 +47,8 @@ def test_quality_uses_a_server(tmp_path: Path) -> None:
     done = run("quality", "--quick", "--output", str(page))
     assert done.returncode == 0, done.stderr
     rows = [line.strip("| ").split(" | ") for line in page.read_text().splitlines() if line.startswith("| ")]
-    at_20 = {(group, ranking): float(recall) for group, _, ranking, *_, recall, _ in rows[2:]}
+    depth = rows[0].index("@20")
+    at_20 = {(row[0], row[2]): float(row[depth]) for row in rows[2:]}
     for group in ("LoCoMo, all", "QMSum"):
         assert at_20[group, "Neurigraph"] >= at_20[group, "reciprocal rank fusion"]
         assert {ranking for of, ranking in at_20 if of == group} == {

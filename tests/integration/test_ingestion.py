@@ -59,7 +59,8 @@ def test_ended_conversation_is_stored(here: Installation, context: Context, bob:
     passages = node_rows(here, schema, "SELECT * FROM {schema}.passages ORDER BY seq")
     assert [p["first_message"] for p in passages] == [p["last_message"] for p in passages] == [1, 2, 3]
     assert "lake" in passages[0]["lexemes"]
-    assert all(len(p["lexemes"]) == len(p["frequencies"]) <= p["lexeme_count"] for p in passages)
+    assert all(len(p["lexemes"]) == len(p["frequencies"]) for p in passages)
+    assert [sum(p["frequencies"]) for p in passages] == [p["lexeme_count"] for p in passages]
     assert all(p["embedding"] is not None and p["window_embedding"] is not None for p in passages)
 
     (file,) = node_rows(here, schema, "SELECT * FROM {schema}.file_manifest")

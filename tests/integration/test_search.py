@@ -18,7 +18,7 @@ from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Answer, Question
-from neurigraph_pipelines.retrieval.query.rank import WEIGHTS
+from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, BOOSTS, WEIGHTS
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
@@ -180,7 +180,9 @@ def test_explain_lists_score_components(memory: Memory) -> None:
         parts = message["explain"]
         mixed = sum(WEIGHTS[name] * parts[name] for name in signals)
         assert all(0 <= parts[name] <= 1 for name in signals)
-        assert message["score"] == pytest.approx(mixed + parts["speaker"] + parts["user"] + parts["period"], abs=1e-5)
+        left = ASSISTANTS if message["voice"] == "assistant" else 1.0
+        total = left * (mixed + sum(parts[name] for name in BOOSTS))
+        assert message["score"] == pytest.approx(total, abs=1e-5)
     assert "explain" not in memory.ask("Dave").hits[0]
 
 

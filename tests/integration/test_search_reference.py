@@ -13,8 +13,8 @@ import pytest
 
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.rank import WEIGHTS
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
+from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, WEIGHTS
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS, Lexer
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import (
@@ -80,18 +80,33 @@ class Reference:
         best = max(scores.values()) or 1.0
         return {key: score / best for key, score in scores.items()}
 
-    def rank(self, lexemes: list[str], vector: np.ndarray[Any, Any], role: str | None) -> dict[tuple[Any, int], float]:
+    def rank(
+        self, lexemes: list[str], vector: np.ndarray[Any, Any], role: str | None, summaries: dict[UUID, float]
+    ) -> dict[tuple[Any, int], float]:
         lexical = self.lexical(lexemes)
         dense = {key: self.likeness(p["embedding"], vector) for key, p in self.at.items()}
         window = {key: self.likeness(p["window_embedding"], vector) for key, p in self.at.items()}
         return {
-            key: WEIGHTS["window_lexical"] * lexical[key]
-            + WEIGHTS["dense"] * dense[key] / max(0.3, *dense.values())
-            + WEIGHTS["window_dense"] * window[key] / max(0.3, *window.values())
-            + WEIGHTS["speaker"] * (p["role"] == role)
-            + WEIGHTS["user"] * (p["role"] == "user")
+            key: (
+                WEIGHTS["window_lexical"] * lexical[key]
+                + WEIGHTS["dense"] * dense[key] / max(0.3, *dense.values())
+                + WEIGHTS["window_dense"] * window[key] / max(0.3, *window.values())
+                + WEIGHTS["speaker"] * (p["role"] == role)
+                + WEIGHTS["user"] * (p["role"] == "user")
+                + WEIGHTS["answer"] * self.answering(key)
+                + WEIGHTS["summary"] * summaries[key[0]]
+            )
+            * (ASSISTANTS if p["role"] == "assistant" and role != "assistant" else 1)
             for key, p in self.at.items()
         }
+
+    def answering(self, key: tuple[Any, int]) -> int:
+        """Return 1 after a question, -1 for a question, and 0 where an assistant takes part."""
+        record, seq = key
+        if any(p["role"] == "assistant" for p in self.passages if p["record_id"] == record):
+            return 0
+        before = self.at.get((record, seq - 1))
+        return int(before is not None and "?" in before["lexemes"]) - int("?" in self.at[key]["lexemes"])
 
     @staticmethod
     def likeness(embedding: Any, vector: np.ndarray[Any, Any]) -> float:
@@ -114,10 +129,11 @@ def test_ranking_follows_formula(shared_installation: Installation, asked: str) 
     role = {"my cello on Sunday": "user", "What did you say about coats?": "assistant"}.get(asked)
     vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
     reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
-    expected = reference.rank(lexemes, vector, role)
     answer = phase_one(
         here.acting_for(claims).using(embedder=embedder), Question(asked, message_limit=100, explain=True)
     )
+    summaries = {UUID(hit["record_id"]): hit["explain"]["summary_lexical"] for hit in answer.hits}
+    expected = reference.rank(lexemes, vector, role, summaries)
     lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
     bm25 = {(str(record), seq): score for (record, seq), score in reference.lexical(lexemes).items()}
     assert lexical == pytest.approx(bm25, abs=1e-5)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.quality.measure import DEPTHS, WORDS, recalls
-from benchmarks.quality.questions import CATEGORIES, LabelledQuestion, Sample, locomo, qmsum, together
+from benchmarks.quality.application import Found
+from benchmarks.quality.measure import DEPTHS, SESSIONS, WORDS, scores
+from benchmarks.quality.questions import CATEGORIES, LabelledQuestion, Sample, beam, locomo, qmsum, together
 from benchmarks.ranking import fuse_by_rank
 from neurigraph_pipelines.model import NewConversation, NewMessage, Role
 
@@ -18,14 +19,26 @@ def sample(*words: int) -> Sample:
     return Sample("sample", (NewConversation("talk", messages),), ())
 
 
-def test_recall_at_depth_and_words() -> None:
+def test_recall_of_messages_and_words() -> None:
     given = sample(WORDS - 1, 1, 1, *[1] * 20)
     asked = LabelledQuestion("?", frozenset({"m1", "m2"}), "any")
-    assert DEPTHS == (1, 5, 10, 20)
-    assert recalls(["m1", "m3", "m2"], asked, given) == (0.5, 1.0, 1.0, 1.0, 1.0)
-    assert recalls(["m0", "m1", "m2"], asked, given) == (0.0, 1.0, 1.0, 1.0, 0.5)
-    assert recalls([f"m{i}" for i in range(22, 0, -1)], asked, given) == (0.0, 0.0, 0.0, 0.0, 1.0)
-    assert recalls([], asked, given) == (0.0,) * 5
+    assert (DEPTHS, SESSIONS) == ((1, 5, 10, 20), (1, 5))
+
+    def of_messages(*names: str) -> tuple[float, ...]:
+        return scores(Found(list(names), []), asked, given)[:7]
+
+    assert of_messages("m1", "m3", "m2") == (0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    assert of_messages("m0", "m1", "m2") == (0.0, 1.0, 1.0, 1.0, 0.5, 0.0, 0.5)
+    assert of_messages(*(f"m{i}" for i in range(22, 0, -1))) == (0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1 / 21)
+    assert of_messages() == (0.0,) * 7
+
+
+def test_recall_of_sessions() -> None:
+    first, second = sample(1, 1).conversations[0].messages
+    given = Sample("both", (NewConversation("talk 0", (first,)), NewConversation("talk 1", (second,))), ())
+    asked = LabelledQuestion("?", frozenset({"m0", "m1"}), "any")
+    assert scores(Found([], ["talk 1", "talk 0"]), asked, given)[-2:] == (0.5, 1.0)
+    assert scores(Found([], ["another"]), asked, given)[-2:] == (0.0, 0.0)
 
 
 def test_fusion_prefers_common_hits() -> None:
@@ -41,7 +54,13 @@ def test_questions_have_existing_evidence(data_folder: Path) -> None:
     ]
     meetings = together("meetings", qmsum())
     assert (len(meetings.conversations), len(meetings.questions)) == (8, 53)
-    for given in (*locomo(), meetings):
+    chats = beam()
+    assert [(len(s.conversations), len(s.messages), len(s.questions)) for s in chats] == [
+        (5, 272, 18),
+        (3, 200, 18),
+        (3, 238, 18),
+    ]
+    for given in (*locomo(), *chats, meetings):
         assert len(given.messages) == sum(len(conversation.messages) for conversation in given.conversations)
         assert all(asked.evidence <= given.messages.keys() for asked in given.questions)
     assert {asked.category for given in locomo() for asked in given.questions} == set(CATEGORIES.values())

@@ -62,6 +62,7 @@ def test_words_follow_the_language_of_their_message() -> None:
         (("Wann kommt der neue Ofen?", "Der Ofen kommt am Montag, und die Öfen von Ana kommen nie."), ("Ofen", "Öfen")),
         (("¿Cuándo llegan los hornos?", "Los hornos llegan en enero, dice el dueño del taller."), ("hornos", "taller")),
         (("Le four ne chauffait pas.", "Oui, l'une des recettes manquait de noisettes."), ("four", "recettes")),
+        (("L'appartamento è a Bologna.", "Quanto costa un appartamento nell'autunno?"), ("appartamento",)),
         (("来週の土曜日に誕生日会をします。", "誕生日会の予約はもうしました。"), ("誕生日会",)),
         (("На прошлой неделе мы с Ольгой смотрели квартиру.", "Квартиру продаёт брат Ивана."), ("квартиру",)),
         (("케이크는 역 앞 가게에서 예약했습니다.", "케이크가 작습니다. 토요일에 받습니다."), ("케이크",)),

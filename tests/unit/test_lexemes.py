@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.text.lexemes import MAX_FREQUENCY, MAX_LEXEME_LENGTH, Lexer, name_words, plain
+from neurigraph_pipelines.text.lexemes import ASKING, MAX_FREQUENCY, MAX_LEXEME_LENGTH, Lexer, name_words, plain
 
 LEXER = Lexer()
 anything = st.text(st.characters(), max_size=400)
@@ -164,3 +164,11 @@ def test_words_of_any_name(text: str) -> None:
 )
 def test_stems_ignore_accents(stem: str, expected: str) -> None:
     assert plain(stem) == expected
+
+
+@pytest.mark.parametrize("text", ["Which boat?", "Which boat? ", "哪条船？"])
+def test_questions_are_marked(text: str) -> None:
+    lexemes, frequencies, total = Lexer().count_passage("Ana", text)
+    assert (lexemes[0], frequencies[0]) == (ASKING, 0)
+    assert (lexemes[1:], frequencies[1:], total) == Lexer().count(f"Ana {text}")
+    assert Lexer().count_passage(None, f"{text} The walnut one.")[0][0] != ASKING

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.growth import segment_of
 from neurigraph_pipelines.model import Outline
+from neurigraph_pipelines.retrieval.query.framing import unframed
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 from resources.extractors import csv_reader
 from resources.offline.language_model import OfflineLanguageModel
@@ -50,6 +51,13 @@ def test_endless_sentence() -> None:
         return sentences("a" * 6_000_000)
 
     assert processor_seconds(lambda: sum(map(len, cut()))) < SECONDS
+
+
+@pytest.mark.parametrize(
+    "part", ["can you ", "\n", " \n", " ", "in order ", "\n a x", "across our ", "the order in which "]
+)
+def test_framing_of_a_question(part: str) -> None:
+    assert processor_seconds(lambda: unframed(part * 40_000)) < SECONDS
 
 
 def test_sentences_of_one_letter() -> None:

@@ -20,6 +20,8 @@ from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.rank import RankingQuery, rank
+from neurigraph_pipelines.retrieval.query.weights import WEIGHTS
+from neurigraph_pipelines.text.lexemes import ASKING
 
 FIRST, SECOND, SOURCE, FILE, NO_FILE = UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=0)
 NOTHING: dict[str, Any] = dict.fromkeys(
@@ -150,6 +152,33 @@ def test_accented_lexemes_are_found() -> None:
     assert found == [(1, [[marks.places, 1]])]
 
 
+@pytest.mark.parametrize(
+    ("voice", "answering", "telling"), [(6, [-1, 1, -1, 0, 1], [0, 1, 0, 0, 0]), (2, [0] * 5, [0] * 5)]
+)
+def test_answers_and_times(voice: int, answering: list[int], telling: list[int]) -> None:
+    """Said are a question, an answer, two questions in a row and an answer, the last perhaps by an assistant."""
+    counts, voices = (2, 1, 1, 2, 0), (6, 6, 6, 6, voice)
+    said = MetadataLayer(
+        NOTHING
+        | {"records": record(FIRST), "titles": [""], "summaries": [""], "record_lexemes": [""], "origins": [UNKNOWN]}
+        | {"source_kinds": ["conversation"], "source_names": [None], "superseded": [None], "file_states": [None]}
+        | {"authors": [None] * 5, "external_ids": [None] * 5}
+        | {"summary_vectors": sent([], 4, ">f4"), "vectors": 10 * sent([], 4, ">f2")}
+        | {"passages": b"".join(passage(FIRST, n, n, counts[n - 1], voice=voices[n - 1]) for n in range(1, 6))}
+        | {"lexemes": f"{ASKING} boat yesterday {ASKING} {ASKING} rope", "frequencies": "0 1 1 0 0 1"}
+    )
+    rows = Rows([said])
+    assert (rows.answering.tolist(), rows.telling_times.tolist()) == (answering, telling)
+    asked = RankingQuery({"zebra": 1.0}, mean_length=1.0, limit=1, message_limit=5, explain=True)
+    for asks_when in (True, False):
+        _, messages = rank(rows, [0.0], replace(asked, asks_when=asks_when))
+        parts = {message.row: (message.parts["answer"], message.parts["time"]) for message in messages}
+        assert parts == {
+            row: (WEIGHTS["answer"] * answering[row], asks_when * WEIGHTS["time"] * telling[row]) for row in range(5)
+        }
+    assert said.lengths.tolist() == [3], "the mark is no word"
+
+
 def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
     asked = RankingQuery({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
     empty = MetadataLayer(NOTHING)
@@ -158,7 +187,7 @@ def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
     assert [(one.node, one.row) for one in messages] == [(1, 0)], "of two passages of one message the better one"
     explained = rank(Rows([empty, layer]), [0.0, 0.0], replace(asked, explain=True, include_superseded=True))
     assert [(one.node, one.row) for one in explained[0]] == [(1, 0), (1, 1)]
-    assert [one.row for one in explained[1]] == [0, 2, 3]
+    assert [one.row for one in explained[1]] == [0, 3, 2], "what the assistant said counts less"
     assert explained[1][0].parts["window_lexical"] == 1.0
     assert explained[0][0].parts["summary_dense"] is None
     assert all(not one.parts for one in records + messages)

@@ -90,6 +90,7 @@ def test_another_year_needs_a_reason(text: str, expected: list[str]) -> None:
     [
         ("The course is from 14 to 16 April 2024.", ["2024-04-14", "2024-04-15", "2024-04-16"]),
         ("The 17th to the 19th I am away.", ["2023-05-17", "2023-05-18", "2023-05-19"]),
+        ("It ran from 1 March to 30 June 2021.", ["2021-03-01", "2021-06-30"]),
         ("We are away from 3 to 20 June.", ["2023-06-03", "2023-06-20"]),
         ("We leave on 17 June and come home on Thursday the 22nd.", ["2023-06-17", "2023-06-22"]),
         ("Can you be there on the 2nd and the 3rd?", ["2023-06-02", "2023-06-03"]),

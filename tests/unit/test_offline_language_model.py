@@ -192,6 +192,38 @@ def test_relation_belongs_to_speaker() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We met Mr. Osei at Cais do Sodré on Fridays.", {"Mr. Osei", "Cais do Sodré"}),
+        ("Quay Street was full. Poor Jana! I saw Jana there.", {"Quay Street", "Jana"}),
+        ("I called Marguerite Tully of Tully & Shaw. Marguerite was out.", {"Marguerite Tully", "Tully & Shaw"}),
+        ("The Slovenian teacher is from Évora.", {"Évora"}),
+        ("Use `Formatter.Run` or the Python class; ValueError means No.", {"Python"}),
+        ("Getting Started With Biscuits\nClassic Mrs. Baptiste, she wants them.", {"Mrs. Baptiste"}),
+        (
+            "Am Samstag fährt Herr Kröger nach Graz. Die Rechnung der Nordlicht Versicherung liegt in der Küche, und "
+            "Jonte hat Hunger. Der Gutachter kommt am Montag.",
+            {"Herr Kröger", "Graz", "Nordlicht Versicherung", "Jonte"},
+        ),
+        (
+            "¿Cuándo vuelve Encarna Puig a Villa de Leyva? Ella llega el Lunes con Doña Nubia.",
+            {"Encarna Puig", "Villa de Leyva", "Doña Nubia"},
+        ),
+        ("Nous arrivons Samedi à Clermont-Ferrand avec Madame Roche.", {"Clermont-Ferrand", "Madame Roche"}),
+    ],
+)
+def test_names_are_whole_and_ordinary_words_are_none(text: str, expected: set[str]) -> None:
+    assert set(MODEL.extract_keywords(chat(("user", text))).entities) == expected
+
+
+def test_owner_and_unnamed_speakers_are_no_entities() -> None:
+    found = MODEL.extract_keywords(
+        chat(("Bob", "Ann, did Oslo call?"), ("Ann", "Not yet, Bob."), ("Kit", "Oslo called Kofi Boateng."))
+    )
+    assert found.entities == ("Oslo", "Ann", "Kofi Boateng")
+
+
+@pytest.mark.parametrize(
     ("author", "name"),
     [
         ("Caroline", "Caroline"),
@@ -217,7 +249,7 @@ def test_keyword_fields_are_bounded() -> None:
         for i in range(600)
     ]
     found = MODEL.extract_keywords(chat(*turns))
-    assert len(found.entities) <= 20
+    assert len(found.entities) <= 30
     assert len(found.topics) <= 15
     assert len(found.dates) <= 48
     assert len(found.relationships) <= 12

@@ -11,6 +11,7 @@ from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.retrieval.query.parse import MAX_QUERY_LEXEMES, in_languages, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.text.lexemes import Lexer
 
 NOON = datetime(2023, 5, 9, 12, tzinfo=UTC)
 
@@ -45,10 +46,49 @@ def test_words_become_distinct_lexemes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "role"), [("my boat", Role.USER), ("your advice", Role.ASSISTANT), ("the boat", None)]
+    ("query", "role"),
+    [
+        ("my boat", Role.USER),
+        ("your advice", Role.ASSISTANT),
+        ("the boat", None),
+        ("Can you list what I bought?", Role.USER),
+        ("Could you please walk me through the cake?", None),
+        ("Can you remind me what you recommended?", Role.ASSISTANT),
+        ("Can you list the order in which I brought up boats?", Role.USER),
+    ],
 )
 def test_role_asked(query: str, role: Role | None) -> None:
     assert parse(Question(query), "english").role == role
+
+
+@pytest.mark.parametrize(
+    ("query", "asks"),
+    [("When did she sail?", True), ("Can you tell me in which year I moved?", True), ("What did she say then?", False)],
+)
+def test_questions_for_a_time(query: str, *, asks: bool) -> None:
+    assert parse(Question(query), "english").asks_when is asks
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("Can you give me a short summary of how my garden has changed so far?", "my garden has changed ?"),
+        (
+            "Can you list the order in which I brought up different aspects of sailing across our conversations, in "
+            "order? Mention ONLY and ONLY five items.",
+            "sailing , ? .",
+        ),
+        ("Which boat did I say I bought?", "Which boat I bought?"),
+        ("Summarize the discussion of the budget", "the discussion of the budget"),
+        ("How did the list of names begin?", "How did the list of names begin?"),
+        ("Was the file in order to print?", "Was the file in order to print?"),
+        ("Can you help me?", "Can you help me?"),
+    ],
+)
+def test_framing_is_not_looked_for(query: str, asked: str) -> None:
+    parsed = parse(Question(query), "english")
+    assert (parsed.asked, parsed.question.query) == (asked, query)
+    assert parsed.lexemes == tuple(dict.fromkeys(Lexer().lexemes(asked)))
 
 
 @pytest.mark.parametrize(

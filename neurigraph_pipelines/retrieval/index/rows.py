@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.model import Voice
+from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
+from neurigraph_pipelines.text.calendar_words import MONTHS, SEASONS, WEEKDAYS
+from neurigraph_pipelines.text.lexemes import ASKING, Lexer
+
+_WORDS_FOR_TIMES = (
+    *("yesterday", "today", "tonight", "tomorrow", "last", "next", "past", "ago", "recently", "soon"),
+    *("day", "week", "weekend", "month", "year", "morning", "evening", "night", *MONTHS, *WEEKDAYS, *SEASONS),
+)
+_TIMES = frozenset(Lexer().lexemes(" ".join(_WORDS_FOR_TIMES)))
 
 
 class Rows:
@@ -45,6 +54,41 @@ class Rows:
     def voice(self) -> NDArray[np.int8]:
         """Who speaks in each passage."""
         return np.concatenate([layer.voice for layer in self.layers])
+
+    @cached_property
+    def of_assistants(self) -> NDArray[np.intp]:
+        """The passages that an assistant said."""
+        return np.flatnonzero(self.voice == VOICES.index(Voice.ASSISTANT))
+
+    @cached_property
+    def answering(self) -> NDArray[np.int8]:
+        """1 for a passage after a question, -1 for one that ends with a question, 0 where an assistant takes part."""
+        asked = self._places_of([ASKING])
+        answering: NDArray[np.int8] = (asked[self.place - 1] - asked[self.place]) * self._among_people
+        return answering
+
+    @cached_property
+    def telling_times(self) -> NDArray[np.int8]:
+        """1 for a passage with a word for a time, 0 for others and where an assistant takes part."""
+        telling: NDArray[np.int8] = self._places_of(_TIMES)[self.place] * self._among_people
+        return telling
+
+    @cached_property
+    def _among_people(self) -> NDArray[np.int8]:
+        """0 for the passages of records in which an assistant takes part, 1 for others."""
+        people = np.ones(self.records, np.int8)
+        people[self.record[self.of_assistants]] = 0
+        among: NDArray[np.int8] = people[self.record]
+        return among
+
+    def _places_of(self, lexemes: Iterable[str]) -> NDArray[np.int8]:
+        """Return 1 for the places of passages with any of these lexemes, and 0 for other places."""
+        places = np.zeros(self.places, np.int8)
+        for layer, first in zip(self.layers, self.first_place, strict=True):
+            for _, found in layer.lexemes.of(lexemes):
+                rows = found[:, 0]
+                places[first + rows[rows < layer.places]] = 1  # the rows after those are of records
+        return places
 
     @cached_property
     def role(self) -> NDArray[np.int8]:

@@ -21,7 +21,7 @@ SPEAKS = 0.95
 """Share of the best coverage of the question's words by others from which the owner speaks to the question, too. Words
 tell it better than scores, which are high for any message about the same person or the same kind of thing."""
 
-YIELDED = 0.7
+YIELDED = 0.6
 """Share of their score that is left to others than people where the owner speaks."""
 
 YIELDED_BY_PEOPLE = 0.9

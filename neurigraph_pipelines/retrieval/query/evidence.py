@@ -163,7 +163,7 @@ def view_graph(
     """
     query = parsed.question.query
     named = speakers_named(query, shells.speakers, lexer_of(context.settings.language))
-    text = without_names(query, set().union(*named.values()))
+    text = without_names(parsed.asked, set().union(*named.values()))
     if embedding is None or embedding.text != text:
         embedding = _embed(context.embedder, text)
     is_comparable = shells.model == context.embedder.model

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period, Role
+from neurigraph_pipelines.retrieval.query.framing import unframed, without_requests
 from neurigraph_pipelines.retrieval.query.question import (
     MAX_LIMIT,
     MAX_MESSAGE_LIMIT,
@@ -16,7 +17,7 @@ from neurigraph_pipelines.retrieval.query.question import (
     Question,
 )
 from neurigraph_pipelines.retrieval.query.speakers import role_asked
-from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, event_phrases, time_phrases
+from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, asks_when, event_phrases, time_phrases
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
 from neurigraph_pipelines.text.lexemes import lexer_of, plain, stop_words
@@ -32,17 +33,21 @@ class ParsedQuestion:
     """A question whose text can be stored, whose filters are in UTC and whose limits are in range.
 
     Attributes:
+        asked: The query without its framing, such as "can you list": what is looked for.
         language: The stemmer's language in which it was parsed.
-        stems: The distinct stems of the query, at most ``MAX_QUERY_LEXEMES`` of a language.
+        stems: The distinct stems of ``asked``, at most ``MAX_QUERY_LEXEMES`` of a language.
         lexemes: The distinct stems without accents, the form in which passages hold them.
         role: The role that the question is about: the user for "my", the assistant for "your".
+        asks_when: Whether it asks for a time.
     """
 
     question: Question
+    asked: str
     language: str
     stems: tuple[str, ...]
     lexemes: tuple[str, ...]
     role: Role | None
+    asks_when: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,8 @@ def parse(question: Question, language: str) -> ParsedQuestion:
     """
     checked = _with_checked_filters(question)
     _require_valid_query(checked)
-    return _asked_in((language,), ParsedQuestion(checked, language, (), (), role_asked(checked.query)))
+    asked, role = unframed(checked.query), role_asked(without_requests(checked.query))
+    return _asked_in((language,), ParsedQuestion(checked, asked, language, (), (), role, asks_when(asked)))
 
 
 def in_languages(parsed: ParsedQuestion, others: Iterable[str]) -> ParsedQuestion:
@@ -88,7 +94,7 @@ def _asked_in(
 ) -> ParsedQuestion:
     stems: dict[str, None] = {}
     for language in languages:
-        found = dict.fromkeys(lexer_of(language).stems(parsed.question.query, without))
+        found = dict.fromkeys(lexer_of(language).stems(parsed.asked, without))
         stems.update(dict.fromkeys(list(found)[:MAX_QUERY_LEXEMES]))
     return replace(parsed, stems=tuple(stems), lexemes=tuple(dict.fromkeys(map(plain, stems))))
 

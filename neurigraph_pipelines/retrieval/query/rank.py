@@ -1,6 +1,6 @@
 """Step 5, rank: the records and messages of the loaded layers in order of their scores.
 
-The one place that says how signals are mixed. Pure functions of arrays; ``signals`` computes the signals.
+Pure functions of arrays; ``signals`` computes the signals, and ``weights`` says what each counts.
 """
 
 from __future__ import annotations
@@ -40,40 +40,17 @@ from neurigraph_pipelines.retrieval.query.signals import (
     products,
     scaled,
 )
+from neurigraph_pipelines.retrieval.query.weights import (
+    ASSISTANTS,
+    BOOSTS,
+    COMPARED,
+    IMPORTANCE,
+    NEAR,
+    SIGNALS,
+    WEIGHTS,
+)
 from neurigraph_pipelines.text.lexemes import WINDOW_LENGTH
 
-WEIGHTS = {
-    "window_lexical": 0.47,
-    "dense": 0.29,
-    "window_dense": 0.24,
-    "speaker": 0.15,
-    "user": 0.07,
-    "period": 0.45,
-    "best_passage": 0.55,
-    "segment_lexical": 0.21,
-    "summary_dense": 0.12,
-    "summary_lexical": 0.12,
-    "name": 0.10,
-}
-"""The weights of the signals, each in 0..1; fitted on LoCoMo and QMSum, on a plateau where 30 % more or less of any
-changes little. The first three make a message's score. The next three are added to messages by somebody whom the
-question is about, by the user, or in a time that the question names. A record's score mixes its best message, all of
-its passages together, and its summary; ``name`` is added to the records of a node that the question names."""
-
-IMPORTANCE = 0.05
-"""Share of its score that a record of importance 1 gains, and one of importance 0 loses. It decides between records
-that answer a question about equally well."""
-
-NEAR = 0.3
-"""The cosine that scales to 1 if no other is higher: then the nearest is noise, and not what was asked for."""
-
-COMPARED = 300
-"""Of estimated passages so many of the best are compared exactly, and two for each message that is wanted, with the
-nearest by estimate, since the best of each signal scales it. On LoCoMo and QMSum recall is the same as when all are
-compared; of noise less than one in a hundred is missed (ADR 0019)."""
-
-SIGNALS = ("window_lexical", "dense", "window_dense")
-BOOSTS = ("speaker", "user", "period")
 _MIX = np.array([[WEIGHTS[name]] for name in SIGNALS])
 _FULL = np.array([0.0, NEAR, NEAR])
 _FULL_OF_RECORDS = np.array([NEAR, 0.0, 0.0])
@@ -96,6 +73,7 @@ class RankingQuery:
         speakers: The speakers whom the question names, in lower case.
         role: The role that the question is about.
         periods: The stretches of time that it names.
+        asks_when: Whether it asks for a time.
         include_superseded: Also show superseded records.
         explain: Return the components of the scores.
         record_ids: Only these records; empty for all.
@@ -115,6 +93,7 @@ class RankingQuery:
     speakers: tuple[str, ...] = ()
     role: Role | None = None
     periods: tuple[tuple[float, float], ...] = ()
+    asks_when: bool = False
     include_superseded: bool = False
     explain: bool = False
     record_ids: tuple[str, ...] = ()
@@ -155,6 +134,7 @@ def ranking_query(evidence: Evidence) -> RankingQuery:
         speakers=view.speakers,
         role=parsed.role,
         periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
+        asks_when=parsed.asks_when,
         explain=question.explain,
         include_superseded=question.include_superseded,
         record_ids=tuple(map(str, question.record_ids)),
@@ -165,11 +145,12 @@ def ranking_query(evidence: Evidence) -> RankingQuery:
 def rank(rows: Rows, boosts: Sequence[float], query: RankingQuery) -> tuple[list[Ranked], list[Ranked]]:
     """Return the best records and the best messages of some layers, best first.
 
-    A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its window,
-    in which messages around it count less with their distance, and those before it more than those after, because an
-    answer is found by its question; the cosine of the message; and the cosine of its window. Bounded boosts are added
-    to that, never filters: for the speaker whom the question is about, for the user's own words, and for the time that
-    it names. A record's score is a mix of its best message, of BM25 of all its passages, and of its summary.
+    A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its
+    window, in which messages around it count less with their distance, and those before it more than those after,
+    because an answer is found by its question; the cosine of the message; and the cosine of its window. Bounded
+    boosts are added to that, never filters: for the speaker whom the question is about, for the user's own words, and
+    for the time that it names; what an assistant said counts less. A record's score is a mix of its best message, of
+    BM25 of all its passages, and of its summary.
 
     Args:
         boosts: How surely the question names the node of each layer, 0 to 1.
@@ -197,10 +178,12 @@ class _Ranking:
         known, shown, record = self.known, self.shown, self.rows.record
         self.eligible = both(self._eligible_passages(), known[record] if known is not None else None)
         self.ranked = both(self.eligible, shown[record] if shown is not None else None)
+        self.lexical = LexicalSignals(rows, query.lexemes)
+        self.summaries = self.lexical.summaries()
         self.boosts = self._boosts()
 
     def best(self) -> tuple[list[Ranked], list[Ranked]]:
-        lexical = LexicalSignals(self.rows, self.query.lexemes)
+        lexical = self.lexical
         found = np.empty((len(SIGNALS), self.rows.passages))
         found[0] = lexical.windows(self.query.mean_length)
         estimated = compare_passages(self.rows, self.vector, found[1:])
@@ -217,7 +200,7 @@ class _Ranking:
         left = shares_left(score, lexical.coverage, self.rows.voice)
         if left is not None:
             score = left * score
-        return self._best_records(lexical, score, left), self._best_messages(score, parts)
+        return self._best_records(score, left), self._best_messages(score, parts)
 
     def _mixed(self, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the signals of all passages, each in 0..1, and their scores."""
@@ -225,6 +208,8 @@ class _Ranking:
         score: NDArray[Any] = (_MIX * signals).sum(axis=0)
         for boost in self.boosts.values():
             score += boost
+        if self.query.role is not Role.ASSISTANT:
+            score[self.rows.of_assistants] *= ASSISTANTS
         if self.ranked is not None:
             score[~self.ranked] = -np.inf
         return signals, score
@@ -239,11 +224,13 @@ class _Ranking:
             boosts["speaker"] = WEIGHTS["speaker"] * said
         if self.period is not None:
             boosts["period"] = self.period[self.rows.record]
+        boosts["answer"] = WEIGHTS["answer"] * self.rows.answering
+        if self.query.asks_when:
+            boosts["time"] = WEIGHTS["time"] * self.rows.telling_times
+        boosts["summary"] = WEIGHTS["summary"] * self.summaries[self.rows.record]
         return boosts
 
-    def _best_records(
-        self, lexical: LexicalSignals, passage_score: NDArray[Any], left: NDArray[Any] | None
-    ) -> list[Ranked]:
+    def _best_records(self, passage_score: NDArray[Any], left: NDArray[Any] | None) -> list[Ranked]:
         rows, query, shown = self.rows, self.query, self.shown
         passage = np.full(rows.records, -np.inf)
         np.maximum.at(passage, rows.record, passage_score)
@@ -253,8 +240,7 @@ class _Ranking:
         if query.vector is not None:
             vector = query.vector.astype(np.float32)
             np.concatenate([products(layer.vectors, vector) for layer in self.layers], out=found[0])
-        found[1] = lexical.summaries()
-        found[2] = lexical.segments(self.known)
+        found[1], found[2] = self.summaries, self.lexical.segments(self.known)
         dense, summary, segment = scaled(found, shown, _FULL_OF_RECORDS)
         score = (
             WEIGHTS["best_passage"] * np.maximum(passage, 0.0)

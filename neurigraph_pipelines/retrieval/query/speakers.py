@@ -16,11 +16,6 @@ _WORD = re.compile(r"[^\W_]+")
 _POSSESSED_WORD = re.compile(r"[^\W_]+(?:['’][sS]\b)?")
 _OF_USER = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _OF_ASSISTANT = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
-_ASKING = re.compile(
-    r"\b(?:(?:can|could|would|will|do)\s+you\s+(?:please\s+)?(?:remind|tell|help|remember|recall|show|give|find|say)"
-    r"(?:\s+(?:me|us))?|(?:remind|tell|give|show)\s+(?:me|us))\b",
-    re.IGNORECASE,
-)
 
 
 def speakers_named(query: str, speakers: Iterable[str], lexer: Lexer) -> dict[str, frozenset[str]]:
@@ -56,10 +51,12 @@ def _words(text: str) -> list[str]:
 def role_asked(query: str) -> Role | None:
     """Return the role that a question to an assistant is about: the user for "my", the assistant for "your".
 
-    If it has both, the first counts; phrases such as "can you remind me" are ignored.
+    If it has both, the first counts.
+
+    Args:
+        query: Without requests such as "can you remind me".
     """
-    text = _ASKING.sub(" ", query)
-    user, assistant = _OF_USER.search(text), _OF_ASSISTANT.search(text)
+    user, assistant = _OF_USER.search(query), _OF_ASSISTANT.search(query)
     if user is None:
         return Role.ASSISTANT if assistant is not None else None
     return Role.USER if assistant is None or user.start() < assistant.start() else Role.ASSISTANT

@@ -78,6 +78,11 @@ def time_phrases(text: str, now: datetime) -> list[Period]:
     return list(dict.fromkeys(periods))
 
 
+def asks_when(question: str) -> bool:
+    """Return whether a question asks for a time, such as "when" or "in which year"."""
+    return _ASKS_WHEN.match(question) is not None
+
+
 def event_phrases(text: str) -> list[EventPhrase]:
     """Return phrases such as ``before the move`` whose time only the memories know, in order.
 
@@ -222,6 +227,10 @@ _OPERATOR = re.compile(
 _PAIR_OPENS = re.compile(r"\b(?:between|from)\s+(?:the\s+)?$", re.IGNORECASE)
 _PAIR_JOINS = re.compile(r"\s+(?:and|to|until|till|through|up to)\s+(?:the\s+)?|\s*[-–]\s*", re.IGNORECASE)
 
+_ASKS_WHEN = re.compile(
+    r"\s*(?:when|how long|(?:(?:in|on|at|since|until) )?(?:what|which) (?:day|date|week|month|year|time))\b",
+    re.IGNORECASE,
+)
 _RELATIONS = {
     "before": "before",
     "prior to": "before",
