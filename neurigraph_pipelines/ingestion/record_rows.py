@@ -143,10 +143,7 @@ class RecordRows:
             stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
             return Committed(*stored, already_stored=True), None
         schema = sql.Identifier(node.schema_name)
-        if ref.note is None or ref.title is None:  # the title that somebody gave a note stays
-            subjects = (*keywords.topics, *keywords.entities)
-            title = distinct_title(tx, ref.user_id, plan.record_id, summary.title, subjects, record.part.occurred_at)
-            summary = replace(summary, title=title)
+        summary = _with_distinct_title(tx, record, summary, keywords)
         mostly, spoken = languages_of(record.part.messages, CODES[self._settings.language])
         created_at = self._insert_record(tx, schema, record, summary, keywords, vectors, stemmer_of(mostly))
         passages = self._insert_passages(tx, schema, record, vectors, tuple(map(stemmer_of, spoken)))
@@ -305,3 +302,13 @@ class RecordRows:
         )
         if file.kind == "original":
             tx.execute(_UPLOADS["set_original"], {"source_id": ref.source_id, "file_id": file_id})
+
+
+def _with_distinct_title(tx: Transaction, record: WrittenRecord, summary: Summary, keywords: Keywords) -> Summary:
+    """Return the summary with a title that no other record of the graph has; the title given to a note stays."""
+    plan, ref = record.plan, record.plan.ref
+    if ref.note is not None and ref.title is not None:
+        return summary
+    subjects = (*keywords.topics, *keywords.entities)
+    title = distinct_title(tx, ref.user_id, plan.record_id, summary.title, subjects, record.part.occurred_at)
+    return replace(summary, title=title)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from neurigraph_pipelines.model import Message, Role
@@ -118,21 +118,9 @@ def find_names(prose: Prose) -> Names:
         if author != owner:
             extra = [author] if author != name else []
             persons.append(runs.named(name, [*forms[1:], *extra]))
-    stated = {relation.person for relation in relations}
     own_names = {speakers.get(owner, owner)} if owner else set()
-    for name in runs.names:
-        if name in taken or name in own_names or (" " not in name and _is_first_of(name, persons)):
-            continue
-        if name in stated or runs.person_signs(name) >= 2:
-            longer = [other for other in runs.names if other.startswith(f"{name} ") and other not in taken]
-            if " " not in name and len(longer) == 1 and (longer[0] in stated or runs.person_signs(longer[0]) >= 1):
-                persons.append(runs.named(longer[0], [name]))
-                taken.update((name, longer[0]))
-            else:
-                persons.append(runs.named(name, []))
-                taken.add(name)
-    persons.extend(runs.named(name, []) for name in stated - taken - own_names)
-    taken |= stated
+    stated = list(dict.fromkeys(relation.person for relation in relations))
+    _add_mentioned(persons, runs, stated, taken, own_names)
     others = [runs.named(name, []) for name in runs.names if name not in taken and runs.is_entity(name)]
     unique = {person.name: person for person in persons}
     aliases = stated_aliases(prose, unique)
@@ -148,6 +136,25 @@ def find_names(prose: Prose) -> Names:
         aliases=tuple(aliases),
     )
     return names.known_as(_full_names(unique, aliases, set(speakers.values())))
+
+
+def _add_mentioned(
+    persons: list[Named], runs: Runs, stated: Sequence[str], taken: set[str], own_names: Collection[str]
+) -> None:
+    """Add the persons of whom the text speaks to ``persons``, and their names to ``taken``."""
+    for name in runs.names:
+        if name in taken or name in own_names or (" " not in name and _is_first_of(name, persons)):
+            continue
+        if name in stated or runs.person_signs(name) >= 2:
+            longer = [other for other in runs.names if other.startswith(f"{name} ") and other not in taken]
+            if " " not in name and len(longer) == 1 and (longer[0] in stated or runs.person_signs(longer[0]) >= 1):
+                persons.append(runs.named(longer[0], [name]))
+                taken.update((name, longer[0]))
+            else:
+                persons.append(runs.named(name, []))
+                taken.add(name)
+    persons.extend(runs.named(name, []) for name in stated if name not in taken and name not in own_names)
+    taken.update(stated)
 
 
 def _full_names(persons: Mapping[str, Named], aliases: Iterable[tuple[str, str]], speakers: set[str]) -> dict[str, str]:
