@@ -120,7 +120,7 @@ class TranscriptWriter:
             return [message.content]
         parts: list[list[str]] = []
         room = 0
-        most = int(_PART * self._passage_max_tokens)
+        most = max(1, int(_PART * self._passage_max_tokens))
         sentences = _sentences(message.content, most)
         for sentence, cost in self._costs(sentences):
             if parts and cost <= room:
