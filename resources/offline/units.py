@@ -140,7 +140,8 @@ class _Finder:
         for place in range(len(numbers)):
             for unit in (self._joined(numbers, place), None if place else self._answer(numbers, before)):
                 if unit is not None:
-                    found += self._extended(unit, numbers[place + 1 : place + 1 + MAX_AFTER])
+                    end = unit.sentences[-1] - numbers[0] + 1
+                    found += self._extended(unit, numbers[end : end + MAX_AFTER])
         return found
 
     def _joined(self, numbers: Sequence[int], place: int) -> Unit | None:

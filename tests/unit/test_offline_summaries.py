@@ -116,6 +116,13 @@ def test_conversation_is_told_in_sentences_that_stand_alone() -> None:
     assert "Wow" not in summary
 
 
+def test_thanks_before_an_answer_are_left_out() -> None:
+    answer = "Thanks, Ann. We paid 1,200 euros for the tiles in May. Bo was there on 3 May with his van."
+    told = MODEL.summarize(chat(("Ann", "What did the new roof of the house cost?"), ("Ben", answer)), 200)
+    assert told.text.count("1,200 euros") == 1
+    assert "Thanks" not in told.text
+
+
 def test_other_languages_are_quoted() -> None:
     text = "Ich habe am 13. Januar den neuen Boden bestellt. Er kostet 4.860 Euro. Das ist viel Geld für uns alle."
     summary = MODEL.summarize(chat(("Annegret", text)), 200).text
