@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from itertools import chain
 
+import anyio
 from fastapi import APIRouter
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.api.problems import documented
@@ -24,6 +27,26 @@ EXPORTS_AT_ONCE = 2
 _SLOTS = threading.BoundedSemaphore(EXPORTS_AT_ONCE)
 
 
+class _Download(StreamingResponse):
+    """The zip file of an export, which ends with the response, also if the client breaks it off."""
+
+    def __init__(self, pieces: Generator[bytes]) -> None:
+        self._pieces = pieces
+        super().__init__(
+            chain([next(pieces)], pieces),
+            media_type="application/zip",
+            headers={"Content-Disposition": 'attachment; filename="neurigraph-export.zip"'},
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the file, and free its connection and its slot."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await run_in_threadpool(self._pieces.close)
+
+
 @router.get(
     "/export",
     response_class=StreamingResponse,
@@ -37,16 +60,11 @@ def export(caller: Owner, installation: InstallationDep) -> StreamingResponse:
     """
     if not _SLOTS.acquire(blocking=False):
         raise TransientError("too many exports are running: try again later", retry_after=30)
-    pieces = _zipped(installation, caller)
-    # Reading the first piece here turns early errors into proper responses, and ensures that the slot is released.
-    return StreamingResponse(
-        chain([next(pieces)], pieces),
-        media_type="application/zip",
-        headers={"Content-Disposition": 'attachment; filename="neurigraph-export.zip"'},
-    )
+    # It reads the first piece at once, which turns early errors into proper responses.
+    return _Download(_zipped(installation, caller))
 
 
-def _zipped(installation: Installation, caller: Claims) -> Iterator[bytes]:
+def _zipped(installation: Installation, caller: Claims) -> Generator[bytes]:
     try:
         yield from zipped(installation.context, caller.user_id)
     finally:
