@@ -20,7 +20,7 @@ from neurigraph_pipelines.model import Evidence, Statement, Voice
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
-from resources.offline.fitting import fit, names_in, values
+from resources.offline.fitting import fit, names_in, uncapitalised, values
 from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Trust, Words
 
@@ -44,6 +44,9 @@ SUPPORT = {Trust.STRICT: 0.35, Trust.LOOSE: 0.15, Trust.NONE: 0.2}
 declined with more, and more answers lost."""
 
 SUPPORT_OF_MEANING, SUPPORT_OF_WRONG_SUBJECT = 0.3, 0.5
+
+OF_TITLE = 0.5
+"""How much a word of the question counts that only stands in the title."""
 
 SPEAKS = 0.6
 """Share of the best match of others from which what the owner said speaks to the question: then others are left out."""
@@ -73,7 +76,8 @@ class _Candidate:
     Attributes:
         said: Lexemes of the sentence and of its speaker's name.
         near: These, and those of the sentences beside it and of the question that it replies to.
-        own, around: Weighted shares of the question's words in ``said`` and ``near``.
+        title: Lexemes of its record's title.
+        own, around: Weighted shares of the question's words in ``said``, and in ``near`` and the title.
         fit: How well it has the kind of answer that is asked for.
         proof: The same where all that is asked for can be checked; otherwise 1.
         is_foreign: Whether it speaks of somebody else than the question.
@@ -83,6 +87,7 @@ class _Candidate:
     text: str
     said: frozenset[str]
     near: frozenset[str]
+    title: frozenset[str]
     own: float = 0.0
     around: float = 0.0
     fit: float = 0.0
@@ -132,7 +137,9 @@ def answer(
 def _judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[_Candidate]:
     """Return the sentences that share most with the question."""
     speakers = {one.speaker: frozenset(words.lexemes(one.speaker)) for one in evidence}
-    people = words.first_names.union(*speakers.values(), *(names_in(one.text, words) for one in evidence))
+    ordinary = frozenset().union(*(uncapitalised(one.text) for one in evidence))
+    capitalised = (names_in(one.text, words, ordinary) for one in evidence)
+    people = words.first_names.union(*speakers.values(), *capitalised)
     subjects = frozenset(name for name, lexemes in speakers.items() if lexemes & asked.anchors)
     named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors
     found = [
@@ -140,6 +147,7 @@ def _judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[_C
         for number, one in enumerate(evidence)
         for candidate in _sentences(number, one, speakers[one.speaker], words)
     ]
+    _add_families(asked, found)
     for one in found:
         spoken = evidence[one.evidence]
         if spoken.speaker not in subjects and _SECOND_PERSON.search(one.text):
@@ -152,6 +160,7 @@ def _judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[_C
     for one in found:
         one.own = sum(weights[lexeme] for lexeme in one.said & asked.anchors) / total
         one.around = sum(weights[lexeme] for lexeme in one.near & asked.anchors) / total
+        one.around += OF_TITLE * sum(weights[lexeme] for lexeme in (one.title - one.near) & asked.anchors) / total
         one.fit = fit(asked, one.text, words, people)
         one.proof = 1.0 if asked.trust is Trust.NONE else one.fit
     found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.evidence))
@@ -162,12 +171,23 @@ def _sentences(number: int, one: Evidence, speaker: frozenset[str], words: Words
     """Yield the sentences of a message with their neighbours; the question before it is beside the first two."""
     replied = one.before.rstrip()
     asked = _CLAUSES.split(replied)[-1] if replied.endswith("?") else ""
-    beside = frozenset(words.lexemes(asked))
+    beside, title = frozenset(words.lexemes(asked)), frozenset(words.lexemes(one.title))
     texts = list(sentences(one.text))
     read = [frozenset(words.lexemes(text)) for text in texts]
     for place, text in enumerate(texts):
         near = read[place].union(speaker, *read[max(0, place - 1) : place + 2], beside if place < 2 else ())
-        yield _Candidate(number, text, read[place] | speaker, near)
+        yield _Candidate(number, text, read[place] | speaker, near, title)
+
+
+def _add_families(asked: Asked, found: Sequence[_Candidate]) -> None:
+    """Let words of the family of a question's word count as that word."""
+    kin = questions.families(asked.anchors, frozenset().union(*(one.near | one.title for one in found)))
+
+    def known(lexemes: frozenset[str]) -> frozenset[str]:
+        return lexemes.union(*(kin[lexeme] for lexeme in lexemes & kin.keys()))
+
+    for one in found:
+        one.said, one.near, one.title = known(one.said), known(one.near), known(one.title)
 
 
 def _is_foreign(one: _Candidate, asked: Asked, speaker: str, subjects: frozenset[str]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 
+from resources.offline.date_scene import MONTH
 from resources.offline.date_tense import clause
 from resources.offline.date_words import Cues, DateWords
 from resources.offline.lexicon import lexicon_of
@@ -61,7 +62,7 @@ class Sentence:
 
 
 def drop_changed(sentences: Sequence[Sentence]) -> None:
-    """Drop the days that a later sentence takes back."""
+    """Drop the days that a later sentence takes back, and months of which a sentence beside them names the day."""
     for number, sentence in enumerate(sentences):
         cues = sentence.words.cues
         if cues is None:
@@ -69,6 +70,7 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
         earlier = sentences[max(0, number - LOOK_BACK) : number]
         _drop({day for one in sentence.mentions if one.refuted and one.is_day for day in one.dates}, earlier)
         _drop_alternatives(sentence, sentences[number + 1 :])
+        _drop_outbid(sentence, sentences[number + 1 :])
         _drop_slips(sentence, cues)
         _drop_intended(sentence, cues)
         if number:
@@ -82,6 +84,29 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
             _drop_moved(sentence, (), [one for one in earlier if one.message >= sentence.message - JUST_BEFORE])
         elif sentence.opening and cues.refused.match(sentence.opening):
             _drop_rejected(sentence, _same_message(sentence, sentences[number : number + 3]), earlier)
+    _drop_coarse(sentences)
+
+
+def _drop_outbid(sentence: Sentence, later: Sequence[Sentence]) -> None:
+    """Drop the day that a question proposes, if the next one proposes another and only that is spoken of again."""
+    old = {day for day in sentence.days() if day >= sentence.today.isoformat()}
+    if len(old) != 1 or not sentence.text.endswith("?"):
+        return
+    for number, other in enumerate(later[:LOOK_BACK]):
+        if sentence.message < other.message <= sentence.message + JUST_BEFORE and other.text.endswith("?"):
+            said = {day for one in later[number:] if one.message > other.message for day in one.days()}
+            if said & (other.days() - old) and not said & old:
+                _drop(old, [sentence, *later])
+                return
+
+
+def _drop_coarse(sentences: Sequence[Sentence]) -> None:
+    """Drop a month if its sentence, or one right beside it that has dates, names a day in it."""
+    finer = [{day[:MONTH] for day in one.days(near=True)} for one in sentences]
+    for number, one in enumerate(sentences):
+        for other in range(max(0, number - 1), min(len(sentences), number + 2)):
+            if abs(sentences[other].message - one.message) < 2:
+                _drop(finer[other], [one])
 
 
 def _days_beside(sentence: Sentence, cue: re.Match[str]) -> set[str]:

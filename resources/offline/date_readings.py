@@ -165,8 +165,8 @@ def _ahead(match: re.Match[str], scene: Scene) -> list[str]:
 def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
     counted, unit = part(match, "count"), scene.words.units[part(match, "unit")]
     count = int(counted) if counted.isdigit() else scene.words.counts[counted]
-    if sign > 0 and scene.lean < 0:
-        return []  # it took so long
+    if sign > 0 and (scene.lean < 0 or unit == YEAR_UNIT):
+        return []  # it took so long, or is general: ``How much will it be worth in a year?``
     if unit == 0:
         return [(scene.today + timedelta(days=sign * count)).isoformat()]
     if unit == 1:
@@ -177,7 +177,11 @@ def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
 
 
 def _near(match: re.Match[str], scene: Scene) -> list[str]:
-    return [(scene.today + timedelta(days=scene.words.near[match.group()])).isoformat()]
+    """Read ``yesterday``; a question about today, such as ``What is it worth today?``, tells of nothing."""
+    apart = scene.words.near[match.group()]
+    if apart == 0 and scene.lean >= 0 and scene.text.endswith("?"):
+        return []
+    return [(scene.today + timedelta(days=apart)).isoformat()]
 
 
 def _habit(_match: re.Match[str], _scene: Scene) -> list[str]:
@@ -258,13 +262,13 @@ def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date 
 
 
 def _unit(match: re.Match[str], scene: Scene) -> list[str]:
-    """Read ``last month``; a week is no date, and ``last year`` beside a day says its year."""
+    """Read ``last month``; a week is no date, ``next year`` is some time, ``last year`` beside a day says its year."""
     sign = scene.words.relative[part(match, "before") or part(match, "after")]
     unit = scene.words.units[part(match, "unit")]
     if unit == 2:
         saturday = scene.today + timedelta(days=(5 - scene.today.weekday()) % 7)
         return [(weekend_before(scene.today) if sign < 0 else saturday).isoformat()]
-    if not sign or unit == 1 or (unit == 4 and scene.beside):
+    if not sign or unit == 1 or (unit == YEAR_UNIT and (sign > 0 or scene.beside)):
         return []
     return [_shifted_month(scene.today, sign)] if unit == 3 else [f"{scene.today.year + sign:04d}"]
 
@@ -323,7 +327,7 @@ _NOUN = re.compile(r"\s[A-ZÄÖÜ]")
 _NAME = re.compile(r" [A-Z][a-z]")
 _LATELY = 2
 _ENDS = re.compile(r"\s*(?:[.,;:!]|$|\b(?:now|jetzt|ahora|maintenant)\b)")
-_SURE_PREFIXES = frozenset("in since until of during early mid late".split())
+_SURE_PREFIXES = frozenset("in since until during early mid late".split())
 
 
 def _day_number(words: str) -> int:

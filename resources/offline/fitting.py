@@ -58,6 +58,8 @@ _PLACE = re.compile(
     r"mi|le)\s+)?(?P<first>\w)"
 )
 _KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)
+_NO_NAME = ("ing", "ly")
+_AFTER_NAME = re.compile(rf",|['’]s\b|\s(?:{any_of(LISTS['people']['after_name'])})\b|\s[A-Z]")
 _DIGITS = re.compile(r"\d[\d /-]{2,}")
 _FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)*(?![\w:/-]|[.,]\d)")
 _NAMED = re.compile(
@@ -90,13 +92,33 @@ def values(asked: Asked, text: str) -> frozenset[str]:
     )
 
 
-def names_in(text: str, words: Words) -> frozenset[str]:
-    """Return the lexemes of capitalised words within sentences."""
+def names_in(text: str, words: Words, ordinary: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the lexemes of capitalised words within sentences, and of those that begin one as names do.
+
+    Args:
+        ordinary: Words that also stand without a capital, and so are no names at the beginning of a sentence.
+    """
     return frozenset(
         lexeme
         for match in _CAPITAL.finditer(text)
-        if match.start() and text[max(0, match.start() - 2)] not in ".!?"
+        if (match.start() and text[max(0, match.start() - 2)] not in ".!?") or _opens(match, words, ordinary)
         for lexeme in _name(match, words)
+    )
+
+
+def uncapitalised(text: str) -> frozenset[str]:
+    """Return the words of a text that stand without a capital."""
+    return frozenset(word for word in WORD.findall(text) if word[0].islower())
+
+
+def _opens(match: re.Match[str], words: Words, ordinary: frozenset[str]) -> bool:
+    """Return whether a word at the beginning of a sentence seems to be a name."""
+    word = match.group().lower()
+    return (
+        words.has_names
+        and word not in ordinary | words.ordinary
+        and not word.endswith(_NO_NAME)
+        and _AFTER_NAME.match(match.string, match.end()) is not None
     )
 
 

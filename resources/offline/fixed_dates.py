@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from resources.offline.dates import resolve_dates
 
@@ -11,7 +11,8 @@ MONTHS = "January February March April May June July August September October No
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _RELATIVE = re.compile(
     r"(?P<near>\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow|tonight|last night|"
-    r"this morning|this afternoon|this evening)\b(?!['’]s?))"
+    r"this morning|this afternoon|this evening)\b(?!['’]s?)"
+    rf"(?!,?\s(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{'|'.join(MONTHS)})))"
     rf"|(?P<before>\b(?:every|each)\s(?:{_WEEKDAY}(?:,|\sand|\sor)\s){{0,3}})?"
     r"\b(?P<word>(?:last|next|this|this coming|on|by|until|till|since|before|after)\s)"
     rf"(?P<weekday>{_WEEKDAY})\b(?!['’]s|,?\s(?:the\s)?\d)"
@@ -23,6 +24,9 @@ _DIRECTIONS = {"last", "next", "this", "this coming"}
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 _NAMED = re.compile(rf"\b({_WEEKDAY}),?\s(?:the\s)?\d", re.I)
 _PREPOSITION = re.compile(r"\b(?:on|by|until|till|since|from|before|after|for|of|to|and|or)\s$", re.I)
+_DAYS_AWAY = {
+    "the day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "the day after tomorrow": 2,
+}  # fmt: skip
 _PARTS = {
     "this morning": "on the morning of", "this afternoon": "on the afternoon of",
     "this evening": "on the evening of", "tonight": "on the evening of", "last night": "on the night of",
@@ -49,12 +53,18 @@ def with_dates(sentence: str, spoken_at: datetime, year: int, context: str = "")
     ]
     if not matches:
         return sentence
-    plain = set(resolve_dates(_without(sentence, matches, None), spoken_at))
+    plain: set[str] | None = None
     pieces: list[str] = []
     at = 0
     for match in matches:
-        found = [day for day in resolve_dates(_without(sentence, matches, match), spoken_at) if day not in plain]
-        shown = _shown(match, sentence[: match.start()], found[0], year) if len(found) == 1 else None
+        if match["near"]:
+            day = spoken_at.date() + timedelta(_DAYS_AWAY.get(match["near"].lower(), 0))
+            shown = _shown(match, sentence[: match.start()], day.isoformat(), year)
+        else:
+            if plain is None:
+                plain = set(resolve_dates(_without(sentence, matches, None), spoken_at))
+            found = [day for day in resolve_dates(_without(sentence, matches, match), spoken_at) if day not in plain]
+            shown = _shown(match, sentence[: match.start()], found[0], year) if len(found) == 1 else None
         if shown is not None:
             pieces += [sentence[at : match.start()], shown]
             at = match.end()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -65,11 +65,38 @@ _MONEY = re.compile(rf"\b(?:{any_of(LISTS['grammar']['money'])})\b")
 _COSTS = re.compile(rf"\b(?:{any_of(LISTS['grammar']['costs'])})\b")
 
 
+LEAST_STEM = 6
+"""Letters at the beginning that words of one family share, such as *supplies* and *supplier*."""
+
+MOST_ENDING = 3
+"""Letters that such words may have after what they share."""
+
+
+def families(anchors: frozenset[str], lexemes: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return, for each lexeme of the family of an anchor, the anchors of its family."""
+    by_stem: dict[str, set[str]] = {}
+    for anchor in anchors:
+        by_stem.setdefault(anchor[:LEAST_STEM], set()).add(anchor)
+    return {
+        lexeme: near
+        for lexeme in lexemes
+        if lexeme not in anchors
+        and len(lexeme) >= LEAST_STEM
+        and (near := frozenset(one for one in by_stem.get(lexeme[:LEAST_STEM], ()) if _are_kin(one, lexeme)))
+    }
+
+
+def _are_kin(one: str, other: str) -> bool:
+    stem = max(LEAST_STEM, len(one) - MOST_ENDING, len(other) - MOST_ENDING)
+    return one[:stem] == other[:stem]
+
+
 class Words:
     """Splits text into the lexemes of one language that carry meaning.
 
     Attributes:
         has_names: Whether a capital within a sentence shows a name.
+        ordinary: English words that begin sentences and are no names, in lower case.
         first_names: Lexemes of given names, which are names at the beginning of a sentence, too.
     """
 
@@ -77,9 +104,9 @@ class Words:
         self._lexer = Lexer(STEMMERS.get(language, "english"))
         self._empty = frozenset(lexeme for word in lexicon_of(language).stop for lexeme in self._lexer.lexemes(word))
         self.has_names = language != "de"
-        self.first_names = frozenset(
-            lexeme for name in lexicon_of("en").first_names for lexeme in self._lexer.lexemes(name)
-        )
+        listed = lexicon_of("en")
+        self.ordinary = listed.stop | listed.filler | listed.common | listed.junk
+        self.first_names = frozenset(lexeme for name in listed.first_names for lexeme in self._lexer.lexemes(name))
 
     def lexemes(self, text: str) -> list[str]:
         """Return the lexemes in order, with repetitions."""

@@ -50,9 +50,18 @@ _POINTS_BACK = re.compile(
     r"\b(?:that|this|those|these|there|then|one|ones|so|too|either|same|both|either way)(?=[,.;!?]|$)"
     r"|\bwhich one\b|\bone (?:at|behind|from|in|is|of mine|on|was|with)\b"
     r"|\bthe (?:others?|same|rest|first|second|latter|former)(?=[,.;!?]|$)"
-    r"|\b(?:both|some|none|all|each|half|most|one|two|three) of (?:them|it|those|these)\b",
+    r"|\b(?:both|some|none|all|each|half|most|one|two|three) of (?:them|it|those|these)\b"
+    r"|\bsame \w+(?! as\b)",
     re.I,
 )
+_COMPARES = re.compile(r"(?:the )?(?:new|next|other|same|second|third|last|rest|remaining|only)\s(?!time\b)", re.I)
+_THAT_TIME = re.compile(
+    r"(?:next|last) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)\w*|night|week|weekend|month|year|spring|summer|autumn|"
+    r"fall|winter)\b",
+    re.I,
+)
+_KNOWN_THING = re.compile(r"the [\w-]+ (?:is|was|are|were|isn't|wasn't|has|had|will|can|could|comes|came|went)\b", re.I)
+_DETAIL = re.compile(r"\d|\s[A-Z]\w")
 _PERSON_WORDS = frozenset(
     "man woman lady guy boy girl boss doctor lawyer solicitor teacher owner secretary physio mediator dentist nurse "
     "principal manager colleague neighbour neighbor kid child baby cat dog surgeon landlord plumber person".split()
@@ -85,7 +94,12 @@ class References:
     def begins_alone(self, text: str) -> bool:
         """Whether a sentence does not begin with a word that refers to another."""
         first = WORD.search(text)
-        return first is not None and (_bare(first.group()) not in LEANING or bool(_THIS_TIME.match(text)))
+        if first is None or (_COMPARES.match(text) and not _THAT_TIME.match(text)):
+            return False
+        # "The block is cracked" tells nothing without what was said before.
+        if _KNOWN_THING.match(text) and not _DETAIL.search(text):
+            return False
+        return _bare(first.group()) not in LEANING or bool(_THIS_TIME.match(text))
 
     def has_pronoun(self, text: str) -> bool:
         """Whether a sentence holds a word that may refer to another sentence."""
@@ -118,7 +132,9 @@ class References:
                 return False
             if not seen.explains(bare) and not (asked and seen.thing):
                 return False
-            self._see(seen, word, bare, _bare(before.group()) if before else "")
+            # A capital at the beginning of a sentence makes no name.
+            opens = before is None or plain[before.end()] in ".!;"
+            self._see(seen, word, bare, "" if opens or before is None else _bare(before.group()))
         return True
 
     def _see(self, seen: _Seen, word: str, bare: str, before: str) -> None:

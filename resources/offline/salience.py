@@ -85,6 +85,10 @@ class Salience:
         """Return the weight of several sentences together."""
         return sum(max(0.0, self.weight(number)) for number in numbers)
 
+    def is_named(self, numbers: Sequence[int]) -> bool:
+        """Return whether sentences name anybody or anything but the speakers."""
+        return any(self._named[n] for n in numbers)
+
     def features(self, number: int) -> dict[str, float]:
         """Return what ``weight`` adds up."""
         sentence = self._prose.sentences[number]

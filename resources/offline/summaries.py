@@ -57,9 +57,19 @@ class _Choice:
         salience = Salience(prose, names)
         units = units_of(prose, names)
         outdated = salience.corrected()
-        self._units = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
+        self._units = [
+            unit for unit in units if outdated.isdisjoint(unit.sentences) and self._says_enough(unit, salience)
+        ]
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]
         self._covered: set[str] = set()
+
+    def _says_enough(self, unit: Unit, salience: Salience) -> bool:
+        """Whether a reader who was not there learns something: "I am dead already" says too little."""
+        content = sum(len(self._prose.sentences[n].content) for n in unit.sentences)
+        if content >= 4 or unit.question is not None:
+            return content > 0
+        is_named = content == 3 and salience.is_named(unit.sentences)
+        return is_named or any(character.isdigit() for text in unit.texts for character in text)
 
     def told(self, budget: int) -> list[str]:
         """Return the chosen units as sentences, in order, at most ``budget`` words together."""

@@ -33,10 +33,11 @@ MAX_QUESTION = 16
 """Most words of a question that is quoted with its answer."""
 
 _OPENERS = (
-    "ok|okay|yes|yeah|yep|no|nope|well|so|and|but|also|plus|then|anyway|right|oh|ah|hi|hello|hey|haha|lol|ehm|hmm|"
+    "ok|okay|yes|yeah|yep|yup|no|nope|nah|well|so|and|but|also|plus|then|anyway|right|oh|ah|hi|hello|hey|haha|lol|ehm|hmm|"
     "good morning|good evening|morning|thanks|thank you|sorry|of course|in fact|honestly|actually|update|noted|kept|"
     "agreed|deal|fine|sure|great|perfect|exactly|true|wow|done|listen|look|see|first|next|lovely|wonderful|problem|"
-    "funny thing|good news|bad news|sad news|good point|i know|you know|i see|by the way|to be honest"
+    "funny thing|good news|bad news|sad news|good point|you are right|you're right|i know|you know|i see|"
+    "by the way|to be honest"
 )
 _OPENER = re.compile(rf"(?:{_OPENERS})(?: (?:again|all|everyone|everybody))?\s*(?:[,!.:;…-]|–|—)+\s+", re.I)
 _BARE_OPENER = re.compile(
@@ -47,6 +48,8 @@ _ASIDE = re.compile(
     re.I,
 )
 _NOTHING = re.compile(r"(?!)")
+_GREETING = "Hey|Hi|Hello|Thanks|Thank you|Sure|Yeah|Yes|No|Wow|Dear|hey|hi"
+_ONLY_THANKS = re.compile(r"(?:thanks|thank you|cheers|hey|hi)\b(?:\W+\w+){0,3}\W*", re.I)
 _FRAGMENT = re.compile(
     r"(?:about|around|only|over|almost|nearly|maybe|not|still|never|at|the) [^\w\s]?\d[^,]*,|(?:yes|no)\b", re.I
 )
@@ -55,6 +58,7 @@ _NO_SPEECH = frozenset("[<|")
 _FIGURE = re.compile(r"[^\w\s]*\d")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
+_SUBORDINATING = frozenset("before since because when until if while so although than unless".split())
 _HEADING = re.compile(r"(?:what|where|how|why|who|when|which)(?: [\w'’]+){1,6}", re.I)
 _INVERTED = re.compile(
     r"(?:am|are|is|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might) "
@@ -122,7 +126,8 @@ class _Finder:
         small = {word.text for one in prose.sentences for word in one.words if word.text[0].islower()}
         self._references = References(persons, small)
         called = "|".join(sorted({re.escape(name.split()[0]) for name in speakers}, reverse=True))
-        self._address = re.compile(rf"^(?:{called})[,!]+\s+|,\s(?:{called})(?=[.!,]|$)") if called else _NOTHING
+        address = rf"^(?:(?:{_GREETING})\s)?(?:{called})[,!]+\s+|,\s(?:{called})(?=[.!,]|$)"
+        self._address = re.compile(address) if called else _NOTHING
 
     def units(self, numbers: Sequence[int], before: Sequence[int]) -> list[Unit]:
         """Return the units of a message.
@@ -135,7 +140,8 @@ class _Finder:
         for place in range(len(numbers)):
             for unit in (self._joined(numbers, place), None if place else self._answer(numbers, before)):
                 if unit is not None:
-                    found += self._extended(unit, numbers[place + 1 : place + 1 + MAX_AFTER])
+                    end = unit.sentences[-1] - numbers[0] + 1
+                    found += self._extended(unit, numbers[end : end + MAX_AFTER])
         return found
 
     def _joined(self, numbers: Sequence[int], place: int) -> Unit | None:
@@ -154,7 +160,9 @@ class _Finder:
 
     def _answer(self, numbers: Sequence[int], before: Sequence[int]) -> Unit | None:
         """Return the first sentence of an answer with its question."""
-        first = self._prose.sentences[numbers[0]].text
+        # Thanks before an answer do not answer.
+        place = int(len(numbers) > 1 and bool(_ONLY_THANKS.fullmatch(self._prose.sentences[numbers[0]].text)))
+        first = self._prose.sentences[numbers[place]].text
         if is_question(first) or _is_no_speech(first) or len(first.split()) > MAX_UNIT:
             return None
         for number in before[:-3:-1]:
@@ -162,7 +170,8 @@ class _Finder:
             if is_question(question):
                 is_short = 3 <= len(question.split()) <= MAX_QUESTION
                 is_clear = is_short and self._references.are_clear(question, asked=True)
-                return Unit((numbers[0],), (first.strip(),), number) if is_clear else None
+                is_clear = is_clear and self._references.are_clear(f"{question}; {first}", asked=True)
+                return Unit((numbers[place],), (first.strip(),), number) if is_clear else None
         return None
 
     def _extended(self, unit: Unit, following: Sequence[int]) -> list[Unit]:
@@ -192,7 +201,8 @@ class _Finder:
             return False
         words = _words(text)
         is_cut = words[0].endswith("s") and words[0][:-1] in self._verbs  # "Sounds like the chain"
-        return not is_cut and has_verb(words, self._verbs)
+        conjunction = next((n for n, word in enumerate(words) if word in _SUBORDINATING), 0)
+        return not is_cut and has_verb(words[:conjunction] or words, self._verbs)  # "From afar, since he is ill"
 
     def _says_nothing(self, number: int) -> bool:
         """Whether a sentence is a question, code, a heading or small talk."""

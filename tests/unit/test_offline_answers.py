@@ -152,6 +152,15 @@ def test_latest_comes_first_where_things_changed() -> None:
     assert not any(statement.is_superseded for statement in past), "what happened does not change"
 
 
+def test_words_of_one_family_and_names_that_begin_sentences_answer() -> None:
+    evidence = [
+        Evidence("The chair costs 480 euros with a seat of oak.", "Ines", AT, title="Launch of the chair"),
+        Evidence("That is decided. Tannhof, 3 cubic metres of oak at 1,500.", "Ines", AT, title="Another oak supplier"),
+    ]
+    first, *_ = MODEL.answer("Who supplies the oak, and at what price?", AT, evidence)
+    assert first.evidence == (2,)
+
+
 def test_reply_belongs_to_the_question_before_it() -> None:
     asked = "What do the parts of the bike cost?"
     evidence = [

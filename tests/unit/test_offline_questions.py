@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from resources.offline.fitting import fit, names_in, values
-from resources.offline.questions import Kind, Trust, read, words_of
+from resources.offline.fitting import fit, names_in, uncapitalised, values
+from resources.offline.questions import Kind, Trust, families, read, words_of
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,19 @@ def test_sentence_fits(question: str, fitting: str, unfitting: str) -> None:
 def test_values_are_what_the_question_does_not_name() -> None:
     asked = read("When is the fair in June?", words_of("en"))
     assert values(asked, "The fair in June is on the 5th, no, Friday.") == {"5th", "friday"}
+
+
+def test_families_share_a_long_beginning() -> None:
+    found = families(
+        frozenset({"suppli", "moistur", "plan"}), {"supplier", "supplementari", "moist", "planet", "suppli"}
+    )
+    assert found == {"supplier": {"suppli"}}
+
+
+def test_a_name_begins_a_sentence() -> None:
+    words = words_of("en")
+    text = "Tannhof, I think. Mostly oak. Price is low. Oak is hard."
+    assert names_in(text, words, uncapitalised("a low price, oak")) & set(words.lexemes(text)) == {"tannhof"}
 
 
 @pytest.mark.parametrize("unit", ["1.", "a ", "5 June ", "in ", "A", "9:", "my ", '"', "1 "])

@@ -58,6 +58,8 @@ def test_uncertain_grammar_is_not_retold(said: str) -> None:
         ("We met on Saturday.", "We met on Saturday 1 March."),
         ("He came yesterday and pays tomorrow.", "He came on 2 March and pays on 4 March."),
         ("I run every Tuesday and Thursday.", "I run every Tuesday and Thursday."),
+        ("As of today, 3 March 2025, Bo is well.", "As of today, 3 March 2025, Bo is well."),
+        ("Mediation tomorrow is off, Bo is ill.", "Mediation on 4 March is off, Bo is ill."),
         ("I paid until today.", "I paid until 3 March."),
         ("I don't need last year.", "I don't need last year (2024)."),
         ("Today's soup, on Saturday the 8th.", "Today's soup, on Saturday the 8th."),
@@ -83,6 +85,8 @@ def test_weekday_with_a_day_before_is_not_resolved_again() -> None:
         ("They come on the 30th", False),
         ("Arvid wants to open it", False),
         ("I need the second one", False),
+        ("The frame fell, no harm done.; My daughter Achieng named her Malkia", False),
+        ("The mediation is off; same time on Monday", False),
         ("The bees left and they sat in the tree", True),
     ],
 )
@@ -110,6 +114,13 @@ def test_conversation_is_told_in_sentences_that_stand_alone() -> None:
     assert "7 June" not in summary  # corrected later
     assert "x =" not in summary
     assert "Wow" not in summary
+
+
+def test_thanks_before_an_answer_are_left_out() -> None:
+    answer = "Thanks, Ann. We paid 1,200 euros for the tiles in May. Bo was there on 3 May with his van."
+    told = MODEL.summarize(chat(("Ann", "What did the new roof of the house cost?"), ("Ben", answer)), 200)
+    assert told.text.count("1,200 euros") == 1
+    assert "Thanks" not in told.text
 
 
 def test_other_languages_are_quoted() -> None:
