@@ -34,7 +34,7 @@ BYTES_READ = 1_000_000
 RESTATED = 20
 """So often one statement of one source is a suggestion."""
 
-STUFFED_SHARE, STUFFED_LEXEMES = 0.3, 30
+STUFFED_SHARE, STUFFED_LEXEMES = 0.3, 20
 """A passage of at least so many lexemes, of which one lexeme has this share, is stuffed."""
 
 FLOOD_MESSAGES, FLOOD_FACTOR = 200, 10

@@ -130,6 +130,8 @@ def answer(
         best.setdefault(candidate.evidence, candidate)
     first = next(iter(best.values())).score
     close = [one for one in best.values() if one.score >= first - CLOSE and (one.own or one.around or one.meaning)]
+    if asked.trust is Trust.NONE:  # an open question, which no single memory answers
+        close = _varied(close, evidence)
     chosen = _without_repetition(close)[:MAX_STATEMENTS]
     return list(_stated(asked, chosen, evidence))
 
@@ -242,6 +244,17 @@ def _without_others(candidates: list[_Candidate], evidence: Sequence[Evidence]) 
 
 def _yields(one: Evidence) -> bool:
     return one.is_of_others and one.voice is not Voice.OTHER_PERSON
+
+
+def _varied(candidates: Sequence[_Candidate], evidence: Sequence[Evidence]) -> list[_Candidate]:
+    """Return the best sentence of each memory before the second best of any."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for one in candidates:
+        title = evidence[one.evidence].title
+        turns.append((seen[title], len(turns), one))
+        seen[title] += 1
+    return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
 
 
 def _without_repetition(candidates: Sequence[_Candidate]) -> list[_Candidate]:

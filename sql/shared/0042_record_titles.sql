@@ -1,5 +1,4 @@
 -- The titles of each graph's records, as digests: no two records that are stored get the same one.
-
 CREATE TABLE IF NOT EXISTS neurigraph.record_titles (
     record_id uuid PRIMARY KEY REFERENCES neurigraph.record_index ON DELETE CASCADE,
     user_id uuid NOT NULL,

@@ -148,8 +148,8 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     ingested = run(home_env, "ingest", "--user", user)
     assert "1 record stored in 1 node (offline, minilm-l6-v2" in ingested.stdout
     assert ingested.stderr == ""
-    found = run(home_env, "search", "How many trout?", "--user", user)
-    assert "How many trout did you catch?" in found.stdout
+    found = run(home_env, "search", "Who fell into the water?", "--user", user)
+    assert "Dave fell into the water." in found.stdout
     assert "best messages: " in found.stdout
     command = next(line.split() for line in found.stdout.splitlines() if "neurigraph open" in line)
     assert run(home_env, *command[1:]).stdout.strip()

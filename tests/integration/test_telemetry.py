@@ -98,7 +98,7 @@ def test_steps_of_the_pipeline_are_traced(here: Installation) -> None:
             converse(here, claims, "#Orrin This boat is POISON for the trout.")
             ingest(plain_context(here).using(language_model=PlainModel(concurrency=2)), user)
             context = here.acting_for(claims)
-            assert ask(context, Question("Who took the oar, the trout?")).found
+            assert ask(context, Question("What did the trout take?")).found
             with pytest.raises(InvalidInputError):
                 ask(context, Question(""))
         finally:

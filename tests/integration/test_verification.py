@@ -49,7 +49,7 @@ def test_intact_data_has_no_findings(file: StoredFile) -> None:
     for change in (lambda: None, lambda: put_to_sleep(file), lambda: file.open()):
         change()
         found = look(file)
-        assert (found.findings, found.files, found.passages) == ([], 1, 8)
+        assert (found.findings, found.files, found.passages) == ([], 1, 17)
         assert found.bytes_read == file.row["size_bytes"]
         assert found.nodes == 2
         assert faults(file, read=False) == []

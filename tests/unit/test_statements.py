@@ -49,10 +49,10 @@ def test_placeholders_are_named(concern: str) -> None:
 
 
 def test_queries_match_their_uses() -> None:
-    sources = "\n".join(
-        path.read_text() for root in (PACKAGE, PACKAGE.parent / "resources") for path in root.rglob("*.py")
-    )
-    used = set(re.findall(r"(?:_[A-Z]+|\bQUERIES)\[\"(\w+)\"\]", sources))
+    sources = [path.read_text() for root in (PACKAGE, PACKAGE.parent / "resources") for path in root.rglob("*.py")]
+    assigned = {name for source in sources for name in re.findall(r"^(\w+) = statements\(", source, re.MULTILINE)}
+    of_queries = rf"\b(?:{'|'.join(assigned)})\[\"(\w+)\"\]"
+    used = {name for source in sources for name in re.findall(of_queries, source)}
     existing = {name for concern in CONCERNS for name in statements(concern)}
     assert used - existing == set()
     assert existing - used == set()
