@@ -249,7 +249,7 @@ def _yields(one: Evidence) -> bool:
 def _varied(candidates: Sequence[_Candidate], evidence: Sequence[Evidence]) -> list[_Candidate]:
     """Return the best sentence of each memory before the second best of any."""
     seen: Counter[str] = Counter()
-    turns = []
+    turns: list[tuple[int, int, _Candidate]] = []
     for one in candidates:
         title = evidence[one.evidence].title
         turns.append((seen[title], len(turns), one))
