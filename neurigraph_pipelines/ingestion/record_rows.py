@@ -131,10 +131,8 @@ class RecordRows:
         usable = models is not None and models.adopt(self._embedded.model)
         vectors = self._embedded.vectors.get(plan.record_id) if usable else None
         source = f"{ref.source_kind.value}:{ref.source_id}"
-        known = tx.execute(
-            _QUERIES["already_stored"],
-            {"user_id": ref.user_id, "source": source, "content_hash": record.content_hash},
-        ).fetchone()
+        identity = {"user_id": ref.user_id, "source": source, "content_hash": record.content_hash}
+        known = tx.execute(_QUERIES["already_stored"], identity).fetchone()
         node = pinned_node(tx, ref) or resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
         if ref.persona_id is not None:
             require_writable(tx, ref.persona_id, node.node_id)

@@ -125,12 +125,7 @@ class _Passage:
 
 
 @measured("ask")
-def ask(
-    context: Context,
-    question: Question,
-    *,
-    asked_at: datetime | None = None,
-) -> Reply:
+def ask(context: Context, question: Question, *, asked_at: datetime | None = None) -> Reply:
     """Answer a question from what the caller may see.
 
     At most ``ask_passages`` messages from ``ask_files`` files are read, and at most ``ask_tokens`` tokens of them are
