@@ -26,7 +26,7 @@ _log = logging.getLogger("neurigraph.mcp")
 
 
 def said(error: Exception) -> str:
-    """Return what a caller is told about an error, and log it if it is the server's."""
+    """Return the message of an error for the caller, and log it if it is the server's."""
     if isinstance(error, NotFoundError | InsufficientPrivilege | ForeignKeyViolation):
         return _NOT_FOUND  # the same for what is hidden and what is absent
     if isinstance(error, OperationalError):

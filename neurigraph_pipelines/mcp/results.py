@@ -1,6 +1,6 @@
 """What tools answer: structured content for programs, and the same as text for a language model.
 
-Field names are those of the HTTP API; the schemas that clients are told are short, since every agent reads them.
+Field names are those of the HTTP API; the output schemas are short, since every agent reads them.
 """
 
 from __future__ import annotations

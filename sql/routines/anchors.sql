@@ -140,7 +140,7 @@ BEGIN
         SELECT c.passages, c.lexemes INTO corpus_passages, corpus_lexemes
         FROM neurigraph_private.corpus(asking, visible) AS c;
         speakers := neurigraph_private.marked(asking, '@');
-        -- Who may not count is told no more than the nodes show.
+        -- A caller who may not count learns only what the nodes show.
         languages := CASE WHEN are_visible THEN neurigraph_private.marked(asking, '#') ELSE ARRAY(
             SELECT DISTINCT g.language::text FROM neurigraph.graph_index AS g WHERE g.node_id = ANY(visible)
         ) END;

@@ -67,7 +67,7 @@ class Tool(Generic[_Taken]):
     repeats: bool = True
 
     def listed(self) -> Listed:
-        """Return what clients are told of it."""
+        """Return its description for clients."""
         hints = ToolAnnotations(read_only_hint=self.reads, open_world_hint=False)
         if not self.reads:  # of one that only reads, the others mean nothing
             hints.destructive_hint, hints.idempotent_hint = self.destroys, self.repeats

@@ -31,7 +31,7 @@ that answer a question about equally well."""
 
 ASSISTANTS = 0.8
 """Share of its score that is left to what an assistant said, unless the question is about its words: a long answer
-repeats the words of whoever asked, who said what is remembered."""
+repeats the words of the person who asked, and that person said what is remembered."""
 
 NEAR = 0.3
 """The cosine that scales to 1 if no other is higher: then the nearest is noise, and not what was asked for."""
