@@ -33,7 +33,7 @@ def document_messages(file_name: str, media: MediaType, size_bytes: int, found: 
 
 def _description(file_name: str, media: MediaType, size_bytes: int, found: Extraction) -> str:
     facts = "".join(f", {name} {value}" for name, value in found.facts.items())[:_MAX_FACTS_LENGTH]
-    text = f"The file {file_name} is a {media.label} of {size_bytes:,} bytes{facts}."
-    if found.unread is not None:
-        text += f" Only this description is kept in words, because {found.unread}; the file itself is stored."
-    return text
+    text = f"The file {file_name} is a {media.label} of {size_bytes:,} bytes{facts}"
+    if found.unread is not None:  # in one sentence, so that a summary keeps it whole
+        text += f": only this description is kept in words, because {found.unread}; the file itself is stored"
+    return f"{text}."

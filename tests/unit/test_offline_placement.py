@@ -273,7 +273,7 @@ def test_locomo_becomes_a_sensible_tree() -> None:
     assert len(nodes) <= 40
     for segment in segments:
         summary = MODEL.summarize(segment, 200)
-        assert 80 <= len(summary.text.split()) <= 200
+        assert 70 <= len(summary.text.split()) <= 200
         assert not re.match(r"\w+ and \w+: (wow|hey|thanks)", summary.title)
 
 
