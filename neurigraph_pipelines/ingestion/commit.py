@@ -53,6 +53,7 @@ from neurigraph_pipelines.statements import statements
 
 STEP = "commit"
 
+_FACTS = statements("facts")
 _QUERIES = statements("commit")
 _TRIGGERS = statements("triggers")
 _UPLOADS = statements("uploads")
@@ -218,6 +219,9 @@ class _SegmentStorage:
             if ref.note is not None and not record.already_stored and not item.quarantines:
                 settle_versions(tx, ref, record.record_id)
         _update_graph(tx, ref, filings, [addition for _, addition in inserted if addition is not None])
+        if self._context.settings.ingestion.facts:
+            new = [record.record_id for record in committed if not record.already_stored]
+            tx.execute(_FACTS["insert_pending"], {"record_ids": new})
         self._finish_trigger(tx, ref)
         count_stored(tx, ref, committed)
         return committed

@@ -30,7 +30,8 @@ _SLOTS = {
     "was born": r"was\sborn\s",
     "owns": r"(?:owns?|owned|bought|has\sbought|got)\s(?=(?:an?|the|two|three|his|her|their|\d))",
     "has": r"(?:has|had|have)\s(?:got\s)?(?=(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|no|\d+)\s)",
-    "age": r"(?:is|was|turned|turns|will\sbe|will\sturn)\s(?=\d{1,3}(?:\syears\sold)?(?:[.;,!]|$|\s(?:on|in|this|next)\b))",
+    "age": r"(?:is|was|turned|turns|will\sbe|will\sturn)\s"
+    r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!]|$|\s(?:on|in|this|next)\b))",
     "started": r"(?:started|has\sstarted|began|took\sup)\s",
     "quit": r"(?:quit|has\squit|left|resigned\sfrom|gave\sup|stopped)\s",
     "prefers": r"(?:prefers?|preferred)\s",
@@ -39,9 +40,7 @@ _SLOTS = {
     "favourite": r"(?:['’]s?\s)?favou?rite\s[a-z]{2,20}(?:\s[a-z]{2,20})?\s(?:is|was|are)\s",
     "is": r"(?:is|was|became|has\sbecome)\s(?=(?:an?|the)\s[a-z])",
 }
-_FORMS = [
-    (name, re.compile(rf"^{_SUBJECT}\s?{_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}")) for name, verb in _SLOTS.items()
-]
+_FORMS = [(name, re.compile(rf"^{_SUBJECT}\s?{_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}")) for name, verb in _SLOTS.items()]
 LASTING = frozenset(
     ["lives in", "moved to", "works at", "works as", "married to", "allergic to", "was born", "quit", "has", "age"]
 )

@@ -8,10 +8,11 @@ and slots from the words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime, timedelta
 
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact
+from neurigraph_pipelines.text.iso_periods import period_of
 from resources.offline.dates import resolve_dates
 from resources.offline.fact_forms import LASTING, ReadFact, read_fact
 from resources.offline.names import Names, find_names
@@ -39,8 +40,6 @@ SLOT_CONFIDENCE = 0.75
 
 _FULL_WEIGHT = 6.0
 """Weight of a sentence of the greatest importance: a decision with a date, a sum and names."""
-
-_MONTH_LENGTH, _YEAR_LENGTH = len("2025-05"), len("2025")
 
 
 def extract(prose: Prose) -> list[Fact]:
@@ -86,7 +85,7 @@ def _fact(prose: Prose, names: Names, unit: Unit, statement: str, salience: Sali
     sentences = [prose.sentences[number] for number in unit.sentences]
     first, said = sentences[0], " ".join(one.text for one in sentences)
     message = prose.message(first)
-    occurred = _period(resolve_dates(said, message.occurred_at, first.language))
+    occurred = period_of(resolve_dates(said, message.occurred_at, first.language))
     speaker = names.speakers.get(message.author or "", message.author)
     read = read_fact(statement, said, first.language, is_dated=occurred is not None)
     people = [one.name for one in names.persons if not one.sentences.isdisjoint(unit.sentences)]
@@ -125,23 +124,3 @@ def _end_of_plan(kind: FactKind, occurred: Period | None) -> datetime | None:
     if kind not in (FactKind.PLAN, FactKind.COMMITMENT) or occurred is None or occurred.end is None:
         return None
     return occurred.end + timedelta(days=1)
-
-
-def _period(dates: list[str]) -> Period | None:
-    """Return the period from the first to the last of some days, months or years."""
-    spans = [_span(one) for one in dates]
-    if not spans:
-        return None
-    start, end = min(first for first, _ in spans), max(last for _, last in spans)
-    return Period(datetime.combine(start, time(), UTC), datetime.combine(end, time(), UTC))
-
-
-def _span(written: str) -> tuple[date, date]:
-    """Return the first day of a day, month or year, and the first day after it."""
-    if len(written) == _YEAR_LENGTH:
-        return date(int(written), 1, 1), date(int(written) + 1, 1, 1)
-    if len(written) == _MONTH_LENGTH:
-        year, month = int(written[:4]), int(written[5:])
-        return date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
-    day = date.fromisoformat(written)
-    return day, day + timedelta(days=1)
