@@ -88,6 +88,7 @@ for subject in (
     sharing,
     retrievals,
     lifecycle,
+    facts,
     failures,
     backfills,
     operating,

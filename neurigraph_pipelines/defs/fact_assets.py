@@ -5,6 +5,7 @@ Each calls one function of ``knowledge.reading`` and reports the result.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -90,7 +91,7 @@ def read_facts_schedule(installation: InstallationResource) -> dg.RunRequest | d
     return dg.RunRequest()
 
 
-def _counts(done: reading.FactsRead) -> dict[str, dg.MetadataValue[object] | int | str]:
+def _counts(done: reading.FactsRead) -> dict[str, Any]:
     return {
         "language model": done.extractor,
         "records read": done.records,
@@ -100,7 +101,7 @@ def _counts(done: reading.FactsRead) -> dict[str, dg.MetadataValue[object] | int
     }
 
 
-def _waiting(found: reading.Waiting) -> dict[str, int | float]:
+def _waiting(found: reading.Waiting) -> dict[str, Any]:
     waited = (datetime.now(UTC) - found.since).total_seconds() if found.since is not None else 0.0
     return {"still waiting": found.records, "oldest waits for seconds": round(waited, 1)}
 

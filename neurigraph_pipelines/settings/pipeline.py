@@ -56,9 +56,7 @@ class IngestionSettings(BaseModel):
     retry_base_seconds: float = Field(
         default=30.0, gt=0, description="Wait before the second attempt; doubles with each attempt, with jitter."
     )
-    facts: bool = Field(
-        default=True, description="Whether stored records are read for facts, in the background."
-    )
+    facts: bool = Field(default=True, description="Whether stored records are read for facts, in the background.")
     inbox_retention_days: float = Field(
         default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
     )
