@@ -21,6 +21,7 @@ from neurigraph_pipelines.cli import (
     backfills,
     backups,
     exporting,
+    facts,
     failures,
     forgetting,
     graph_changes,

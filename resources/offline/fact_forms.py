@@ -19,6 +19,11 @@ MAX_PART = 120
 _SUBJECT = rf"(?P<subject>{NAME}(?:['’]s?\s[a-z]{{2,20}}){{0,2}}|The\s[a-z]{{2,20}}(?:\s[a-z]{{2,20}})?)"
 _ADVERB = r"(?:(?:now|still|also|currently|only|already|just|recently|finally|really)\s){0,2}"
 _OBJECT = r"(?P<object>[^.;,!?()]{1,120})"
+_AFTER_OBJECT = re.compile(
+    r"\s(?:because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z]))\b"
+)
+"""What begins another part of the sentence."""
+
 _SLOTS = {
     "lives in": r"(?:lives?|lived|is\sliving|has\slived)\s(?:in|at|near|on)\s",
     "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s",
@@ -45,6 +50,8 @@ LASTING = frozenset(
     ["lives in", "moved to", "works at", "works as", "married to", "allergic to", "was born", "quit", "has", "age"]
 )
 """Slots that matter for good."""
+
+_STATES = frozenset(["lives in", "works at", "works as", "studies", "owns", "has", "age", "is"])
 
 _WHY = re.compile(
     rf"\b(?:because(?:\sof)?|since(?=\s[a-z]+\s[a-z]+ed\b)|due\sto|so\sthat|in\sorder\sto)\s(?P<part>[^.;!?]{{3,{MAX_PART}}})"
@@ -116,7 +123,8 @@ def _slot(statement: str) -> Slot | None:
     for name, form in _FORMS:
         if match := form.match(statement):
             subject = match["subject"]
-            return Slot(subject, name, match["object"].strip())
+            told = _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
+            return Slot(subject, name, told) if told else None
     return None
 
 
@@ -124,6 +132,8 @@ def _kind(said: str, slot: Slot | None, *, is_dated: bool) -> FactKind:
     for kind, cue in _KINDS:
         if cue.search(said):
             return kind
+    if slot is not None and slot.predicate in _STATES:
+        return FactKind.STATE
     relations = english().relations
     if any(match["kin"] in relations for match in _KIN.finditer(said)) or (slot and slot.predicate == "married to"):
         return FactKind.RELATION

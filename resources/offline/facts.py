@@ -27,6 +27,10 @@ MIN_WEIGHT = 1.6
 MAX_SHARE = 0.2
 """Most words of all facts, as a share of the conversation's words."""
 
+FREE_WORDS = 60
+"""Words that the facts of a short conversation or of a note may have, whatever its length."""
+
+FREE_FACTS = 4
 MAX_PER_1000_TOKENS = 12
 
 MAX_SENTENCES = 2
@@ -43,13 +47,13 @@ _FULL_WEIGHT = 6.0
 
 
 def extract(prose: Prose) -> list[Fact]:
-    """Return the facts of a conversation in order; within ``MAX_SHARE`` and ``MAX_PER_1000_TOKENS``."""
+    """Return the facts of a conversation in order, within ``MAX_SHARE`` and ``MAX_PER_1000_TOKENS``."""
     names = find_names(prose)
     salience = Salience(prose, names)
     teller = Teller(prose, names)
     messages = prose.segment.messages
-    words = MAX_SHARE * sum(len(message.content.split()) for message in messages)
-    count = max(1.0, MAX_PER_1000_TOKENS * sum(message.token_count for message in messages) / 1_000)
+    words = max(FREE_WORDS, MAX_SHARE * sum(len(message.content.split()) for message in messages))
+    count = max(FREE_FACTS, MAX_PER_1000_TOKENS * sum(message.token_count for message in messages) / 1_000)
     chosen: list[tuple[Unit, str]] = []
     taken: set[int] = set()
     for unit in _by_weight(prose, names, salience):
