@@ -126,6 +126,7 @@ class RowsEraser:
         self._count(
             _QUERIES["erase_persona_rights"], user_id=self._user_id, node_ids=[str(node_id) for node_id in node_ids]
         )
+        self._tx.execute(_QUERIES["erase_evidence"], {"record_ids": record_ids})
         self._erased["records"] += len(record_ids)
         self._erased["nodes"] += self._tx.execute(
             _QUERIES["erase_nodes"], {"node_ids": node_ids, "user_id": self._user_id}

@@ -264,6 +264,14 @@ WHERE r.user_id = %(user_id)s AND r.record_ids && %(record_ids)s::uuid [];
 DELETE FROM neurigraph.request_keys AS k
 WHERE k.user_id = %(user_id)s AND k.object_ids && %(object_ids)s::uuid [];
 
+-- name: erase_evidence
+-- All at once: record by record, edges that many records state would be summed again for each.
+WITH mentions AS (
+    DELETE FROM neurigraph.mentions AS m WHERE m.record_id = ANY(%(record_ids)s)
+)
+
+DELETE FROM neurigraph.edge_evidence AS v WHERE v.record_id = ANY(%(record_ids)s);
+
 -- name: erase_nodes
 -- All rows of shared tables that belong to the nodes and their records are deleted with them.
 DELETE FROM neurigraph.graph_index WHERE node_id = ANY(%(node_ids)s) AND user_id = %(user_id)s;

@@ -200,16 +200,49 @@ $$;
 
 -- Triggers, once a statement: `gone` and `come` are the rows before and after.
 
+-- New assertions of edges that are as strong as can be, and always hold, only add to the count: an edge that thousands of
+-- records state is not summed again for each. Returns the edges that these are.
+CREATE OR REPLACE FUNCTION neurigraph_private.add_to_certain(edges uuid [], evidence uuid []) RETURNS uuid []
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    WITH fresh AS (
+        SELECT v.edge_id, count(DISTINCT v.record_id)::integer AS records
+        FROM neurigraph.edge_evidence AS v
+        INNER JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
+        WHERE v.evidence_id = ANY(evidence) AND NOT i.quarantined AND i.superseded IS NOT TRUE AND NOT EXISTS (
+            SELECT FROM neurigraph.edge_evidence AS o
+            WHERE o.record_id = v.record_id AND o.edge_id = v.edge_id AND o.evidence_id <> ALL(evidence)
+        )
+        GROUP BY v.edge_id
+        HAVING bool_and(v.stance = 'asserts' AND v.fact_id IS NULL)
+    ),
+
+    added AS (
+        UPDATE neurigraph.node_edges AS e SET
+            evidence_count = e.evidence_count + f.records, last_seen_at = greatest(e.last_seen_at, now())
+        FROM fresh AS f
+        WHERE e.edge_id = f.edge_id AND e.edge_id = ANY(edges)
+            AND e.strength = 1 AND e.evidence_count > 0 AND e.valid = '{(,)}'
+        RETURNING e.edge_id
+    )
+
+    SELECT coalesce(array_agg(a.edge_id), '{}') FROM added AS a
+$$;
+
 CREATE OR REPLACE FUNCTION neurigraph.sum_evidence() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     edges uuid [] := '{}';
+    done uuid [];
 BEGIN
     IF TG_OP <> 'INSERT' THEN
         edges := ARRAY(SELECT DISTINCT g.edge_id FROM gone AS g WHERE g.edge_id IS NOT NULL);
     END IF;
     IF TG_OP <> 'DELETE' THEN
         edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM come AS c WHERE c.edge_id IS NOT NULL);
+    END IF;
+    IF TG_OP = 'INSERT' AND edges <> '{}' THEN
+        done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM come AS c));
+        edges := ARRAY(SELECT e.id FROM unnest(edges) AS e (id) WHERE e.id <> ALL(done));
     END IF;
     IF edges <> '{}' THEN
         PERFORM neurigraph_private.sum_edges(edges);
@@ -290,19 +323,25 @@ BEGIN
 END
 $$;
 
--- Trigger on record_index: a record that is hidden or superseded counts no more.
-CREATE OR REPLACE FUNCTION neurigraph.sum_changed_record() RETURNS trigger
+-- Trigger on record_index: records that are hidden or superseded count no more.
+CREATE OR REPLACE FUNCTION neurigraph.sum_changed_records() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    changed uuid [] := ARRAY(
+        SELECT c.record_id FROM come AS c INNER JOIN gone AS g ON c.record_id = g.record_id
+        WHERE c.quarantined <> g.quarantined OR c.superseded IS DISTINCT FROM g.superseded
+    );
 BEGIN
-    PERFORM neurigraph_private.sum_records(ARRAY[NEW.record_id]);
+    IF changed <> '{}' THEN
+        PERFORM neurigraph_private.sum_records(changed);
+    END IF;
     RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER summed AFTER UPDATE OF quarantined, superseded ON neurigraph.record_index
-FOR EACH ROW WHEN (
-    old.quarantined IS DISTINCT FROM new.quarantined OR old.superseded IS DISTINCT FROM new.superseded
-) EXECUTE FUNCTION neurigraph.sum_changed_record();
+CREATE OR REPLACE TRIGGER summed AFTER UPDATE ON neurigraph.record_index
+REFERENCING OLD TABLE AS gone NEW TABLE AS come
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_changed_records();
 
 -- Trigger on sources: so do the records of a source that becomes private, for names and candidates.
 CREATE OR REPLACE FUNCTION neurigraph.sum_changed_source() RETURNS trigger
@@ -421,7 +460,7 @@ $$;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.is_shared(uuid), neurigraph.edge_sums(uuid []),
 neurigraph.seen_edge(neurigraph.node_edges), neurigraph.sum_evidence(), neurigraph.sum_mentions(),
-neurigraph.sum_aliases(), neurigraph.sum_changed_record(), neurigraph.sum_changed_source(),
+neurigraph.sum_aliases(), neurigraph.sum_changed_records(), neurigraph.sum_changed_source(),
 neurigraph.wrong_sums(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.is_shared(uuid), neurigraph.wrong_sums(uuid) TO neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.edge_sums(uuid []), neurigraph.seen_edge(neurigraph.node_edges)

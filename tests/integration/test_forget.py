@@ -61,6 +61,10 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
         doubt(here, tx, user.user_id, as_witness(to_erase), [planned_node, kept])
         (neighbour,) = (row["record_id"] for row in other if row["record_id"] != to_erase)
         doubt(here, tx, user.user_id, as_witness(neighbour), [kept])
+        # The definition of a node that was made for it, and one of the twin's that nobody made.
+        define = "UPDATE neurigraph.graph_index SET node_summary = %s, defined_by = %s WHERE node_id = %s"
+        tx.execute(define, [f"Where {gone} lives.", to_erase, node_at(here, claims, "Family")])
+        tx.execute(define, ["", None, node_at(here, twins, "Family")])
         authored(tx, "tests")
         schema = sql.Identifier(schemas_of(here, user)["Family/Dave"])
         revise = sql.SQL("UPDATE {}.metadata_records SET title = 'Revised' WHERE record_id = %s").format(schema)
