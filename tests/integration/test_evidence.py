@@ -321,8 +321,11 @@ def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
 
 def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:
     here, claims, database = graph.here, graph.claims, graph.here.database
+    graph.remember("#Work/Dave Dave works.", "#Family/Ana Ana sings.")
     shown, private, closed = graph.remember(
-        "#Circle/Gil Gil fishes. @Dave:boss", "#Circle/Gil Gil rests. @Dave:boss", "#Elsewhere/Hidden Gil. @Gil:friend"
+        "#Circle/Gil Gil fishes. @Dave:boss @Ana:rival",
+        "#Circle/Gil Gil rests. @Dave:boss",
+        "#Elsewhere/Hidden Gil. @Gil:friend",
     )
     gil, dave = graph.node("Circle/Gil"), graph.node("Work/Dave")
     for node_id in (gil, dave):
@@ -341,6 +344,9 @@ def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:
         row["record_id"]: UUID(row["source"].partition(":")[2])
         for row in rows(here, "SELECT record_id, source FROM neurigraph.record_index")
     }
+    with database.agent(guest) as tx:
+        told = tx.execute("SELECT DISTINCT relation FROM neurigraph.edge_evidence").fetchall()
+    assert told == [{"relation": "boss"}], "an edge names both its ends"
     set_privacy(database, claims, sources[private], Privacy.PRIVATE)
     assert boss()["boss"][0] == 1
     assert edge_of(database, claims, edge_id)["evidence_count"] == 2

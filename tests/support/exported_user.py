@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
-from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
+from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate
 from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.restore import Restored, restore_user
@@ -110,6 +111,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
         )
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
         doubt(here, tx, user.user_id, as_witness(file.row["record_id"]), [candidate])
+    give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
     phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()
