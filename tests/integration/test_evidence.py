@@ -285,9 +285,9 @@ def graph(shared_installation: Installation) -> Graph:
 
 def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
     here, claims = graph.here, graph.claims
-    _, first, _ = graph.remember(
-        "#Family/Ana Ana sings.", "#Work/Dave Hello. @Ana:wife", "#Work/Dave Ana again. @Ana:wife"
-    )
+    graph.remember("#Family/Ana Ana sings.")
+    (first,) = graph.remember("#Work/Dave Hello. @Ana:wife")
+    graph.remember("#Work/Dave Ana again. @Ana:wife")
     ana, database = graph.node("Family/Ana"), here.database
     with database.agent(claims) as tx:
         (edge,) = shell(tx, ana)["edges"]
@@ -322,11 +322,10 @@ def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
 def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:
     here, claims, database = graph.here, graph.claims, graph.here.database
     graph.remember("#Work/Dave Dave works.", "#Family/Ana Ana sings.")
-    shown, private, closed = graph.remember(
-        "#Circle/Gil Gil fishes. @Dave:boss @Ana:rival",
-        "#Circle/Gil Gil rests. @Dave:boss",
-        "#Elsewhere/Hidden Gil. @Gil:friend",
+    shown, private = graph.remember(
+        "#Circle/Gil Gil fishes. @Dave:boss @Ana:rival", "#Circle/Gil Gil rests. @Dave:boss"
     )
+    (closed,) = graph.remember("#Elsewhere/Hidden Gil. @Gil:friend")
     gil, dave = graph.node("Circle/Gil"), graph.node("Work/Dave")
     for node_id in (gil, dave):
         sharing.grant(database, claims, Subject(SubjectType.THIRD_PARTY, "guest"), node_id)
@@ -372,7 +371,8 @@ def test_evidence_of_earlier_edges_is_derived(shared_installation: Installation)
     """As a database of an earlier version has them: edges, names and candidates without evidence."""
     graph = new_graph(shared_installation)
     here, user_id = graph.here, graph.user.user_id
-    records = graph.remember("#Family/Ana Ana sings.", *(f"#Work/Dave Day {n}. @Ana:wife" for n in range(4)))
+    graph.remember("#Family/Ana Ana sings.")
+    records = [graph.remember(f"#Work/Dave Day {n}. @Ana:wife")[0] for n in range(4)]
     with here.database.owner() as tx:
         for table in ("edge_evidence", "mentions"):
             # The triggers would take the edges along.
@@ -385,7 +385,7 @@ def test_evidence_of_earlier_edges_is_derived(shared_installation: Installation)
     assert (edge["evidence_count"], edge["unproven_count"]) == (4, 2)
     assert verify(here.context, user_id=user_id, read=False).findings == []
     counts = []
-    for record_id in records[1:]:
+    for record_id in records:
         erase(here, graph.claims, RECORD, record_id)
         with here.database.agent(graph.claims) as tx:
             counts.append([one["evidence_count"] for one in shell(tx, graph.node("Family/Ana"))["edges"]])
