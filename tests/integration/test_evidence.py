@@ -140,7 +140,8 @@ class Story:
         merge_nodes(self.here.database, self.claims, source, target)
         self.people[gone] = target
         for memory in self.memories:
-            led = {(*(target if end == source else end for end in edge[:2]), edge[2]) for edge in memory.stated}
+            ends = {source: target}
+            led = {(ends.get(one, one), ends.get(other, other), label) for one, other, label in memory.stated}
             memory.stated = {edge for edge in led if edge[0] != edge[1]}
 
     def split(self, memory: Memory, number: int) -> None:
@@ -376,9 +377,9 @@ def test_evidence_of_earlier_edges_is_derived(shared_installation: Installation)
     with here.database.owner() as tx:
         for table in ("edge_evidence", "mentions"):
             # The triggers would take the edges along.
-            tx.execute(f"ALTER TABLE neurigraph.{table} DISABLE TRIGGER USER")  # type: ignore[call-overload]
-            tx.execute(f"DELETE FROM neurigraph.{table} WHERE user_id = %s", [user_id])  # type: ignore[call-overload]
-            tx.execute(f"ALTER TABLE neurigraph.{table} ENABLE TRIGGER USER")  # type: ignore[call-overload]
+            tx.execute(f"ALTER TABLE neurigraph.{table} DISABLE TRIGGER USER")
+            tx.execute(f"DELETE FROM neurigraph.{table} WHERE user_id = %s", [user_id])
+            tx.execute(f"ALTER TABLE neurigraph.{table} ENABLE TRIGGER USER")
         tx.execute("SELECT neurigraph_private.derive_evidence(%s)", [user_id])
     with here.database.agent(graph.claims) as tx:
         (edge,) = shell(tx, graph.node("Family/Ana"))["edges"]
