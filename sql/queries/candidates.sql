@@ -101,7 +101,9 @@ SELECT
     %(messages)s::integer [],
     w.weight,
     %(detected_by)s
-FROM unnest(%(from_nodes)s::uuid [], %(relations)s::text [], %(weights)s::real []) AS w (from_node_id, relation, weight);
+FROM unnest(
+    %(from_nodes)s::uuid [], %(relations)s::text [], %(weights)s::real []
+) AS w (from_node_id, relation, weight);
 
 -- name: promote_mentions
 UPDATE neurigraph.mentions AS m SET node_id = %(node_id)s, candidate_id = NULL

@@ -3,7 +3,8 @@
 -- runs for databases and exports of earlier versions, and does nothing where evidence is complete.
 
 -- The record that a commit of a moment stored, one of the given nodes first.
-CREATE OR REPLACE FUNCTION neurigraph_private.record_of_moment(owner uuid, moment timestamptz, near uuid []) RETURNS uuid
+CREATE OR REPLACE FUNCTION neurigraph_private.record_of_moment(owner uuid, moment timestamptz, near uuid [])
+RETURNS uuid
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT i.record_id FROM neurigraph.record_index AS i
     WHERE i.user_id = owner AND i.created_at = moment

@@ -179,8 +179,8 @@ ALTER TABLE neurigraph.node_candidates ADD CONSTRAINT node_candidates_confidence
 CHECK (confidence BETWEEN 0 AND 1);
 ALTER TABLE neurigraph.node_candidates DROP CONSTRAINT IF EXISTS node_candidates_segments_check;
 ALTER TABLE neurigraph.node_candidates ADD CONSTRAINT node_candidates_segments_check CHECK (segments >= 0);
--- The record that a node was made for, which its definition and its first keywords come from. No foreign key: the record
--- names its node. Null for nodes that people made.
+-- The record that a node was made for, which its definition and its first keywords come from. No foreign key: the
+-- record names its node. Null for nodes that people made.
 ALTER TABLE neurigraph.graph_index ADD COLUMN IF NOT EXISTS defined_by uuid;
 CREATE INDEX IF NOT EXISTS graph_index_defined_by ON neurigraph.graph_index (defined_by) WHERE defined_by IS NOT NULL;
 COMMENT ON COLUMN neurigraph.node_candidates.edges IS 'empty; edge_evidence has the relations that wait';
