@@ -381,7 +381,7 @@ def records(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> Rend
 
 
 def page(rows: Sequence[Mapping[str, object]], next_cursor: str | None) -> RenderableType:
-    """Return the rows of a list, and how to see more."""
+    """Return a page of a list, one item a row, and how to see more."""
     if not rows:
         return Text("Nothing found.")
     shown = [{name: str(value) for name, value in row.items()} for row in rows]
