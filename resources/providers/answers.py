@@ -126,13 +126,13 @@ class StatementsAnswer(StrictAnswer):
     statements: list[StatementAnswer]
 
 
-class WordingsAnswer(_Answer):
+class WordingsAnswer(StrictAnswer):
     """Phrases to search for beside a question."""
 
     wordings: list[str]
 
 
-class OrderAnswer(_Answer):
+class OrderAnswer(StrictAnswer):
     """The numbers of the passages that answer a question, the best first."""
 
     passages: list[int]
