@@ -41,5 +41,8 @@ COMPARED = 300
 nearest by estimate, since the best of each signal scales it. On LoCoMo and QMSum recall is the same as when all are
 compared; of noise less than one in a hundred is missed (ADR 0019)."""
 
+COMPARED_SHARE, LEAST_COMPARED = 8, 100
+"""Of few passages only one in eight is compared exactly, and at least a hundred."""
+
 SIGNALS = ("window_lexical", "dense", "window_dense")
 BOOSTS = ("speaker", "user", "period", "answer", "time", "summary")
