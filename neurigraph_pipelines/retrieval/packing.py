@@ -7,7 +7,6 @@ made, so packing may fail, lag behind or be interrupted at any time.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Collection
 from typing import Any
 from uuid import UUID
@@ -22,25 +21,24 @@ from neurigraph_pipelines.retrieval.index.packs import FORMAT, pack
 from neurigraph_pipelines.retrieval.query.read_packs import read_whole
 from neurigraph_pipelines.statements import statements
 
-AT_ONCE = 20
-"""Nodes that are packed in one transaction."""
-
 MOST_AFTER_A_COMMIT, PASSAGES_AFTER_A_COMMIT = 200, 5_000
 """More nodes, and larger ones, are not packed after each commit but in the background."""
 
+MOST_PACKED = 100_000
+"""Larger nodes, in passages, are not packed: their vector indexes give the candidates for each question."""
+
 _log = logging.getLogger(__name__)
-_MOST_PASSAGES = 1 << 31
 _QUERIES = statements("layer_packs")
 
 
 def count_due(context: Context) -> int:
     """Return the number of nodes whose packed layer is missing or outdated."""
     with context.database.pipeline() as tx:
-        return len(tx.execute(_QUERIES["due"], _due(None, _MOST_PASSAGES, None)).fetchall())
+        return len(tx.execute(_QUERIES["due"], _due(None, MOST_PACKED, None)).fetchall())
 
 
 def pack_layers(
-    context: Context, limit: int, *, user_ids: Collection[UUID] | None = None, most_passages: int = _MOST_PASSAGES
+    context: Context, limit: int, *, user_ids: Collection[UUID] | None = None, most_passages: int = MOST_PACKED
 ) -> int:
     """Pack up to ``limit`` nodes whose packed layer is missing or outdated, smallest first.
 
@@ -51,15 +49,9 @@ def pack_layers(
     Returns:
         How many were packed.
     """
-    due: dict[UUID, list[UUID]] = defaultdict(list)
     with context.database.pipeline() as tx:
-        for row in tx.execute(_QUERIES["due"], _due(user_ids, most_passages, limit)):
-            due[row["user_id"]].append(row["node_id"])
-    return sum(
-        _pack(context, user_id, nodes[first : first + AT_ONCE])
-        for user_id, nodes in due.items()
-        for first in range(0, len(nodes), AT_ONCE)
-    )
+        due = tx.execute(_QUERIES["due"], _due(user_ids, most_passages, limit)).fetchall()
+    return sum(_pack(context, node["user_id"], node["node_id"]) for node in due)
 
 
 def pack_after_commit(context: Context, user_ids: Collection[UUID] | None) -> None:
@@ -70,27 +62,30 @@ def pack_after_commit(context: Context, user_ids: Collection[UUID] | None) -> No
         _log.warning("layers were not packed (%s)", type(error).__name__)
 
 
-def _pack(context: Context, user_id: UUID, nodes: Collection[UUID]) -> int:
+def _pack(context: Context, user_id: UUID, node_id: UUID) -> bool:
+    """Pack one node; return False if it is gone."""
     with context.database.pipeline() as tx:
         # Nothing is erased meanwhile: what is packed was not erased before, and is erased with its node from now on.
         lock_graph_shared(tx, user_id)
-        found = read_whole(context.database, Claims.of_user(user_id), [str(node_id) for node_id in nodes])
-        for node_id, (version, layer) in found.items():
-            packed = pack(layer)
-            tx.execute(
-                _QUERIES["write"],
-                {
-                    "node_id": node_id,
-                    "user_id": user_id,
-                    "version": version,
-                    "model": layer.model,
-                    "format": FORMAT,
-                    "horizon": layer.horizon,
-                    "layer": packed.layer,
-                    "vectors": packed.vectors,
-                },
-            )
-    return len(found)
+        found = read_whole(context.database, Claims.of_user(user_id), str(node_id))
+        if found is None:
+            return False
+        version, layer = found
+        packed = pack(layer)
+        tx.execute(
+            _QUERIES["write"],
+            {
+                "node_id": node_id,
+                "user_id": user_id,
+                "version": version,
+                "model": layer.model,
+                "format": FORMAT,
+                "horizon": layer.horizon,
+                "layer": packed.layer,
+                "vectors": packed.vectors,
+            },
+        )
+    return True
 
 
 def _due(user_ids: Collection[UUID] | None, most_passages: int, limit: int | None) -> dict[str, Any]:

@@ -44,13 +44,11 @@ from neurigraph_pipelines.retrieval.query.signals import (
 from neurigraph_pipelines.retrieval.query.weights import (
     ASSISTANTS,
     BOOSTS,
-    COMPARED,
-    COMPARED_SHARE,
     IMPORTANCE,
-    LEAST_COMPARED,
     NEAR,
     SIGNALS,
     WEIGHTS,
+    compared_of,
 )
 from neurigraph_pipelines.text.lexemes import WINDOW_LENGTH
 
@@ -199,7 +197,7 @@ class _Ranking:
         estimated = compare_passages(self.rows, self.vectors, self.vector, found[1:])
         signals, score = self._mixed(found)
         if estimated:
-            most = max(LEAST_COMPARED, min(COMPARED, self.rows.passages // COMPARED_SHARE))
+            most = compared_of(self.rows.passages)
             likely = score >= lowest_of_best(score, most + 2 * self.query.message_limit)
             likely |= signals[1] >= max(lowest_of_best(signals[1], most // 3), sys.float_info.min)
             compare_exactly(self.rows, self.vectors, self.vector, likely, estimated, found[1:])

@@ -25,6 +25,9 @@ from neurigraph_pipelines.text.lexemes import WINDOW
 VECTORS_SHARE = 0.5
 """Share of the room for layers that vectors of packed layers may take."""
 
+MOST_KEPT = 20_000
+"""Of layers with more passages, vectors are never kept: reading those that are compared takes a few milliseconds."""
+
 _BYTES_OF_HALF, _BYTES_OF_FLOAT = 4, 8
 """Bytes of a passage's two vectors for each dimension, packed and in memory."""
 
@@ -40,7 +43,7 @@ def vectors_of(context: Context, rows: Rows) -> PassageVectors:
         pack, vectors = layer.pack, layer.held_vectors
         if pack is not None and room:
             vectors = cache.get(pack.node_id, pack.version)
-            if vectors is None and layer.is_used and layer.passages * pack.width:
+            if vectors is None and layer.is_used and layer.passages * pack.width > 0 and layer.passages <= MOST_KEPT:
                 wanted.append(pack)
                 room -= _BYTES_OF_FLOAT * pack.width * layer.passages
             layer.is_used = True
@@ -52,11 +55,11 @@ def vectors_of(context: Context, rows: Rows) -> PassageVectors:
     return PassageVectors(rows, held, partial(read_vectors, context))
 
 
-def read_whole(database: Database, claims: Claims, nodes: Sequence[str]) -> dict[str, tuple[str, MetadataLayer]]:
-    """Return the version and the layer of nodes, read from their tables; what may not be cached is left out."""
-    parameters = {"question": Jsonb(WINDOW), "nodes": nodes, "horizons": [None] * len(nodes), "embedding": None}
+def read_whole(database: Database, claims: Claims, node_id: str) -> tuple[str, MetadataLayer] | None:
+    """Return the version and the layer of a node, read from its tables; None if it is gone or may not be cached."""
+    parameters = {"question": Jsonb(WINDOW), "nodes": [node_id], "horizons": [None], "embedding": None}
     rows = database.ask(claims, _QUERIES["layers"], parameters, binary=True)
-    return {str(row["node_id"]): (row["version"], MetadataLayer(row)) for row in rows if row["version"] is not None}
+    return next(((row["version"], MetadataLayer(row)) for row in rows if row["version"] is not None), None)
 
 
 def read_vectors(context: Context, wanted: Sequence[tuple[Pack, Numbers]]) -> list[bytes]:
