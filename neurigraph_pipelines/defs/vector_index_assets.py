@@ -6,8 +6,6 @@ from pydantic import Field
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes, count_due, drop_vector_indexes
-from neurigraph_pipelines.retrieval.packing import count_due as count_unpacked
-from neurigraph_pipelines.retrieval.packing import pack_layers
 
 PACKED_AT_ONCE = 1_000
 """Most layers that one run packs."""
@@ -48,6 +46,8 @@ def vector_indexes(context: dg.AssetExecutionContext, installation: Installation
 @dg.asset(group_name="maintenance", owners=["team:data-engineering"], kinds={"postgres"})
 def layer_packs(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Packed layers of the nodes that changed, by which first questions are answered without reading their tables."""
+    from neurigraph_pipelines.retrieval.packing import pack_layers
+
     packed = pack_layers(installation.opened.context, PACKED_AT_ONCE)
     return dg.MaterializeResult(metadata={"nodes packed": packed})
 
@@ -70,6 +70,8 @@ vector_index_job = dg.define_asset_job(
 )
 def vector_index_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if an index has to be built or dropped, or a layer to be packed."""
+    from neurigraph_pipelines.retrieval.packing import count_due as count_unpacked
+
     opened = installation.opened
     if not count_due(opened.context) and not count_unpacked(opened.context):
         return dg.SkipReason("no index has to be built or dropped, and no layer to be packed")

@@ -266,7 +266,7 @@ class MetadataLayer:
 
     def compute_sign_hashes(self) -> None:
         """Hash the vectors of the passages, so that later questions need not be compared with each of them."""
-        if self.sign_hashes is None and self.passages:
+        if self.sign_hashes is None and self.held_vectors is not None and self.passages:
             self.sign_hashes = SignHashes.of(means(self.passage_vectors))
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
