@@ -76,8 +76,11 @@ class Reader:
         layers = read_layers(self.here.database, cache, ROOM, self.claims, versions, model, lambda: asked, packs=packs)
         for layer in layers.values():
             if layer.held_vectors is None and layer.pack is not None:
-                (packed,) = read_vectors(self.here.acting_for(self.claims), [(layer.pack, np.arange(layer.passages))])
-                layer.held_vectors = unpack_vectors(packed, layer.width)
+                layer.held_vectors = np.zeros((layer.passages, 2, layer.width), np.float32)
+                if layer.held_vectors.size:
+                    wanted = [(layer.pack, np.arange(layer.passages))]
+                    (packed,) = read_vectors(self.here.acting_for(self.claims), wanted)
+                    layer.held_vectors = unpack_vectors(packed, layer.width)
         return layers
 
     def must_be_up_to_date(self) -> None:
