@@ -184,6 +184,14 @@ def test_nothing_answers_without_what_is_asked_for(question: str) -> None:
     assert MODEL.answer("How much does Oonagh earn?", AT, evidence)[0].evidence == (1,)
 
 
+def test_amount_of_something_else_is_no_answer() -> None:
+    asked = "What did the dinner with Marijke cost?"
+    other = Evidence("The adviser wants 650 euros. Before the dinner, Marijke looks over the papers.", "Bob", AT)
+    assert MODEL.answer(asked, AT, [other]) == []
+    paid = Evidence("The dinner with Marijke came to 40 euros.", "Bob", AT)
+    assert MODEL.answer(asked, AT, [other, paid])[0].evidence == (2,)
+
+
 def test_nothing_is_quoted_twice() -> None:
     evidence = said("The ferry leaves at 9:40.", "The ferry leaves at 9:40.", "Remember: the ferry leaves at 9:40.")
     assert len(MODEL.answer("When does the ferry leave?", AT, evidence)) == 1
