@@ -166,9 +166,11 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
         one.fit = fit(asked, one.text, words, people)
         one.proof = 1.0 if asked.trust is Trust.NONE else one.fit
     found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.evidence))
-    for one in found[:MAX_SENTENCES]:
-        _judge_clauses(one, asked, words, people, kin, weights)
-    return found[:MAX_SENTENCES]
+    found = found[:MAX_SENTENCES]
+    for one in found if asked.trust is Trust.STRICT else ():
+        if one.fit and not one.is_question:
+            _judge_clauses(one, asked, words, people, kin, weights)
+    return found
 
 
 def _judge_clauses(
