@@ -21,6 +21,7 @@ from resources.offline import questions
 from resources.offline.candidates import USUAL_MEANING, Candidate, add_meaning, judged
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
+from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Trust
 
 MAX_STATEMENTS = 4
@@ -166,8 +167,23 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
 def _statement(one: Candidate, evidence: Sequence[Evidence], language: str) -> Statement:
     """Quote a sentence with its speaker and day, and with the days that its relative dates mean."""
     said = evidence[one.evidence]
-    quote = dated(_shown(said, one.text), said.occurred_at, language, said.before)
+    quote = dated(_excerpt(said, one.text), said.occurred_at, language, said.before)
     return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {quote}", (one.evidence + 1,))
+
+
+def _excerpt(one: Evidence, sentence: str) -> str:
+    """Return the whole of a short message, or the sentence with those beside it that a short message has room for."""
+    shown = _shown(one, sentence)
+    if shown != sentence:
+        return shown
+    texts = list(sentences(one.text))
+    place = texts.index(sentence)
+    first = last = place
+    if place and len(texts[place - 1]) + len(sentence) < QUOTED_CHARACTERS:
+        first -= 1
+    if last + 1 < len(texts) and sum(map(len, texts[first : last + 2])) + last + 1 - first <= QUOTED_CHARACTERS:
+        last += 1
+    return " ".join(texts[first : last + 1])
 
 
 def _shown(one: Evidence, sentence: str) -> str:
