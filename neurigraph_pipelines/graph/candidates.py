@@ -136,7 +136,7 @@ def move_candidates(tx: Transaction, user_id: UUID, paths: Mapping[Path, Path]) 
         }
         known = tx.execute(_QUERIES["is_candidate"], values).fetchone()
         joins = known is not None and known["present"] and values["candidate_id"] != values["former_id"]
-        tx.execute(_QUERIES["join_candidates" if joins else "move_candidate"], values)
+        tx.execute(_QUERIES["join_candidates"] if joins else _QUERIES["move_candidate"], values)
 
 
 def _id_of(user_id: UUID, candidate: NodeCandidate) -> UUID:

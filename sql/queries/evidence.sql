@@ -166,10 +166,7 @@ WHERE m.record_id = %(record_id)s AND m.role = 'mention' AND m.fact_id IS NULL
 -- A record no longer states this relation to whoever has this name.
 DELETE FROM neurigraph.edge_evidence AS v
 WHERE v.record_id = %(record_id)s AND v.fact_id IS NULL
-    AND (
-        v.relation = %(relation)s
-        OR %(relation)s LIKE '%%’s ' || v.relation OR %(relation)s LIKE '%%''s ' || v.relation
-    )
+    AND v.relation = ANY(%(labels)s)
     AND v.to_node_id IN (
         SELECT g.node_id FROM neurigraph.graph_index AS g
         WHERE g.user_id = %(user_id)s AND g.name_key = %(name_key)s
