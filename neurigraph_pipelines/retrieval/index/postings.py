@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
@@ -43,6 +43,7 @@ class Postings:
         self.keys = keys
         self.starts = starts
         self.occurrences = occurrences
+        self._counts: tuple[int, NDArray[np.intp]] | None = None
 
     @classmethod
     def of_lexemes(
@@ -89,6 +90,18 @@ class Postings:
             number = numbers.item(place)
             found.append((place, self.occurrences[self.starts.item(number) : self.starts.item(number + 1)]))
         return found
+
+    def passages_with(self, keys: Keys, places: int) -> Iterator[tuple[int, int]]:
+        """Yield, for each lexeme that occurs in the first ``places`` rows, its place in ``keys`` and in how many."""
+        if self._counts is None or self._counts[0] != places:
+            codes = np.repeat(np.arange(len(self.keys)), np.diff(self.starts))
+            in_places = codes[self.occurrences[:, 0] < places]
+            self._counts = places, np.bincount(in_places, minlength=len(self.keys))
+        if len(self.keys):
+            numbers = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+            found = np.where(self.keys[numbers] == keys, self._counts[1][numbers], 0)
+            for place in np.flatnonzero(found).tolist():
+                yield place, found.item(place)
 
     def totals(self, rows: int) -> NDArray[Any]:
         """Return the sum of all frequencies in each of the first ``rows`` rows."""
