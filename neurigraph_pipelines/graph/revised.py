@@ -39,7 +39,8 @@ def carry_revision(
     values = {"user_id": user_id, "record_id": record_id, "detected_by": detector.value, "weight": STATED_WEIGHT}
     gone, new = _difference(before, after, "kw_relationships")
     for label, name in map(_stated, gone):
-        tx.execute(_QUERIES["retract_relation"], {**values, "relation": label, "name_key": name_key(name)})
+        labels = [label, _HOLDER.sub("", label)]
+        tx.execute(_QUERIES["retract_relation"], {**values, "labels": labels, "name_key": name_key(name)})
     for label, name in map(_stated, new):
         # A relation of somebody else, such as "Ana's sister: Eve", does not begin at the record's node.
         if label and not _HOLDER.match(label):
