@@ -54,7 +54,7 @@ _POINTS_BACK = re.compile(
     r"|\bsame \w+(?! as\b)",
     re.I,
 )
-_COMPARES = re.compile(r"(?:the )?(?:new|next|other|same|second|third|last|rest|remaining|only)\s(?!time\b)", re.I)
+_COMPARES = re.compile(r"(?:the )?(?:new|next|other|same|second|third|last|rest|remaining)\s(?!time\b)|the only\s", re.I)
 _THAT_TIME = re.compile(
     r"(?:next|last) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)\w*|night|week|weekend|month|year|spring|summer|autumn|"
     r"fall|winter)\b",

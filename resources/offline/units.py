@@ -20,17 +20,23 @@ from resources.offline.retelling import has_verb
 MAX_UNIT = 45
 """Most words of a unit of several sentences."""
 
+MAX_GAP = 3
+"""Sentences from one unit to the next of a message, at most, if one sentence of the summary tells both."""
+
 MIN_WORDS = 3
 """Fewest words of the first sentence of a unit."""
 
 MAX_BEFORE = 2
 """Most sentences before another that are taken along because it refers to them."""
 
-MAX_AFTER = 2
+MAX_AFTER = 3
 """Most sentences after another that are taken along because they go on with it."""
 
 MAX_QUESTION = 16
 """Most words of a question that is quoted with its answer."""
+
+MAX_HEADING = 5
+"""Most words of a fragment that names what the next sentence speaks of."""
 
 _OPENERS = (
     "ok|okay|yes|yeah|yep|yup|no|nope|nah|well|so|and|but|also|plus|then|anyway|right|oh|ah|hi|hello|hey|haha|lol|ehm|hmm|"
@@ -81,17 +87,31 @@ class Unit:
     Attributes:
         sentences: Numbers of its sentences, in order, all of one message.
         texts: Their texts, without openers and asides.
-        question: Number of the question that they answer, in the message before.
+        before: Number of the question that they answer, or of the statement to which they reply, in the message before.
+        said_before: Its text.
     """
 
     sentences: tuple[int, ...]
     texts: tuple[str, ...]
-    question: int | None = None
+    before: int | None = None
+    said_before: str = ""
 
     @property
     def length(self) -> int:
         """Number of words."""
-        return sum(len(text.split()) for text in self.texts)
+        return sum(len(text.split()) for text in (self.said_before, *self.texts))
+
+    def goes_on_with(self, other: Unit) -> bool:
+        """Return whether another unit of the message fits into one sentence with this."""
+        gap = max(other.sentences[0] - self.sentences[-1], self.sentences[0] - other.sentences[-1])
+        return 0 < gap <= MAX_GAP and self.length + other.length <= MAX_UNIT
+
+    def with_(self, other: Unit) -> Unit:
+        """Return this and another unit of the same message as one."""
+        first, second = sorted((self, other), key=lambda one: one.sentences)
+        return Unit(
+            (*first.sentences, *second.sentences), (*first.texts, *second.texts), first.before, first.said_before
+        )
 
 
 def units_of(prose: Prose, names: Names) -> list[Unit]:
@@ -138,7 +158,7 @@ class _Finder:
         """
         found: list[Unit] = []
         for place in range(len(numbers)):
-            for unit in (self._joined(numbers, place), None if place else self._answer(numbers, before)):
+            for unit in (self._joined(numbers, place), None if place else self._reply(numbers, before)):
                 if unit is not None:
                     end = unit.sentences[-1] - numbers[0] + 1
                     found += self._extended(unit, numbers[end : end + MAX_AFTER])
@@ -154,24 +174,38 @@ class _Finder:
             texts.insert(0, text)
             if len(texts) > 1 and sum(len(one.split()) for one in texts) > MAX_UNIT:
                 return None
-            if self._stands(text) and self._references.are_clear("; ".join(texts)):
+            is_begun = self._stands(text) or (
+                has_verb(_words(texts[-1]), self._verbs) and len(texts) > 1 and self._introduces(text)
+            )
+            if is_begun and self._references.are_clear("; ".join(texts)):
                 return Unit(tuple(numbers[start : place + 1]), tuple(texts))
         return None
 
-    def _answer(self, numbers: Sequence[int], before: Sequence[int]) -> Unit | None:
-        """Return the first sentence of an answer with its question."""
+    def _reply(self, numbers: Sequence[int], before: Sequence[int]) -> Unit | None:
+        """Return the first sentence of a message with the question that it answers, or the statement it replies to."""
         # Thanks before an answer do not answer.
         place = int(len(numbers) > 1 and bool(_ONLY_THANKS.fullmatch(self._prose.sentences[numbers[0]].text)))
         first = self._prose.sentences[numbers[place]].text
         if is_question(first) or _is_no_speech(first) or len(first.split()) > MAX_UNIT:
             return None
         for number in before[:-3:-1]:
-            question = self._prose.sentences[number].text
+            question = self._clean(number)
             if is_question(question):
-                is_short = 3 <= len(question.split()) <= MAX_QUESTION
+                is_short = bool(self._prose.sentences[number].content) and 1 < len(question.split()) <= MAX_QUESTION
                 is_clear = is_short and self._references.are_clear(question, asked=True)
                 is_clear = is_clear and self._references.are_clear(f"{question}; {first}", asked=True)
-                return Unit((numbers[place],), (first.strip(),), number) if is_clear else None
+                return Unit((numbers[place],), (first.strip(),), number, question) if is_clear else None
+        return self._exchange(numbers[place], before)
+
+    def _exchange(self, number: int, before: Sequence[int]) -> Unit | None:
+        """Return a sentence with the last statement before it."""
+        if not before or self._says_nothing(before[-1]) or self._says_nothing(number):
+            return None
+        said, text = self._clean(before[-1]), self._clean(number)
+        is_short = len(said.split()) + len(text.split()) <= MAX_UNIT
+        if is_short and self._stands(said) and self._references.are_clear(said):
+            if self._references.are_clear(f"{said}; {text}"):
+                return Unit((number,), (text,), before[-1], said)
         return None
 
     def _extended(self, unit: Unit, following: Sequence[int]) -> list[Unit]:
@@ -181,14 +215,19 @@ class _Finder:
             text = self._clean(number)
             if is_question(self._prose.sentences[number].text):
                 break
-            if self._says_nothing(number) or not (has_verb(_words(text), self._verbs) or _DIGIT.search(text)):
+            if self._says_nothing(number) or not self._adds(number, text):
                 continue
-            longer = Unit((*unit.sentences, number), (*unit.texts, text), unit.question)
-            needs_check = unit.question is None and self._references.has_pronoun(text)
+            longer = Unit((*unit.sentences, number), (*unit.texts, text), unit.before, unit.said_before)
+            needs_check = unit.before is None and self._references.has_pronoun(text)
             if longer.length > MAX_UNIT or (needs_check and not self._references.are_clear("; ".join(longer.texts))):
                 break
             found.append(unit := longer)
         return found
+
+    def _adds(self, number: int, text: str) -> bool:
+        """Whether what follows a sentence says enough to go on with: it has a verb, a figure or several words."""
+        is_sentence = has_verb(_words(text), self._verbs) or _DIGIT.search(text)
+        return bool(is_sentence) or len(self._prose.sentences[number].content) > 1
 
     def _stands(self, text: str) -> bool:
         """Whether a unit may begin with a sentence: with a verb, and not with what goes on with another."""
@@ -203,6 +242,10 @@ class _Finder:
         is_cut = words[0].endswith("s") and words[0][:-1] in self._verbs  # "Sounds like the chain"
         conjunction = next((n for n, word in enumerate(words) if word in _SUBORDINATING), 0)
         return not is_cut and has_verb(words[:conjunction] or words, self._verbs)  # "From afar, since he is ill"
+
+    def _introduces(self, text: str) -> bool:
+        """Whether a fragment names what the next sentence speaks of: "Second, Vilhena." """
+        return len(text.split()) <= MAX_HEADING and self._references.begins_alone(text) and not _FIGURE.match(text)
 
     def _says_nothing(self, number: int) -> bool:
         """Whether a sentence is a question, code, a heading or small talk."""
@@ -256,7 +299,7 @@ def _units_elsewhere(prose: Prose, numbers: Sequence[int], before: Sequence[int]
             if is_long or is_question(text) or _is_no_speech(text):
                 break
             part = tuple(numbers[place : place + len(texts)])
-            found.append(Unit(part, tuple(texts), question))
+            found.append(Unit(part, tuple(texts), question, "" if question is None else prose.sentences[question].text))
             if question is not None and not _leans_elsewhere(prose.sentences[number]):
                 found.append(Unit(part, tuple(texts)))
     return found
