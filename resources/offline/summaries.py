@@ -22,8 +22,8 @@ MAX_WORDS = 200
 FULL_ENOUGH = 120
 """Words after which a summary takes no more small talk."""
 
-MIN_WEIGHT = 1.0
-"""Least weight of a unit that is no small talk."""
+SMALL_TALK = 1.3
+"""Weight of a unit that is small talk, as a share of the mean weight of the sentences that were chosen before."""
 
 SHARE_KNOWN = 0.2
 """What a unit is worth when all of its words are in the summary already."""
@@ -79,10 +79,11 @@ class _Choice:
         lines: dict[int, list[Unit]] = {}
         taken: set[int] = set()
         misfits = words = 0
+        weight = 0.0
         while heap and words + 5 < budget and misfits < _MISFITS:
             _, number = heapq.heappop(heap)
             unit = self._units[number]
-            is_small_talk = self._weights[number] < MIN_WEIGHT and words >= FULL_ENOUGH
+            is_small_talk = words >= FULL_ENOUGH and self._weights[number] * len(taken) < SMALL_TALK * weight
             if is_small_talk or not taken.isdisjoint(unit.sentences):
                 continue
             value = self._gain(number)
@@ -101,6 +102,7 @@ class _Choice:
             if before is not None:
                 lines[message].remove(before)
             taken.update(unit.sentences)
+            weight += self._weights[number]
             self._covered.update(word.stem for n in unit.sentences for word in self._prose.sentences[n].words)
             words += length
         chosen = sorted((unit for units in lines.values() for unit in units), key=lambda one: one.sentences)
