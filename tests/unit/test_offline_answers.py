@@ -27,7 +27,7 @@ def said(*texts: str) -> list[Evidence]:
 def test_answer_sentence_comes_first() -> None:
     evidence = said("How is the weather?", "Who fell into the lake?", "It rained. Dave fell into the lake on Tuesday.")
     first, *_ = MODEL.answer("Who fell into the lake?", AT, evidence)
-    assert first.text == "Bob, 4 May 2025: It rained. Dave fell into the lake on Tuesday."
+    assert first.text == "Bob, 4 May 2025: It rained. Dave fell into the lake on Tuesday (29 April 2025)."
     assert first.evidence == (3,)
 
 
@@ -182,6 +182,14 @@ def test_nothing_answers_without_what_is_asked_for(question: str) -> None:
     ]
     assert MODEL.answer(question, AT, evidence) == []
     assert MODEL.answer("How much does Oonagh earn?", AT, evidence)[0].evidence == (1,)
+
+
+def test_amount_of_something_else_is_no_answer() -> None:
+    asked = "What did the dinner with Marijke cost?"
+    other = Evidence("The adviser wants 650 euros. Before the dinner, Marijke looks over the papers.", "Bob", AT)
+    assert MODEL.answer(asked, AT, [Evidence("Marijke is here.", "Bob", AT), other]) == []
+    paid = Evidence("The dinner with Marijke came to 40 euros.", "Bob", AT)
+    assert MODEL.answer(asked, AT, [paid, other])[0].evidence == (1,)
 
 
 def test_nothing_is_quoted_twice() -> None:

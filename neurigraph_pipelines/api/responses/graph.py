@@ -41,11 +41,13 @@ class Child(BaseModel):
 
 
 class Edge(BaseModel):
-    """A relation, with the node at its other end."""
+    """A relation, with the node at its other end. Strength and counts are over the evidence that the caller sees."""
 
+    edge_id: UUID
     relation: str
     strength: float
     evidence_count: int
+    unproven_count: int = Field(description="Statements from before evidence was kept, whose memories are unknown.")
     node_id: UUID
     node_name: str
     node_state: CompressionState
@@ -164,3 +166,4 @@ class Tree(TreeNode):
     """The topmost node that the caller sees, with everything visible below it."""
 
     others: list[TreeNode] = Field(description="Other nodes that were granted, one by one; empty for the owner.")
+    next_cursor: str | None = Field(description="Continues a graph that is larger than `limit`; null on the last page.")
