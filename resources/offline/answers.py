@@ -21,6 +21,7 @@ from resources.offline import questions
 from resources.offline.candidates import USUAL_MEANING, Candidate, add_meaning, judged
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
+from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Trust
 
 MAX_STATEMENTS = 4
@@ -28,7 +29,7 @@ MAX_STATEMENTS = 4
 QUOTED_CHARACTERS = 300
 """Messages up to this length are quoted whole."""
 
-OWN_WORDS, NEAR_WORDS, FIT, IN_PLACE, MEANING, ORDER = 3.0, 1.5, 2.5, 1.0, 3.0, 2.7
+OWN_WORDS, NEAR_WORDS, FIT, IN_PLACE, MEANING, ORDER = 3.0, 2.2, 2.5, 1.0, 3.0, 2.7
 LATE, WRONG_SUBJECT, ASKS, OF_ASSISTANT = 1.3, -0.9, -2.4, -1.0
 """What a sentence's score is made of, in logits: fitted to LoCoMo and the development half of the labelled
 conversations, each conversation judged by weights fitted to the others."""
@@ -166,8 +167,23 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
 def _statement(one: Candidate, evidence: Sequence[Evidence], language: str) -> Statement:
     """Quote a sentence with its speaker and day, and with the days that its relative dates mean."""
     said = evidence[one.evidence]
-    quote = dated(_shown(said, one.text), said.occurred_at, language, said.before)
+    quote = dated(_excerpt(said, one.text), said.occurred_at, language, said.before)
     return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {quote}", (one.evidence + 1,))
+
+
+def _excerpt(one: Evidence, sentence: str) -> str:
+    """Return the whole of a short message, or the sentence with those beside it that a short message has room for."""
+    shown = _shown(one, sentence)
+    if shown != sentence:
+        return shown
+    texts = list(sentences(one.text))
+    place = texts.index(sentence)
+    first = last = place
+    if place and len(texts[place - 1]) + len(sentence) < QUOTED_CHARACTERS:
+        first -= 1
+    if last + 1 < len(texts) and sum(map(len, texts[first : last + 2])) + last + 1 - first <= QUOTED_CHARACTERS:
+        last += 1
+    return " ".join(texts[first : last + 1])
 
 
 def _shown(one: Evidence, sentence: str) -> str:

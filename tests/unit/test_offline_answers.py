@@ -41,10 +41,14 @@ def test_speaker_is_part_of_text() -> None:
     assert MODEL.answer("What does Ana say of the boat and the mast in spring?", AT, evidence) == []
 
 
-def test_long_message_quotes_one_sentence() -> None:
+def test_long_message_is_quoted_around_the_sentence() -> None:
     filler = "Nothing of note was said in this sentence at all. " * 20
     (statement,) = MODEL.answer("Where is the treasure?", AT, said(f"{filler}The treasure is in the well. {filler}"))
-    assert statement.text == "Bob, 4 May 2025: The treasure is in the well."
+    beside = "Nothing of note was said in this sentence at all."
+    assert statement.text == f"Bob, 4 May 2025: {beside} The treasure is in the well. {beside}"
+    long = "Nothing of note was said in this sentence, which goes on and on" + " and on" * 30
+    (statement,) = MODEL.answer("Where is the treasure?", AT, said(f"{long}. The treasure is in the well. {long}."))
+    assert statement.text.endswith("The treasure is in the well.")
 
 
 def test_unrelated_text_is_no_answer() -> None:
