@@ -39,7 +39,7 @@ from benchmarks import (
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.ratios import check
 from benchmarks.report import Section, markdown, write_section
-from benchmarks.retrieval import comparison, nodes
+from benchmarks.retrieval import comparison, first_questions, nodes
 
 
 def measure_embedding(_: Bench) -> Section:
@@ -67,6 +67,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "poison": poison.run,
     "search_speed": comparison.run,
     "search_nodes": nodes.run,
+    "first_questions": first_questions.run,
     "load": load.run,
     "instrumentation": instrumentation.run,
     "lifecycle": lifecycle.run,

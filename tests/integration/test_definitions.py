@@ -138,6 +138,7 @@ def test_definitions_are_complete_and_valid() -> None:
     assert {key.to_user_string() for key in repository.assets_defs_by_key} == {
         "dormant_files",
         "expired_files",
+        "layer_packs",
         "orphan_objects",
         "pending_embeddings",
         "record_embeddings",

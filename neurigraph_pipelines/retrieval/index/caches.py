@@ -10,13 +10,14 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 
@@ -26,6 +27,7 @@ ANSWER_SECONDS = 60.0
 WATCH_SECONDS = 60.0
 """Age at which it is asked again whether a graph has canaries."""
 
+Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
@@ -66,6 +68,20 @@ class Cache(Generic[Value]):
             self.hits += 1
             return entry.value
 
+    def get_all(self, versions: Mapping[Key, Hashable]) -> dict[Key, Value] | None:
+        """Return the values of some keys in these versions; None unless all are there."""
+        with self._lock:
+            found = {}
+            for key, version in versions.items():
+                entry = self._entries.get(key)
+                if entry is None or entry.version != version or entry.expires_at <= time.monotonic():
+                    return None
+                found[key] = entry.value
+            for key in found:
+                self._entries.move_to_end(key)
+            self.hits += len(found)
+            return found
+
     def peek(self, key: Hashable) -> Value | None:
         """Return the value of ``key`` in whichever version it is, unless it has expired."""
         with self._lock:
@@ -89,6 +105,12 @@ class Cache(Generic[Value]):
         return self._size
 
     @property
+    def values(self) -> list[Value]:
+        """All values."""
+        with self._lock:
+            return [entry.value for entry in self._entries.values()]
+
+    @property
     def entries(self) -> int:
         """The number of values."""
         return len(self._entries)
@@ -100,6 +122,7 @@ class SearchCaches:
     Attributes:
         answers: Results of phase one by asker and question; their version is the data version they come from.
         layers: Metadata layers by node id; their version is the node's version and the embedding model.
+        vectors: Vectors of the passages of packed layers by node id; their version is that of the packed layer.
         rows: The rows of the layers that an asker's last question was ranked by; their version is those layers.
         shells: Shells by asker and embedding dimensions.
         staged: The nodes that were staged, by asker, data version and period.
@@ -111,6 +134,7 @@ class SearchCaches:
         # The type of a result belongs to ``query``, which imports this module.
         self.answers: Cache[Any] = Cache(ANSWER_SECONDS)
         self.layers: Cache[MetadataLayer] = Cache()
+        self.vectors: Cache[Floats] = Cache()
         self.rows: Cache[Rows] = Cache()
         self.shells: Cache[Shells] = Cache()
         self.staged: Cache[frozenset[int]] = Cache()

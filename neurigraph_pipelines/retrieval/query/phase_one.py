@@ -6,6 +6,9 @@ question, such as times in its words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.retrieval.query.caching import graph_key, search_caches
@@ -13,9 +16,11 @@ from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evide
 from neurigraph_pipelines.retrieval.query.found import Found, as_of_moment, found_messages, found_records
 from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes, rows_of
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
+from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
 from neurigraph_pipelines.retrieval.query.present import present
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.rank import rank, ranking_query
+from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
+from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
 from neurigraph_pipelines.retrieval.query.select import select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
 from neurigraph_pipelines.statements import statements
@@ -24,6 +29,15 @@ NODES_WARMED = 5
 """Nodes of the best records whose neighbourhood is staged."""
 
 _QUERIES = statements("search")
+
+
+class _Searched(NamedTuple):
+    """The evidence, the selected nodes by it and by their numbers, and the best records and messages in them."""
+
+    evidence: Evidence
+    anchored: Sequence[LoadedNode]
+    nodes: Sequence[LoadedNode]
+    ranked: tuple[Sequence[Ranked], Sequence[Ranked]]
 
 
 def phase_one(context: Context, question: Question) -> Answer:
@@ -52,8 +66,8 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
     bounds = (settings.retrieval.max_anchors, settings.retrieval.max_searched_passages, settings.language)
     key = (graph_key(context), parsed.question, context.embedder.model, bounds)
     if answers.peek(key) is not None:
-        (row,) = context.database.ask(context.claims, _QUERIES["data_version"], {})
-        cached: Found | None = answers.get(key, row["version"])
+        version = context.database.ask_value(context.claims, _QUERIES["data_version"])
+        cached: Found | None = answers.get(key, version)
         if cached is not None:
             return cached
     found, version = _run_steps(context, parsed)
@@ -64,14 +78,11 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
 
 def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | None]:
     """Return the result, and the data version as long as which it may be cached."""
-    loaded = _gather_and_load(context, parsed)
+    loaded = _gather_and_rank(context, parsed)
     if loaded is None:
         return Found(), None
-    evidence, anchored = loaded
+    evidence, anchored, nodes, (records, messages) = loaded
     view, is_owner = evidence.view, context.claims.role == "user"
-    nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
-    boosts = [node.anchor.boost for node in nodes]
-    records, messages = rank(rows_of(context, nodes), boosts, ranking_query(evidence)) if nodes else ([], [])
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, is_owner=is_owner))
     found = Found(
         tuple(hits),
@@ -84,16 +95,33 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     return found, view.shells.data_version if view.embedding.record is not None else None
 
 
-def _gather_and_load(context: Context, parsed: ParsedQuestion) -> tuple[Evidence, list[LoadedNode]] | None:
-    """Return the evidence and the selected nodes; None if the caller sees nothing.
+def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | None:
+    """Return the evidence, the selected nodes and what was found in them; None if the caller sees nothing.
 
-    Evidence is gathered again if the user moved to another embedding model before the layers were read.
+    Evidence is gathered again if the user moved to another embedding model before the layers were read, or if a layer
+    was packed again before its vectors were.
     """
+    packs = True
     while (evidence := gather_evidence(context, parsed)) is not None:
-        nodes = load_nodes(context, evidence, select_nodes(evidence))
-        if nodes is not None:
-            return evidence, nodes
+        anchored = load_nodes(context, evidence, select_nodes(evidence), packs=packs)
+        if anchored is None:
+            continue
+        nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
+        try:
+            return _Searched(evidence, anchored, nodes, _rank(context, evidence, nodes))
+        except VectorsGoneError:
+            packs = False
     return None
+
+
+def _rank(
+    context: Context, evidence: Evidence, nodes: Sequence[LoadedNode]
+) -> tuple[Sequence[Ranked], Sequence[Ranked]]:
+    if not nodes:
+        return (), ()
+    boosts = [node.anchor.boost for node in nodes]
+    rows = rows_of(context, nodes)
+    return rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows))
 
 
 def _notes(model: str, evidence: Evidence) -> list[str]:

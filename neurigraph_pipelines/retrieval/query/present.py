@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from neurigraph_pipelines.measuring import measured
@@ -105,6 +106,7 @@ def _period(period: Period) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4_096)
 def _moment(moment: datetime) -> str:
     """Return a moment in UTC as Postgres writes it in JSON: fractions of a second without trailing zeros."""
     text = moment.isoformat()

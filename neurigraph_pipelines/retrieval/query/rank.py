@@ -30,6 +30,8 @@ from neurigraph_pipelines.retrieval.query.authority import (
     unrepeated,
 )
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors
+from neurigraph_pipelines.retrieval.query.several import spread
 from neurigraph_pipelines.retrieval.query.signals import (
     LexicalSignals,
     both,
@@ -43,11 +45,11 @@ from neurigraph_pipelines.retrieval.query.signals import (
 from neurigraph_pipelines.retrieval.query.weights import (
     ASSISTANTS,
     BOOSTS,
-    COMPARED,
     IMPORTANCE,
     NEAR,
     SIGNALS,
     WEIGHTS,
+    compared_of,
 )
 from neurigraph_pipelines.text.lexemes import WINDOW_LENGTH
 
@@ -74,6 +76,7 @@ class RankingQuery:
         role: The role that the question is about.
         periods: The stretches of time that it names.
         asks_when: Whether it asks for a time.
+        asks_for_several: Whether it counts, lists, orders or compares things.
         include_superseded: Also show superseded records.
         explain: Return the components of the scores.
         record_ids: Only these records; empty for all.
@@ -94,6 +97,7 @@ class RankingQuery:
     role: Role | None = None
     periods: tuple[tuple[float, float], ...] = ()
     asks_when: bool = False
+    asks_for_several: bool = False
     include_superseded: bool = False
     explain: bool = False
     record_ids: tuple[str, ...] = ()
@@ -135,6 +139,7 @@ def ranking_query(evidence: Evidence) -> RankingQuery:
         role=parsed.role,
         periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
         asks_when=parsed.asks_when,
+        asks_for_several=parsed.asks_for_several,
         explain=question.explain,
         include_superseded=question.include_superseded,
         record_ids=tuple(map(str, question.record_ids)),
@@ -142,20 +147,27 @@ def ranking_query(evidence: Evidence) -> RankingQuery:
 
 
 @measured("search.rank")
-def rank(rows: Rows, boosts: Sequence[float], query: RankingQuery) -> tuple[list[Ranked], list[Ranked]]:
+def rank(
+    rows: Rows, boosts: Sequence[float], query: RankingQuery, vectors: PassageVectors | None = None
+) -> tuple[list[Ranked], list[Ranked]]:
     """Return the best records and the best messages of some layers, best first.
 
     A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its
     window, in which messages around it count less with their distance, and those before it more than those after,
     because an answer is found by its question; the cosine of the message; and the cosine of its window. Bounded
-    boosts are added to that, never filters: for the speaker whom the question is about, for the user's own words, and
-    for the time that it names; what an assistant said counts less. A record's score is a mix of its best message, of
+    boosts are added to that, never filters: for the speaker whom the question is about, for the user's own words, for
+    an answer to a question with the same words, and for the time that it names; what an assistant said counts less, and
+    so does a part of a long message. A record's score is a mix of its best message, of
     BM25 of all its passages, and of its summary.
 
     Args:
         boosts: How surely the question names the node of each layer, 0 to 1.
+        vectors: Those of the passages; by default those that the layers hold.
+
+    Raises:
+        VectorsGoneError: Such vectors cannot be read any more.
     """
-    return _Ranking(rows, boosts, query).best()
+    return _Ranking(rows, boosts, query, vectors if vectors is not None else PassageVectors(rows)).best()
 
 
 class _Ranking:
@@ -165,8 +177,9 @@ class _Ranking:
     rows the number of steps takes the time.
     """
 
-    def __init__(self, rows: Rows, boosts: Sequence[float], query: RankingQuery) -> None:
+    def __init__(self, rows: Rows, boosts: Sequence[float], query: RankingQuery, vectors: PassageVectors) -> None:
         self.layers = rows.layers
+        self.vectors = vectors
         self.query = query
         self.rows = rows
         self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in rows.layers])
@@ -186,12 +199,13 @@ class _Ranking:
         lexical = self.lexical
         found = np.empty((len(SIGNALS), self.rows.passages))
         found[0] = lexical.windows(self.query.mean_length)
-        estimated = compare_passages(self.rows, self.vector, found[1:])
+        estimated = compare_passages(self.rows, self.vectors, self.vector, found[1:])
         signals, score = self._mixed(found)
         if estimated:
-            likely = score >= lowest_of_best(score, COMPARED + 2 * self.query.message_limit)
-            likely |= signals[1] >= max(lowest_of_best(signals[1], COMPARED // 3), sys.float_info.min)
-            compare_exactly(self.rows, self.vector, likely, estimated, found[1:])
+            most = compared_of(self.rows.passages)
+            likely = score >= lowest_of_best(score, most + 2 * self.query.message_limit)
+            likely |= signals[1] >= max(lowest_of_best(signals[1], most // 3), sys.float_info.min)
+            compare_exactly(self.rows, self.vectors, self.vector, likely, estimated, found[1:])
             signals, score = self._mixed(found)
         parts = {}
         if self.query.explain:
@@ -225,6 +239,8 @@ class _Ranking:
         if self.period is not None:
             boosts["period"] = self.period[self.rows.record]
         boosts["answer"] = WEIGHTS["answer"] * self.rows.answering
+        boosts["asked"] = WEIGHTS["asked"] * self.lexical.coverage_before()
+        boosts["part"] = WEIGHTS["part"] * self.rows.of_long_messages
         if self.query.asks_when:
             boosts["time"] = WEIGHTS["time"] * self.rows.telling_times
         boosts["summary"] = WEIGHTS["summary"] * self.summaries[self.rows.record]
@@ -283,12 +299,17 @@ class _Ranking:
         best = np.full(self.rows.messages, -np.inf)
         np.maximum.at(best, self.rows.message, score)
         limit = self.query.message_limit
-        first = self._first_passages(best, score, limit)
-        if repeats_itself(lambda: self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST])):
+        first, several = self._first_passages(best, score, limit), self.query.asks_for_several
+        repeats = repeats_itself(lambda: self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST]))
+        if several or repeats:  # more messages fill the places that others lose
             first = self._first_passages(best, score, limit + COMPARED_FOR_REPETITION)
             score = score.copy()
-            score[first] = unrepeated(score[first], self._vectors_of(first), self._sources_of(first))
-            first.sort(key=lambda row: -score[row])
+            if several:
+                score[first] = spread(score[first], self.rows.record[first])
+                first.sort(key=lambda row: -score[row])
+            if repeats:
+                score[first] = unrepeated(score[first], self._vectors_of(first), self._sources_of(first))
+                first.sort(key=lambda row: -score[row])
         return _ranked(first[:limit], self.rows.first_passage, score, parts)
 
     def _first_passages(self, best: NDArray[Any], score: NDArray[Any], limit: int) -> list[int]:
@@ -303,12 +324,8 @@ class _Ranking:
         return list(passages.values())[:limit]
 
     def _vectors_of(self, passages: Sequence[int]) -> Floats:
-        """Return ``(n, dimensions)``; vectors of two layers differ in their trailing zeros."""
-        vectors = [self.rows.vector_of(row) for row in passages]
-        stacked = np.zeros((len(vectors), max(map(len, vectors), default=0)), np.float32)
-        for row, vector in zip(stacked, vectors, strict=True):
-            row[: len(vector)] = vector
-        return stacked
+        """Return ``(n, dimensions)``: the own vectors of passages."""
+        return self.vectors.of(np.array(passages, np.intp))[:, 0]
 
     def _sources_of(self, passages: Sequence[int]) -> list[str]:
         """Return what handed in each of some passages: a persona, or else its source."""
