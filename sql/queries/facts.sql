@@ -95,17 +95,6 @@ SELECT
     min(p.since) AS since
 FROM neurigraph.pending_facts AS p;
 
--- name: misplaced
--- Facts whose messages are not among those of their record, one node at a time.
-SELECT
-    f.fact_id,
-    f.record_id
-FROM neurigraph.facts AS f
-INNER JOIN {schema}.metadata_records AS r ON f.record_id = r.record_id
-WHERE f.first_message < r.first_message OR f.last_message > r.last_message
-ORDER BY f.fact_id
-LIMIT %(limit)s;
-
 -- name: facts
 -- Newest first.
 SELECT
