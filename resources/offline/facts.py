@@ -77,7 +77,7 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     weighed = [
         (max(map(salience.weight, unit.sentences)), len(unit.sentences), number, unit)
         for number, unit in enumerate(units_of(prose, names))
-        if unit.question is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
+        if unit.before is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
     ]
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
         if weight < MIN_WEIGHT:
