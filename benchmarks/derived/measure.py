@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import get_args
 
 from benchmarks.bench import Bench, SkippedError
+from benchmarks.derived.fact_turns import fact_table
 from benchmarks.derived.labels import HALVES, Form, Labelled, Language, load
 from benchmarks.derived.locomo_answers import answers_table
 from benchmarks.derived.observations import observation_table
@@ -60,7 +61,7 @@ def run(bench: Bench) -> Section:
     results = list(observer.observe(given))
     parts = [score_table(results), _first_table(), title_table(results), _step_table(observer.times, len(results))]
     with suppress(SkippedError):
-        parts += [] if bench.quick else [observation_table()]
+        parts += [] if bench.quick else [observation_table(), fact_table()]
         parts.append(answers_table(bench))
     return Section("Derived content", _METHOD.format(model=f"`{observer.model}`"), "\n\n".join(parts))
 

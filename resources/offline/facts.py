@@ -21,7 +21,7 @@ from resources.offline.salience import Salience
 from resources.offline.telling import Teller
 from resources.offline.units import Unit, units_of
 
-MIN_WEIGHT = 1.6
+MIN_WEIGHT = 1.4
 """Least weight of a fact. On LoCoMo, three of four such sentences are among its published observations."""
 
 MAX_SHARE = 0.2
