@@ -41,7 +41,7 @@ PROOF, CLAUSE, PURITY, OWN, AROUND, MEANING, PLACE, FOREIGN = 0.5, 1.0, 1.2, 1.0
 
 Fitted by logistic regression to the best sentence of each such question of the development half of the labelled
 conversations: those that can be answered, the same without the sentences that hold the answer, and those that cannot.
-Each conversation was judged by weights fitted to the others, then they were rounded.
+Each conversation was judged by weights fitted to the others, then they were rounded. ``FOREIGN`` was set by hand.
 """
 
 LEAST = 3.2
