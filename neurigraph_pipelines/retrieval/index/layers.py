@@ -43,7 +43,7 @@ APART = 1 - min(WINDOW_WEIGHTS)
 """The distance in places from which on no window holds two passages."""
 
 _PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("has_file", ">i4")])
-_RECORD = np.dtype(
+RECORD_ROW = np.dtype(
     [
         ("id", "V16"),
         ("occurred", ">f8"),
@@ -53,7 +53,7 @@ _RECORD = np.dtype(
         ("importance", ">f4"),
     ]
 )
-_PASSAGE = np.dtype(
+PASSAGE_ROW = np.dtype(
     [
         ("record", "V16"),
         ("seq", ">i4"),
@@ -123,7 +123,7 @@ class MetadataLayer:
         Returns:
             None if the row does not hold all changes: deletions show only in the counts of what is left.
         """
-        changed = {one.tobytes() for one in np.frombuffer(row["records"] or b"", _RECORD)["id"]}
+        changed = {one.tobytes() for one in np.frombuffer(row["records"] or b"", RECORD_ROW)["id"]}
         sent = np.frombuffer(row["present"], _PRESENT)
         numbers = zip(sent["passages"].tolist(), sent["has_file"].tolist(), strict=True)
         present = dict(zip((one.tobytes() for one in sent["id"]), numbers, strict=True))
@@ -138,7 +138,7 @@ class MetadataLayer:
         return MetadataLayer(row, (self, stays)) if present.keys() == changed else None
 
     def _read_records(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
-        sent = np.frombuffer(row["records"] or b"", _RECORD)
+        sent = np.frombuffer(row["records"] or b"", RECORD_ROW)
         columns: Columns = {
             "id": sent["id"],
             "occurred": sent["occurred"].astype(np.float64),
@@ -173,7 +173,7 @@ class MetadataLayer:
         }
 
     def _read_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
-        sent = np.frombuffer(row["passages"] or b"", _PASSAGE)
+        sent = np.frombuffer(row["passages"] or b"", PASSAGE_ROW)
         is_eligible = sent["is_eligible"].astype(bool)
         vectors = decode_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
         vectors = vectors.reshape(len(vectors) // 2, 2, vectors.shape[1])
@@ -327,6 +327,19 @@ class MetadataLayer:
         """Return the persona that handed in the record in a row, or else its source."""
         stored = self.stored_record(record)
         return stored.origin.persona_id or stored.source_id
+
+    def messages_of(self, source_id: str) -> set[int]:
+        """Return the numbers of the messages of a source that this layer holds."""
+        rows = np.isin(self.record, self.rows_of_sources[source_id])
+        return set(self.first_message[rows].tolist())
+
+    @cached_property
+    def rows_of_sources(self) -> dict[str, list[int]]:
+        """The rows of the records of each source, by its id."""
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row, source_id in enumerate(format_ids(self._records["source"])):
+            rows[source_id].append(row)
+        return rows
 
     def _voices_of(self, record: int) -> dict[str, int]:
         """Return the number of a record's passages by voice."""

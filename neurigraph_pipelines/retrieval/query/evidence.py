@@ -19,10 +19,12 @@ from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
+from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
+from neurigraph_pipelines.retrieval.query.unstored import cached_unstored, parameters, unstored_of
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.lexemes import lexer_of
@@ -88,6 +90,8 @@ class Evidence:
         content: Packed by the database: which nodes hold which lexeme in how many passages.
         words: Packed by the database: the share of the question's stems that the shells of nodes hold.
         said_by: The speaker asked for, in the lower case of the database.
+        unstored: The messages that were not stored yet in that moment.
+        data_version: The version of all that it comes from; None if the caller may not know it.
     """
 
     parsed: ParsedQuestion
@@ -97,6 +101,8 @@ class Evidence:
     content: bytes | None = None
     words: bytes | None = None
     said_by: str | None = None
+    unstored: Unstored | None = None
+    data_version: str | None = None
 
 
 @measured("search.evidence")
@@ -124,14 +130,26 @@ def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None
 def _gather(
     context: Context, parsed: ParsedQuestion, earlier: Shells | None, embedding: QueryEmbedding | None = None
 ) -> Evidence | None:
+    known = cached_unstored(context, parsed.question)
+    try:
+        return _ask(context, parsed, earlier, embedding, known)
+    except KeyError:  # older messages are among the newest again
+        return _ask(context, parsed, earlier, embedding, None)
+
+
+def _ask(
+    context: Context,
+    parsed: ParsedQuestion,
+    earlier: Shells | None,
+    embedding: QueryEmbedding | None,
+    known: Unstored | None,
+) -> Evidence | None:
     cached = earlier if earlier and earlier.data_version is not None else None
     view = None
     if cached and context.embedder.is_remote:  # no connection is held while a remote embedder works
         view = view_graph(context, parsed, cached, embedding)
-    known_version = cached.data_version if cached else None
-    with context.database.asking(
-        context.claims, _QUERIES["evidence"], _parameters(context, parsed, known_version), binary=True
-    ) as rows:
+    values = _parameters(context, parsed, cached, known)
+    with context.database.asking(context.claims, _QUERIES["evidence"], values, binary=True) as rows:
         if cached and view is None:  # most often nothing has changed: score while the database works
             view = view_graph(context, parsed, cached, embedding)
         row = next(iter(rows()), None)
@@ -150,6 +168,8 @@ def _gather(
         row["content"],
         row["words"],
         row["said_by"],
+        unstored_of(context, parsed.question, row, known),
+        f"{shells.data_version}{row['unstored_version'] or ''}" if shells.data_version is not None else None,
     )
 
 
@@ -166,7 +186,7 @@ def view_graph(
     text = without_names(parsed.asked, set().union(*named.values()))
     if embedding is None or embedding.text != text:
         embedding = _embed(context.embedder, text)
-    is_comparable = shells.model == context.embedder.model
+    is_comparable = shells.model in (None, context.embedder.model)  # none: nothing has vectors but unstored messages
     bounds = _bounds(context, parsed, shells)
     vector = embedding.passage if is_comparable else None
     scores = score_nodes(shells, query, parsed.lexemes, vector, bounds)
@@ -179,13 +199,17 @@ def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
     return np.log1p((np.maximum(passages - counts, 0) + 0.5) / (counts + 0.5))
 
 
-def _parameters(context: Context, parsed: ParsedQuestion, known_version: str | None) -> dict[str, Any]:
+def _parameters(
+    context: Context, parsed: ParsedQuestion, shells: Shells | None, unstored: Unstored | None
+) -> dict[str, Any]:
+    """Return the parameters of ``neurigraph.evidence``, given the shells and the unstored messages that are known."""
     return {
         "lexemes": " ".join(parsed.lexemes),
         "stems": " ".join(parsed.stems),
         "speaker": parsed.question.speaker,
         "dimensions": context.embedder.dimensions,
-        "known_version": known_version,
+        "known_version": shells.data_version if shells else None,
+        **parameters(context, parsed.question, unstored),
     }
 
 
