@@ -25,19 +25,24 @@ from neurigraph_pipelines.listing.nodes import NodeFilter
 from neurigraph_pipelines.model import NodeType
 
 MAX_TREE_NODES = 5_000
-"""Most nodes of a tree that is sent as a whole."""
+"""Most nodes of one page of the tree."""
 
 router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 
 
 @router.get("/tree", response_model=responses.Tree)
-def tree(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
-    """Return the whole graph from the root down; for a persona or a third party, the nodes that they may read.
+def tree(
+    caller: Caller,
+    installation: InstallationDep,
+    limit: Annotated[int, Query(ge=1, le=MAX_TREE_NODES, description="Maximum number of nodes.")] = MAX_TREE_NODES,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """Return the graph from the root down; for a persona or a third party, the nodes that they may read.
 
-    A graph with more nodes than one tree may have gets 422: `GET /v1/nodes` lists its nodes page by page.
+    A larger graph comes in pages, depth first. Each page is a tree: the nodes above its own nodes are in it again.
     """
-    with installation.database.agent(caller) as tx:
-        return presentation.tree(navigation.tree(tx, caller.user_id, MAX_TREE_NODES))
+    top, next_cursor = navigation.page_of_tree(installation.database, installation.cursors, caller, limit, cursor)
+    return {**presentation.tree(top), "next_cursor": next_cursor}
 
 
 @router.get("/nodes", response_model=responses.Nodes)

@@ -6,14 +6,14 @@ visible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import Claims, ConceptKind, Outline, OutlineNode
@@ -78,37 +78,34 @@ def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
                     else None
                 ),
             )
-            for row in tx.execute(_QUERIES["outline"], {"user_id": user_id})
+            for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": None})
             if row["layer_depth"] > 0
         ),
         candidates=candidates_of(tx, user_id),
     )
 
 
-def tree(tx: Transaction, user_id: UUID, most: int | None = None) -> Tree:
+def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None) -> Tree:
     """Return the visible graph of a user from the root down, children by name, edges as links.
 
     Args:
         tx: A transaction with claims.
         user_id: The owner of the graph.
-        most: Most nodes; None for any number.
+        wanted: Only these nodes; None for all.
 
     Raises:
         NotFoundError: The user has no graph, or nothing of it is visible.
-        InvalidInputError: The graph has more nodes than ``most``.
     """
-    if most is not None:
-        counted = tx.execute(_QUERIES["count_nodes"], {"user_id": user_id}).fetchone()
-        if counted is not None and counted["nodes"] > most:
-            raise InvalidInputError(
-                f"the graph has {counted['nodes']:,} nodes, and at most {most:,} are sent as one tree: list the nodes "
-                "page by page"
-            )
+    edges = _edges(tx, user_id, wanted)
+    named = None if wanted is None else [*wanted, *(edge["to_node_id"] for edge in edges)]
     nodes: dict[UUID, TreeNode] = {}
     paths: dict[UUID, str] = {}
     tops: list[TreeNode] = []
-    for row in tx.execute(_QUERIES["outline"], {"user_id": user_id}):
-        node = (TreeNode if tops else Tree)(
+    for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": named}):
+        paths[row["node_id"]] = shown_path(row["names"][1:] if _is_whole(row) else row["names"])
+        if wanted is not None and row["node_id"] not in wanted:
+            continue
+        node = nodes[row["node_id"]] = (TreeNode if tops else Tree)(
             row["node_id"],
             row["node_name"],
             ConceptKind(row["concept_kind"]),
@@ -117,20 +114,47 @@ def tree(tx: Transaction, user_id: UUID, most: int | None = None) -> Tree:
             row["record_count"],
             row["node_summary"] or "",
         )
-        nodes[node.node_id] = node
-        paths[node.node_id] = shown_path(row["names"][1:] if _is_whole(row) else row["names"])
         parent = nodes.get(row["parent_node_id"])
         (tops if parent is None else parent.children).append(node)
     if not tops:
         raise NotFoundError
-    for edge in tx.execute(_QUERIES["edges_of_user"], {"user_id": user_id}):
+    for edge in edges:
         source, target = edge["from_node_id"], edge["to_node_id"]
-        if source in nodes and target in nodes:
+        if source in nodes and target in paths:
             nodes[source].links.append(f"{edge['relation']} → {paths[target]}")
     root = tops[0]
     assert isinstance(root, Tree)
     root.others = tops[1:]
     return root
+
+
+def _edges(tx: Transaction, user_id: UUID, sources: Collection[UUID] | None) -> list[dict[str, Any]]:
+    values = {"user_id": user_id, "nodes": None if sources is None else list(sources)}
+    return tx.execute(_QUERIES["edges_of_user"], values).fetchall()
+
+
+def page_of_tree(
+    database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None
+) -> tuple[Tree, str | None]:
+    """Return a page of the visible graph as a tree, and the cursor of the next page.
+
+    Pages go depth first. A page holds at most ``limit`` nodes, and again those above them, so that it is a tree.
+
+    Raises:
+        NotFoundError: Nothing of the graph is visible.
+        InvalidInputError: The cursor is not one of the tree.
+    """
+    with database.agent(claims) as tx:
+        reached: list[UUID] = []
+
+        def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+            reached.extend(UUID(str(one)) for one in after or ())
+            values = {"user_id": claims.user_id, "after": reached, "limit": most}
+            return tx.execute(_QUERIES["page_of_tree"], values).fetchall()
+
+        page = cursors.page(claims, "tree", {}, limit, cursor, read, lambda row: row["path"])
+        above = page.items[0]["path"] if page.items else reached
+        return tree(tx, claims.user_id, {*above, *(row["node_id"] for row in page.items)}), page.next_cursor
 
 
 def _is_whole(row: dict[str, Any]) -> bool:

@@ -133,7 +133,7 @@ ORDER BY g.node_id
 LIMIT 1;
 
 -- name: outline
--- All nodes of a user, shallowest first, with their names from the root down.
+-- All nodes of a user or some of them, shallowest first, with their names from the root down.
 SELECT
     g.node_id,
     g.parent_node_id,
@@ -163,13 +163,18 @@ CROSS JOIN LATERAL (
     WHERE a.node_id = ANY(g.path)
 ) AS n
 WHERE g.user_id = %(user_id)s AND NOT g.quarantined
+    AND (%(nodes)s::uuid [] IS NULL OR g.node_id = ANY(%(nodes)s))
 ORDER BY g.layer_depth, n.names;
 
--- name: count_nodes
--- Those that the caller sees.
-SELECT count(*) AS nodes
+-- name: page_of_tree
+-- Depth first: a path sorts after every path that it continues.
+SELECT
+    g.node_id,
+    g.path
 FROM neurigraph.graph_index AS g
-WHERE g.user_id = %(user_id)s;
+WHERE g.user_id = %(user_id)s AND NOT g.quarantined AND g.path > %(after)s::uuid []
+ORDER BY g.path
+LIMIT %(limit)s;
 
 -- name: edges_of_user
 SELECT
@@ -179,7 +184,7 @@ SELECT
     e.strength,
     e.evidence_count
 FROM neurigraph.node_edges AS e
-WHERE e.user_id = %(user_id)s
+WHERE e.user_id = %(user_id)s AND (%(nodes)s::uuid [] IS NULL OR e.from_node_id = ANY(%(nodes)s))
 ORDER BY e.evidence_count DESC, e.relation, e.from_node_id, e.to_node_id;
 
 -- name: edges_of_node

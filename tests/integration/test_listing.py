@@ -195,6 +195,24 @@ def by_ones(client: httpx.Client, headers: dict[str, str], kind: str, **params: 
         cursor = {"cursor": answer.json()["next_cursor"]}
 
 
+def tree_by_ones(client: httpx.Client, headers: dict[str, str]) -> list[list[str]]:
+    """Read the tree in pages of one node. Return the names from below the root down to that node, in order of names."""
+    lines: list[list[str]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = client.get("/tree", headers=headers, params={"limit": 1, **cursor}).json()
+        place, line = page, []
+        while place["children"]:
+            (place,) = place["children"]
+            line.append(place["name"])
+        lines.append(line)
+        if page["next_cursor"] is None:
+            whole = client.get("/tree", headers=headers).json()
+            assert (whole["next_cursor"], len(lines[0])) == (None, 0)
+            return sorted(lines[1:])
+        cursor = {"cursor": page["next_cursor"]}
+
+
 def test_nodes_and_records(here: Installation, client: httpx.Client) -> None:
     user, claims = new_user(here)
     owner = bearer(issue_api_key(here.database, user.user_id))
@@ -215,6 +233,8 @@ def test_nodes_and_records(here: Installation, client: httpx.Client) -> None:
     assert listed("nodes", path=f"{user.slug}/Boats") == listed("nodes", name="BOATS") == [boats]
     assert [node["name"] for node in listed("nodes", parent_node_id=boats["node_id"])] == ["Masts"]
     assert listed("nodes", path="No/Such") == listed("nodes", name="\0") == []
+
+    assert tree_by_ones(client, owner) == [["Boats"], ["Boats", "Masts"], ["Work"]]
 
     def titles(**params: Any) -> list[str]:
         return [record["title"] for record in listed("records", **params)]

@@ -164,3 +164,4 @@ class Tree(TreeNode):
     """The topmost node that the caller sees, with everything visible below it."""
 
     others: list[TreeNode] = Field(description="Other nodes that were granted, one by one; empty for the owner.")
+    next_cursor: str | None = Field(description="Continues a graph that is larger than `limit`; null on the last page.")
