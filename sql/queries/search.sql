@@ -60,3 +60,12 @@ ORDER BY r.node_id;
 
 -- name: unstored_messages
 SELECT neurigraph.unstored_messages(%(source_id)s, %(from_message)s, %(limit)s) AS found;
+
+-- name: records_of_source
+-- The visible records that a source of any kind became, oldest first.
+SELECT i.record_id
+FROM neurigraph.record_index AS i
+WHERE i.user_id = %(user_id)s AND i.source IN (
+    'conversation:' || %(source_id)s, 'event:' || %(source_id)s, 'upload:' || %(source_id)s, 'note:' || %(source_id)s
+)
+ORDER BY i.created_at, i.record_id;

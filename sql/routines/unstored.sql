@@ -150,8 +150,8 @@ BEGIN
 END
 $$;
 
--- The messages of one source that are not stored yet, from a number on, in the form of `unstored`; null if there are
--- none, or none that the caller may read.
+-- The messages of one source that are not stored yet, from a number on; null if there is no such source, or none that
+-- the caller may read.
 CREATE OR REPLACE FUNCTION neurigraph.unstored_messages(wanted uuid, from_message integer, most integer) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -160,17 +160,22 @@ BEGIN
     RETURN (
         SELECT json_build_object(
             'slug', (SELECT u.slug FROM neurigraph.users AS u WHERE u.user_id = (asking ->> 'user_id')::uuid),
-            'sources', json_build_array(json_build_object(
-                'source_id', s.source_id, 'kind', s.kind, 'external_id', s.external_id, 'title', s.title
-            )),
+            'kind', s.kind,
             'messages', (
                 SELECT coalesce(json_agg(c ORDER BY c.seq), '[]')
                 FROM (
                     SELECT
                         m.source_id, m.seq, m.role, m.author, m.content, m.tool_calls, m.tool_event, m.token_count,
                         m.occurred_at, m.external_id, m.key_id, m.received_through, m.received_at,
-                        CASE WHEN m.received_through IS NULL THEN s.persona_id ELSE m.persona_id END AS persona_id
+                        p.persona_id,
+                        (
+                            SELECT g.node_name FROM neurigraph.visible_nodes(asking) AS g
+                            WHERE g.node_id = p.persona_id
+                        ) AS persona
                     FROM neurigraph.messages AS m
+                    CROSS JOIN LATERAL (
+                        SELECT CASE WHEN m.received_through IS NULL THEN s.persona_id ELSE m.persona_id END AS persona_id
+                    ) AS p
                     WHERE m.source_id = s.source_id AND m.seq > s.stored_through AND m.seq >= from_message
                         AND m.content IS NOT NULL AND NOT neurigraph_private.is_stored(m.source_id, m.seq)
                     ORDER BY m.seq

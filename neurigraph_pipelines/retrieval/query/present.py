@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,6 +33,12 @@ def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
         list(found.notes),
         [_period(one) for one in periods],
     )
+
+
+def key_of(one: Mapping[str, Any]) -> str:
+    """Return what joins a hit with its messages: the record, or the source of what is not stored yet."""
+    key: str = one["record_id"] or one["source_id"]
+    return key
 
 
 def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
