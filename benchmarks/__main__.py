@@ -31,6 +31,7 @@ from benchmarks import (
     provisioning,
     quality,
     throughput,
+    unstored,
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
@@ -62,6 +63,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "poison": poison.run,
     "search_speed": comparison.run,
     "search_nodes": nodes.run,
+    "unstored": unstored.run,
     "load": load.run,
     "instrumentation": instrumentation.run,
     "lifecycle": lifecycle.run,

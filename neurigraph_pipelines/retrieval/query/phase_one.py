@@ -56,7 +56,8 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
     settings, answers = context.settings, search_caches(context).answers
     if not settings.retrieval.answer_cache_entries:
         return _run_steps(context, parsed)[0]
-    bounds = (settings.retrieval.max_anchors, settings.retrieval.max_searched_passages, settings.language)
+    limits = settings.retrieval
+    bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, settings.language)
     key = (graph_key(context), parsed.question, context.embedder.model, bounds)
     if answers.peek(key) is not None:
         (row,) = context.database.ask(context.claims, _QUERIES["data_version"], {})

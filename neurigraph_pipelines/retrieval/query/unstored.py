@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -45,7 +45,7 @@ def cached_unstored(context: Context, question: Question) -> Unstored | None:
     """Return the unstored messages that the cache has for the caller of a question."""
     if not cache_bytes(context) or not _most(context, question):
         return None
-    return search_caches(context).unstored.peek(graph_key(context))
+    return search_caches(context).unstored.peek(_key(context))
 
 
 def parameters(context: Context, question: Question, known: Unstored | None) -> dict[str, Any]:
@@ -77,8 +77,12 @@ def unstored_of(
     unstored = _joined(context, version, row["unstored_horizon"], found, known)
     capacity = int(_SHARE * cache_bytes(context))
     if capacity:
-        search_caches(context).unstored.put(graph_key(context), unstored, capacity, size=unstored.size)
+        search_caches(context).unstored.put(_key(context), unstored, capacity, size=unstored.size)
     return unstored
+
+
+def _key(context: Context) -> Hashable:
+    return graph_key(context), context.settings.retrieval.unstored_messages
 
 
 def _most(context: Context, question: Question) -> int:
