@@ -20,6 +20,7 @@ from neurigraph_pipelines.model import Evidence, Statement, Voice
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
+from resources.offline.dated_quotes import dated
 from resources.offline.fitting import fit, names_in, uncapitalised, values
 from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Trust, Words
@@ -117,7 +118,8 @@ def answer(
     question: str, evidence: Sequence[Evidence], embedder: Embedder | None, language: str = "en"
 ) -> list[Statement]:
     """Return the best sentences, each of another piece of evidence, best first; none if nothing answers."""
-    words = questions.words_of(language_of_parts([question, *(one.text for one in evidence)]) or language)
+    language = language_of_parts([question, *(one.text for one in evidence)]) or language
+    words = questions.words_of(language)
     asked = questions.read(question, words)
     candidates = _judged(asked, evidence, words)
     _add_meaning(question, candidates, evidence, embedder)
@@ -133,7 +135,7 @@ def answer(
     if asked.trust is Trust.NONE:  # an open question, which no single memory answers
         close = _varied(close, evidence)
     chosen = _without_repetition(close)[:MAX_STATEMENTS]
-    return list(_stated(asked, chosen, evidence))
+    return list(_stated(asked, chosen, evidence, language))
 
 
 def _judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[_Candidate]:
@@ -271,15 +273,15 @@ def _repeats(text: str, other: str) -> bool:
     return short in long and len(short) >= REPEATED * len(long)
 
 
-def _stated(asked: Asked, chosen: list[_Candidate], evidence: Sequence[Evidence]) -> Iterator[Statement]:
+def _stated(asked: Asked, chosen: list[_Candidate], evidence: Sequence[Evidence], language: str) -> Iterator[Statement]:
     """Yield the statements; where the first one is replaced, the latest comes first and the others are of before."""
     same = [chosen[0], *(one for one in chosen[1:] if _replaces(asked, one, chosen[0], evidence))]
     latest = max(same, key=lambda one: evidence[one.evidence].occurred_at)
-    yield _statement(latest, evidence)
+    yield _statement(latest, evidence, language)
     for one in same:
         if one is not latest:
-            yield replace(_statement(one, evidence), is_superseded=True)
-    yield from (_statement(one, evidence) for one in chosen if one not in same)
+            yield replace(_statement(one, evidence, language), is_superseded=True)
+    yield from (_statement(one, evidence, language) for one in chosen if one not in same)
 
 
 def _replaces(asked: Asked, one: _Candidate, other: _Candidate, evidence: Sequence[Evidence]) -> bool:
@@ -300,13 +302,11 @@ def _replaces(asked: Asked, one: _Candidate, other: _Candidate, evidence: Sequen
     )
 
 
-def _statement(one: _Candidate, evidence: Sequence[Evidence]) -> Statement:
-    return Statement(_quoted(evidence[one.evidence], one.text), (one.evidence + 1,))
-
-
-def _quoted(one: Evidence, sentence: str) -> str:
-    """Quote a sentence with its speaker and day."""
-    return f"{one.speaker}, {one.occurred_at.day} {one.occurred_at:%B %Y}: {_shown(one, sentence)}"
+def _statement(one: _Candidate, evidence: Sequence[Evidence], language: str) -> Statement:
+    """Quote a sentence with its speaker and day, and with the days that its relative dates mean."""
+    said = evidence[one.evidence]
+    quote = dated(_shown(said, one.text), said.occurred_at, language, said.before)
+    return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {quote}", (one.evidence + 1,))
 
 
 def _shown(one: Evidence, sentence: str) -> str:

@@ -12,7 +12,7 @@ from datetime import date
 from itertools import pairwise
 
 from resources.offline.date_scene import MONTH
-from resources.offline.date_tense import clause
+from resources.offline.date_tense import FRAGMENT, clause
 from resources.offline.date_words import Cues, DateWords
 from resources.offline.lexicon import lexicon_of
 
@@ -22,6 +22,7 @@ LOOK_BACK = 24
 JUST_BEFORE = 3
 """How many messages before ``instead`` may name the day that does not hold."""
 
+_ANY_WORD = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 _STEM = 6
 """Characters by which words of two sentences are compared."""
@@ -55,6 +56,10 @@ class Sentence:
     opening: str = ""
     mentions: list[Mention] = field(default_factory=list)
 
+    def all_dates(self) -> Iterator[str]:
+        """Yield the days, months and years that it names and that hold."""
+        return (day for one in self.mentions if not one.dropped for day in one.dates)
+
     def days(self, near: bool = False) -> set[str]:
         """Return the days that it names and that hold, also those such as today if ``near``."""
         held = [one for one in self.mentions if one.is_day and not one.dropped and (near or one.kind != "near")]
@@ -78,13 +83,35 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
         if cancelled := cues.cancelled.search(sentence.text):
             days = _days_beside(sentence, cancelled)
             _drop(days, [*earlier, *_same_message(sentence, sentences[number:])])
-        elif cues.moved.search(sentence.text) or cues.early.search(sentence.text):
+        elif _moves(sentence, cues) or cues.early.search(sentence.text):
             _drop_moved(sentence, sentences[number + 1 : number + 2], earlier)
         elif cues.instead.search(sentence.text):
             _drop_moved(sentence, (), [one for one in earlier if one.message >= sentence.message - JUST_BEFORE])
         elif sentence.opening and cues.refused.match(sentence.opening):
             _drop_rejected(sentence, _same_message(sentence, sentences[number : number + 3]), earlier)
+    _join_years(sentences)
     _drop_coarse(sentences)
+
+
+def _join_years(sentences: Sequence[Sentence]) -> None:
+    """Let ``2019. In September`` be a month of that year."""
+    held = [(sentence, one) for sentence in sentences for one in sentence.mentions if one.dates and not one.dropped]
+    for (before, year), (sentence, month) in pairwise(held):
+        if year.kind != "year" or month.kind != "month" or before.message != sentence.message:
+            continue
+        between = before.text[year.end :] if before is not sentence else before.text[year.end : month.start]
+        if before is not sentence:
+            between += f" {sentence.text[: month.start]} {sentence.text[month.end :]}"
+        if len(_ANY_WORD.findall(between)) <= FRAGMENT and year.dates[0] < f"{sentence.today.year:04d}":
+            month.dates = [f"{year.dates[0]}{month.dates[0][4:]}"]
+            year.dropped = True
+
+
+def _moves(sentence: Sentence, cues: Cues) -> bool:
+    """Return whether a sentence moves a plan; ``two days later`` alone only tells what follows."""
+    told = [one for one in sentence.mentions if one.kind == "later" and one.dates]
+    moved = cues.moved.finditer(sentence.text)
+    return any(not any(one.start <= cue.start() < one.end for one in told) for cue in moved)
 
 
 def _drop_outbid(sentence: Sentence, later: Sequence[Sentence]) -> None:
@@ -101,7 +128,15 @@ def _drop_outbid(sentence: Sentence, later: Sequence[Sentence]) -> None:
 
 
 def _drop_coarse(sentences: Sequence[Sentence]) -> None:
-    """Drop a month if its sentence, or one right beside it that has dates, names a day in it."""
+    """Drop a month if its sentence, or one right beside it that has dates, names a day in it.
+
+    So is a year long ago of which anything finer is known: both tell of the same.
+    """
+    known = {day[:4] for one in sentences for day in one.all_dates() if len(day) > 4}
+    for one in sentences:
+        for mention in one.mentions:
+            if mention.kind == "year" and known.intersection(mention.dates):
+                mention.dropped |= int(mention.dates[0]) < one.today.year - 1
     finer = [{day[:MONTH] for day in one.days(near=True)} for one in sentences]
     for number, one in enumerate(sentences):
         for other in range(max(0, number - 1), min(len(sentences), number + 2)):

@@ -21,6 +21,12 @@ FILLED_DAYS = 3
 YEAR_UNIT = 4
 """The number of years among the units."""
 
+OF_WEEK = 3
+"""The number of words such as ``of next week`` beside a weekday; negative for the week before."""
+
+WEEKEND = 5
+"""The number of the first weekday of a weekend."""
+
 _YEARS_AHEAD = 60
 _LISTED = 150
 """Most days between two days of one list."""
@@ -176,6 +182,22 @@ def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
     return [_shifted_month(scene.today, sign * count)] if unit == 3 else [f"{scene.today.year + sign * count:04d}"]
 
 
+def _later(match: re.Match[str], scene: Scene) -> list[str]:
+    """Read ``two days later`` and ``the following Monday``: they count from the day that was named just before."""
+    if not scene.just_now:
+        return []
+    day = scene.just_now[-1]
+    if named := part(match, "named"):
+        return [(day + timedelta(days=(scene.words.weekdays[named] - day.weekday() - 1) % 7 + 1)).isoformat()]
+    counted, unit = part(match, "count") or "1", part(match, "unit")
+    count = int(counted) if counted.isdigit() else scene.words.counts[counted]
+    number = scene.words.units[unit] if unit else 0
+    if number < 2:
+        days = -1 if part(match, "earlier") else count * (1, 7)[number]
+        return [(day + timedelta(days=days)).isoformat()]
+    return [_shifted_month(day, count)] if number == 3 else []
+
+
 def _near(match: re.Match[str], scene: Scene) -> list[str]:
     """Read ``yesterday``; a question about today, such as ``What is it worth today?``, tells of nothing."""
     apart = scene.words.near[match.group()]
@@ -192,6 +214,8 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     """Read ``the 14th``: a day that was spoken of, one in that month, or the nearest in the direction of the tense."""
     day, named, today = _day_number(part(match, "day")), part(match, "named"), scene.today
     number = scene.words.weekdays[named] if named else None
+    if scene.month is None and scene.habit and not named:
+        return []
     if scene.month is None:
         for known in reversed(scene.lately()):
             if known.day == day and number in (None, known.weekday()):
@@ -232,7 +256,9 @@ def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
     after = today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
     sign = scene.words.relative[shift] if shift else 0
     if sign == 2:
-        return [(after + timedelta(weeks=1)).isoformat()]
+        return [(after + _WEEK).isoformat()]
+    if abs(sign) == OF_WEEK:
+        return [(today + timedelta(days=number - today.weekday()) + _WEEK * (sign // OF_WEEK)).isoformat()]
     if sign:
         return [((before if sign < 0 else after) - _WEEK * (sign == -2)).isoformat()]
     if not shift and scene.lean >= 0 and (day := _weekday_spoken_of(match, number, scene)):
@@ -267,7 +293,8 @@ def _unit(match: re.Match[str], scene: Scene) -> list[str]:
     unit = scene.words.units[part(match, "unit")]
     if unit == 2:
         saturday = scene.today + timedelta(days=(5 - scene.today.weekday()) % 7)
-        return [(weekend_before(scene.today) if sign < 0 else saturday).isoformat()]
+        is_over = sign < 0 or (sign == 0 and scene.lean < 0 and scene.today.weekday() < WEEKEND)
+        return [(weekend_before(scene.today) if is_over else saturday).isoformat()]
     if not sign or unit == 1 or (unit == YEAR_UNIT and (sign > 0 or scene.beside)):
         return []
     return [_shifted_month(scene.today, sign)] if unit == 3 else [f"{scene.today.year + sign:04d}"]
@@ -311,6 +338,7 @@ READINGS: dict[str, Reading] = {
     "ago": _ago,
     "ahead": _ahead,
     "near": _near,
+    "later": _later,
     "habit": _habit,
     "ordinal": _ordinal,
     "weekday": _weekday,

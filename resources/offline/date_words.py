@@ -50,6 +50,7 @@ RULES = (
     ("ago", "", r"\b{form}"),
     ("ahead", "", r"\b{form}"),
     ("near", "", r"\b(?:{near})\b"),
+    ("later", "", r"\b(?:{form})(?!\w)"),
     ("habit", "", r"\b(?:{form})(?!\w)"),
     ("ordinal", "", r"(?<![\w.,/:-])(?:{form})"),
     ("weekday", "", r"\b(?:(?P<the>{the}) |{before} )?(?P<weekday>{weekdays}){part_of_day}\b(?: {after}\b)?"),
@@ -64,6 +65,7 @@ Longer and more certain forms come first. Without languages all with words have 
 
 _FORMS = {
     "days": "days_of_month", "day_of_month": "days_of_month", "ago": "ago", "ahead": "ahead", "habit": "habits",
+    "later": "later",
     "ordinal": "ordinals",
 }  # fmt: skip
 TENSES = ("arranged", "past", "future", "participle", "present")
@@ -145,7 +147,8 @@ class DateWords:
     Attributes:
         hint: A sentence without it has no date.
         rules: Names of kinds of dates and their patterns, longer and more certain forms first.
-        relative: Words for the one before last (-2), last (-1), this (0), next (1) and the one after (2).
+        relative: Words for the one before last (-2), last (-1), this (0), next (1) and the one after (2), and for one
+            of last week (-3) or next week (3).
         nth: Words for first (1) to fourth, and last (-1).
         weekday: A full name of a weekday.
         units: ``day`` 0, ``week`` 1, ``weekend`` 2, ``month`` 3, ``year`` 4.
@@ -155,6 +158,7 @@ class DateWords:
         listed: The words between two dates of one list.
         since: The words before a range.
         between: The words between the ends of a range of days.
+        part_of_day: What follows a weekday or ``yesterday``, such as ``evening``; it may be empty.
         ends_at_number: Whether a sentence may end with a figure and a full stop; in German that is an ordinal.
     """
 
@@ -176,6 +180,7 @@ class DateWords:
     listed: re.Pattern[str] = _NEVER
     since: re.Pattern[str] = _NEVER
     between: re.Pattern[str] = _NEVER
+    part_of_day: re.Pattern[str] = _NEVER
     cues: Cues | None = None
     ends_at_number: bool = True
 
@@ -218,6 +223,7 @@ def _words(code: str, data: Mapping[str, Any]) -> DateWords:
         listed=_compiled(rf",? (?:{data['and']}) (?:[^\W\d]{{2,3}} )?|, "),
         since=_compiled(rf"\b(?:{data['from']})\s*$"),
         between=_compiled(rf"\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?"),
+        part_of_day=_compiled(data["part_of_day"]),
         cues=_cues(data, groups),
         ends_at_number=code != "de",
     )

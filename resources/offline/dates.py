@@ -69,11 +69,33 @@ def resolve_dates(text: str, spoken_at: datetime, language: str = "en") -> list[
     return reader.dates()
 
 
+def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iterator[tuple[int, int, str, list[str]]]:
+    """Yield the phrases of a text that mean dates: start, end with the part of the day, kind, and dates.
+
+    Args:
+        text: One line.
+        before: What was said just before it.
+    """
+    reader = _Reader()
+    reader.read(before, today, 0, words)
+    read_before = len(reader.sentences)
+    reader.read(text, today, 1, words)
+    drop_changed(reader.sentences)
+    at = 0
+    for sentence in reader.sentences[read_before:]:
+        at = text.index(sentence.text, at)
+        for one in sentence.mentions:
+            if one.dates and not one.dropped:
+                day_part = words.part_of_day.match(text, at + one.end)
+                yield at + one.start, day_part.end() if day_part else at + one.end, one.kind, one.dates
+        at += len(sentence.text)
+
+
 class _Reader:
     """Reads messages in order, because a date may count from an earlier one."""
 
     def __init__(self) -> None:
-        self._sentences: list[Sentence] = []
+        self.sentences: list[Sentence] = []
         self._recent: deque[tuple[int, date]] = deque(maxlen=RECENT)
         self._span: tuple[date, date] | None = None
         self._span_on: date | None = None
@@ -95,8 +117,8 @@ class _Reader:
 
     def dates(self) -> list[str]:
         """Return what was found and still holds."""
-        drop_changed(self._sentences)
-        mentions = (one for sentence in self._sentences for one in sentence.mentions if not one.dropped)
+        drop_changed(self.sentences)
+        mentions = (one for sentence in self.sentences for one in sentence.mentions if not one.dropped)
         return list(dict.fromkeys(day for one in mentions for day in one.dates))[:MAX_DATES]
 
     def _resolve(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
@@ -122,7 +144,7 @@ class _Reader:
             scene.note(kind, dates)
         self._fill_ranges(sentence)
         _name_weekdays(sentence)
-        self._sentences.append(sentence)
+        self.sentences.append(sentence)
         return any(one.kind == "habit" for one in sentence.mentions)
 
     def _scene(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]]) -> Scene:
@@ -167,7 +189,7 @@ class _Reader:
         """Return the month in which that was planned which the sentence moves."""
         if sentence.words.cues is None or not sentence.words.cues.moved.search(sentence.text):
             return None
-        planned = [_date(day) for day in planned_before(sentence, self._sentences[-LOOK_BACK:])]
+        planned = [_date(day) for day in planned_before(sentence, self.sentences[-LOOK_BACK:])]
         months = {(day.year, day.month) for day in planned}
         return months.pop() if len(months) == 1 else None
 

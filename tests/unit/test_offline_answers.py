@@ -27,7 +27,7 @@ def said(*texts: str) -> list[Evidence]:
 def test_answer_sentence_comes_first() -> None:
     evidence = said("How is the weather?", "Who fell into the lake?", "It rained. Dave fell into the lake on Tuesday.")
     first, *_ = MODEL.answer("Who fell into the lake?", AT, evidence)
-    assert first.text == "Bob, 4 May 2025: It rained. Dave fell into the lake on Tuesday."
+    assert first.text == "Bob, 4 May 2025: It rained. Dave fell into the lake on Tuesday (29 April 2025)."
     assert first.evidence == (3,)
 
 

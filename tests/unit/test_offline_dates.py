@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.offline.date_words import LANGUAGES
+from resources.offline.dated_quotes import dated
 from resources.offline.dates import MAX_DATES, find_dates, resolve_dates
 from resources.offline.prose import Prose
 from tests.support.chats import MONDAY, chat
@@ -46,6 +47,11 @@ def dates_of(*turns: str, at: datetime = MONDAY) -> list[str]:
         ("March 2022, 2021-12-24, 2020-02 and 12/31/2019", ["2022-03", "2021-12-24", "2020-02", "2019-12-31"]),
         ("The order of 04/05/2023 came.", ["2023-05-04"]),
         ("since 2016", ["2016"]),
+        (
+            "We came on 2 May. The next day it rained, and two days later we left.",
+            ["2023-05-02", "2023-05-03", "2023-05-05"],
+        ),
+        ("The talk is on 20 May, the party on the following Friday.", ["2023-05-20", "2023-05-26"]),
         ("It came on 30 December last year, and Last year the frost came on 3 November.", ["2022-12-30", "2022-11-03"]),
         ("She paid on New Year's Day.", ["2023-01-01"]),
     ],
@@ -64,6 +70,9 @@ def test_phrase_is_resolved(text: str, expected: list[str]) -> None:
         ("They rebuilt it on Saturday and we liked it.", ["2023-05-06"]),
         ("He comes on Saturday.", ["2023-05-13"]),
         ("Tell me by Friday week.", ["2023-05-19"]),
+        ("The exam is a week from Friday.", ["2023-05-19"]),
+        ("Last week on Tuesday he rang; Tuesday of next week is better.", ["2023-05-02", "2023-05-16"]),
+        ("Thanks for Sunday, it was lovely.", ["2023-05-07"]),
     ],
 )
 def test_weekday_is_the_nearest_in_the_direction_of_the_tense(text: str, expected: list[str]) -> None:
@@ -123,6 +132,9 @@ def test_ranges_and_bare_days(text: str, expected: list[str]) -> None:
         "He said he'd call on Monday, but he didn't.",
         "If you want him, tell him before 1 June.",
         "Not today, and not on Friday.",
+        "Two days later it rained.",
+        "Rent is due on the 15th each month.",
+        "The original date was 31 May.",
         "I play in the Sunday Street Band.",
         "this week, one week",
         "Next year it will cost more.",
@@ -162,6 +174,8 @@ def test_no_date(text: str) -> None:
         ),
         (["We fly in June.", "On 14 June?", "Yes. And the Meiers in July."], ["2023-06-14", "2023-07"]),
         (["I come on Friday, the 19th.", "Good.", "At four on Friday, then?"], ["2023-05-19"]),
+        (["The party is on 5 June. Two days later we fly.", "Good."], ["2023-06-05", "2023-06-07"]),
+        (["It was in 2019, in September.", "Yes, 2019."], ["2019-09"]),
         (["The party is on 5 June.", "The shop moved its sale to 9 July.", "And ours?"], ["2023-06-05", "2023-07-09"]),
     ],
 )
@@ -187,6 +201,8 @@ def test_later_sentences_take_dates_back(turns: list[str], expected: list[str]) 
         ("de", "vom 14. bis 16. Juni", ["2023-06-14", "2023-06-15", "2023-06-16"]),
         ("de", "Das kostet 2000 Euro. Das Haus wurde 1998 gebaut.", ["1998"]),
         ("de", "Im Sommer 1967", ["1967"]),
+        ("de", "Am 3. Mai kamen sie, und am nächsten Tag fuhren sie ab.", ["2023-05-03", "2023-05-04"]),
+        ("de", "Er kommt nächste Woche am Freitag.", ["2023-05-19"]),
         ("es", "El 3 de marzo de 2022, el 12/06/2023 y el 1 de junio", ["2022-03-03", "2023-06-12", "2023-06-01"]),
         ("es", "ayer, anteayer, mañana y pasado mañana", ["2023-05-07", "2023-05-06", "2023-05-09", "2023-05-10"]),
         ("es", "por la mañana, la semana pasada, todos los lunes y los jueves", []),
@@ -195,6 +211,8 @@ def test_later_sentences_take_dates_back(turns: list[str], expected: list[str]) 
         ("es", "Llegó el sábado.", ["2023-05-06"]),
         ("es", "Abrimos el sábado 20.", ["2023-05-20"]),
         ("es", "en el verano del 98", ["1998"]),
+        ("es", "Salimos el 3 de mayo. Dos días después llegó.", ["2023-05-03", "2023-05-05"]),
+        ("es", "Viene el martes de la semana que viene.", ["2023-05-16"]),
         ("fr", "le 3 mars 2022, le 14/02/2023 et le 1er juin", ["2022-03-03", "2023-02-14", "2023-06-01"]),
         ("fr", "hier, avant-hier, demain et après-demain", ["2023-05-07", "2023-05-06", "2023-05-09", "2023-05-10"]),
         ("fr", "Je nage tous les lundis, et le mardi.", []),
@@ -220,6 +238,30 @@ def test_moved_appointment_in_german_and_spanish() -> None:
         "¡Qué bien, enhorabuena por el taller!",
         "La inauguración se retrasa, así que abrimos el sábado 24 de junio con un vino.",
     ) == ["2023-06-24"]
+
+
+@pytest.mark.parametrize(
+    ("language", "quote", "shown"),
+    [
+        (
+            "en",
+            "I saw her yesterday evening, and last Sunday; today we meet on the 29th.",
+            "I saw her yesterday evening (7 May 2023), and last Sunday; today we meet on the 29th (29 May 2023).",
+        ),
+        ("en", "It came last month, in October 2021.", "It came last month (April 2023), in October 2021."),
+        ("en", "We married on 14 August.", "We married on 14 August (2022)."),
+        ("en", "From 17 to 19 June I am away.", "From 17 to 19 June I am away."),
+        ("de", "Gestern Abend war er da, freitags nie.", "Gestern Abend (7 May 2023) war er da, freitags nie."),
+        ("es", "Ayer por la noche llegó.", "Ayer por la noche (7 May 2023) llegó."),
+        ("it", "Ci vediamo venerdì.", "Ci vediamo venerdì."),
+    ],
+)
+def test_quote_says_what_its_dates_mean(language: str, quote: str, shown: str) -> None:
+    assert dated(quote, MONDAY, language) == shown
+
+
+def test_quote_counts_from_what_was_said_before() -> None:
+    assert dated("The 2nd is fine.", MONDAY, "en", "Shall we meet on 2 July?") == "The 2nd (2 July 2023) is fine."
 
 
 @given(st.text(max_size=200), st.datetimes(timezones=st.just(UTC)), st.sampled_from([*LANGUAGES, "it"]))

@@ -1,0 +1,45 @@
+"""Quotes with the days that their relative dates mean: ``yesterday (3 May 2025)``. The words themselves stay."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from resources.offline.date_scene import DAY, MONTH
+from resources.offline.date_words import date_words
+from resources.offline.dates import held_mentions
+
+RELATIVE = ("near", "weekday", "unit", "ago", "ahead", "later", "ordinal", "holiday")
+"""Kinds of phrases that leave the month or the year to the reader."""
+
+MOST_BEFORE = 600
+"""Characters of the message before that are read: ``the 14th`` may be a day that it named."""
+
+
+def dated(quote: str, spoken_at: datetime, language: str, before: str = "") -> str:
+    """Return a quote in which each relative date is followed by the day, month or year that it means.
+
+    A date that the quote has already, and the day on which it was said, are not repeated. A date with a month is
+    followed by its year if that is not the year of the message.
+
+    Args:
+        quote: One line.
+        before: What was said just before it.
+    """
+    today = spoken_at.date()
+    shown = {today.isoformat()}
+    pieces, at = [], 0
+    for start, end, kind, dates in held_mentions(quote, before[-MOST_BEFORE:], today, date_words(language)):
+        meant, is_relative = dates[0], kind in RELATIVE
+        is_clear = meant in shown or meant[:4] in quote[start:end] or (not is_relative and meant[:4] == str(today.year))
+        if not is_clear:
+            pieces += [quote[at:end], f" ({_written(meant) if is_relative else meant[:4]})"]
+            at = end
+        shown.add(meant)
+    return "".join(pieces) + quote[at:]
+
+
+def _written(day: str) -> str:
+    """Format an ISO day, month or year, such as ``3 May 2025``, ``May 2025`` or ``2025``."""
+    if len(day) == DAY:
+        return f"{int(day[8:])} {date.fromisoformat(day):%B %Y}"
+    return f"{date.fromisoformat(f'{day}-01'):%B %Y}" if len(day) == MONTH else day
