@@ -26,6 +26,7 @@ from benchmarks import (
     lifecycle,
     load,
     mcp,
+    model_reading,
     pipeline,
     poison,
     provisioning,
@@ -72,6 +73,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "access": access.run,
     "hidden_ids": hidden_ids.run,
     "mcp": mcp.run,
+    "model_reading": model_reading.run,
     "backup": backup.run,
     "embedding": measure_embedding,
 }

@@ -14,6 +14,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import (
     Database,
     Embedder,
+    Expander,
     LanguageModel,
     ObjectStore,
     Redactor,
@@ -58,6 +59,10 @@ class Parts(Protocol):
     def reranker(self) -> Reranker | None:
         """The reranker, if any."""
 
+    @property
+    def expander(self) -> Expander | None:
+        """What words questions in other ways, if anything does."""
+
 
 class ReplacedParts(TypedDict, total=False):
     """Parts by name, used in place of others."""
@@ -70,6 +75,7 @@ class ReplacedParts(TypedDict, total=False):
     tokens: TokenCounter
     redactor: Redactor | None
     reranker: Reranker | None
+    expander: Expander | None
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,11 @@ class Context:
     def reranker(self) -> Reranker | None:
         """The reranker, if any."""
         return self.replaced["reranker"] if "reranker" in self.replaced else self.source.reranker
+
+    @property
+    def expander(self) -> Expander | None:
+        """What words questions in other ways, if anything does."""
+        return self.replaced["expander"] if "expander" in self.replaced else self.source.expander
 
     @property
     def claims(self) -> Claims:

@@ -253,6 +253,24 @@ class Reranker(Protocol):
         ...
 
 
+class Expander(Protocol):
+    """Words questions in other ways, for a search that compares words and meanings."""
+
+    @property
+    def name(self) -> str:
+        """Name shown in notes, such as ``openai:gpt-4.1-mini``."""
+        ...
+
+    def wordings(self, question: str, most: int) -> list[str]:
+        """Return at most ``most`` other phrases that find what a question asks for; it may be empty.
+
+        Raises:
+            TransientError: As ``Reranker.scores``.
+            ProviderError: As ``Reranker.scores``.
+        """
+        ...
+
+
 class ObjectStore(Protocol):
     """Bytes under keys; keys use ``/`` and mirror the graph.
 

@@ -1,7 +1,7 @@
 """An installation: the adapters that the settings choose.
 
-The only module of the package that imports ``resources``. It chooses and connects adapters and holds no rules. Each
-adapter is made on first use, so a command that only searches loads no language model.
+With ``model_wiring`` the only module of the package that imports ``resources``. It chooses and connects adapters and
+holds no rules. Each adapter is made on first use, so a command that only searches loads no language model.
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ from psycopg.conninfo import conninfo_to_dict
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import AccountError, ConfigurationError
+from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.migrations import MigrationReport, migrate
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model_wiring import WiredModels
 from neurigraph_pipelines.paging import Cursors
 from neurigraph_pipelines.ports import (
     DropPlace,
-    Embedder,
-    LanguageModel,
     ObjectStore,
     Redactor,
-    Reranker,
     TextExtractor,
     TokenCounter,
     TokenVerifier,
@@ -43,17 +41,14 @@ from resources.postgres.watch import kept_running
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pydantic import SecretStr
-
     from neurigraph_pipelines.ingestion.uploads import Uploads
-    from resources.providers.retries import ProviderClient
     from resources.storage.s3_bucket import S3Bucket
     from resources.webhook import Webhook
 
 _EMBEDDED_DATABASE = "neurigraph"
 
 
-class Installation:
+class Installation(WiredModels):
     """One installation: its server, folders and models. Close it, or use it as a context manager."""
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -229,104 +224,6 @@ class Installation:
         return token_counter(tokens.encoding, tokens.cache_dir or self.home / "tiktoken", tokens.download)
 
     @cached_property
-    def embedder(self) -> Embedder:
-        """The embedder that the settings choose."""
-        models = self.settings.models
-        chosen = models.chosen_embedder
-        if chosen == "minilm":
-            from resources.minilm.embedder import MiniLmEmbedder
-
-            return MiniLmEmbedder(self.home / "models", models.minilm_threads)
-        from resources.providers.embedder import OpenAiEmbedder
-
-        if chosen == "voyage":
-            if models.voyage_api_key is None:
-                raise ConfigurationError(_no_key("Voyage AI", "VOYAGE_API_KEY"))
-            client = self._client("Voyage AI", models.voyage_api_key, "VOYAGE_API_KEY", models.voyage_base_url)
-            return OpenAiEmbedder(models.voyage_embedding_model, client, self.tokens, service="voyage")
-        if models.openai_api_key is None:
-            raise ConfigurationError(_no_key("OpenAI", "OPENAI_API_KEY"))
-        # OpenAI sends vectors as base64, a quarter of the size; not every compatible server does.
-        compact = models.openai_base_url is None
-        return OpenAiEmbedder(models.openai_embedding_model, self._openai, self.tokens, compact=compact)
-
-    @cached_property
-    def language_model(self) -> LanguageModel:
-        """The language model that the settings choose."""
-        models = self.settings.models
-        if models.chosen_language_model == "offline":
-            from resources.offline.language_model import OfflineLanguageModel
-
-            return OfflineLanguageModel(self.embedder, self.settings.language)
-        from pydantic import SecretStr
-
-        from resources.providers.language_model import OpenAiLanguageModel
-
-        window, url = self.settings.model_calls.context_tokens, models.language_model_url
-        if url is None:
-            other = models.openai_base_url is not None
-            return OpenAiLanguageModel(models.openai_model, self._openai, self.tokens, window, is_compatible=other)
-        if models.language_model_name is None:
-            raise ConfigurationError("NEURIGRAPH_LANGUAGE_MODEL_URL needs a model: set NEURIGRAPH_LANGUAGE_MODEL_NAME")
-        key = models.language_model_key or SecretStr("none")
-        client = self._client("The language model's server", key, "", url)
-        return OpenAiLanguageModel(models.language_model_name, client, self.tokens, window, is_compatible=True)
-
-    @cached_property
-    def reranker(self) -> Reranker | None:
-        """The reranker that the settings choose, if any."""
-        models, reranker = self.settings.models, self.settings.reranker
-        chosen = self.settings.chosen_reranker
-        if chosen == "none":
-            return None
-        from pydantic import SecretStr
-
-        from resources.providers.reranker import COHERE_BASE_URL, COHERE_MODEL, VOYAGE_MODEL, HttpReranker
-
-        service, key, variable, base_url, model = {
-            "cohere": ("Cohere", reranker.cohere_api_key, "COHERE_API_KEY", COHERE_BASE_URL, COHERE_MODEL),
-            "voyage": ("Voyage AI", models.voyage_api_key, "VOYAGE_API_KEY", models.voyage_base_url, VOYAGE_MODEL),
-            "compatible": ("The reranker", reranker.api_key or SecretStr("none"), "", None, None),
-        }[chosen]
-        if key is None:
-            raise ConfigurationError(_no_key(service, variable))
-        base_url, model = reranker.base_url or base_url, reranker.model or model
-        if base_url is None or model is None:
-            raise ConfigurationError(
-                "a compatible reranker needs an address and a model: set NEURIGRAPH_RERANKER_BASE_URL and "
-                "NEURIGRAPH_RERANKER_MODEL"
-            )
-        client = self._client(service, key, variable, base_url, reranker.timeout_seconds)
-        return HttpReranker(model, client, "voyage" if chosen == "voyage" else "cohere")
-
-    @cached_property
-    def _openai(self) -> ProviderClient:
-        """The client of language model and embedder, whose calls share one limit."""
-        models = self.settings.models
-        return self._client("OpenAI", models.openai_api_key, "OPENAI_API_KEY", models.openai_base_url)
-
-    def _client(
-        self, service: str, key: SecretStr | None, variable: str, base_url: str | None, timeout: float | None = None
-    ) -> ProviderClient:
-        """Return a client; without a key, its calls fail as with a wrong one, so that the queue waits for a key."""
-        from resources.providers.pace import Pace
-        from resources.providers.retries import ProviderClient
-
-        calls = self.settings.model_calls
-        client = ProviderClient(
-            service,
-            key.get_secret_value() if key is not None else AccountError(_no_key(service, variable)),
-            base_url,
-            timeout or calls.timeout_seconds,
-            calls.max_retries,
-            calls.concurrency,
-            pace=Pace(service, calls.requests_per_minute, calls.tokens_per_minute),
-            longest=timeout,
-        )
-        self._open.callback(client.close)
-        return client
-
-    @cached_property
     def redactor(self) -> Redactor | None:
         """The redactor of messages and titles; None if the settings redact nothing."""
         ingestion = self.settings.ingestion
@@ -394,7 +291,3 @@ class Installation:
 def stop_unused_server(home: Path) -> None:
     """Stop the embedded server of a home folder if it runs and no process holds a lease on it."""
     EmbeddedPostgres(home).stop_unused()
-
-
-def _no_key(service: str, variable: str) -> str:
-    return f"the settings choose {service} and there is no key for it: set {variable}"

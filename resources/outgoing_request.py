@@ -67,10 +67,8 @@ def _addresses(url: httpx.URL) -> list[str]:
     Raises:
         OSError: The name is unknown.
     """
-    port = url.port or {"http": 80, "https": 443}[url.scheme]
-    return list(
-        dict.fromkeys(str(found[4][0]) for found in socket.getaddrinfo(url.host, port, type=socket.SOCK_STREAM))
-    )
+    found = socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
 def _exchange(

@@ -32,6 +32,7 @@ _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 _BULLET = re.compile(r"^\s*(?:[-*•–]\s+)+")
 _SPEAKER = re.compile(r"^[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,2}: ")
 _FIGURE = re.compile(r"[^\w\s]*\d")
+_ADDED_DATE = re.compile(r" \((?:(?:\d{1,2} )?[^\W\d_]+ )?\d{4}\)")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _OF = re.compile(r"(?P<whose>.+?)(?:['’]s|(?<=s)['’]) (?P<what>.+)")
 
@@ -211,12 +212,13 @@ def is_answered(asked: LabelledQuestion, texts: Sequence[str]) -> bool:
 
 
 def stands_in(alternatives: str, text: str) -> bool:
-    """Return whether one of the alternatives stands in a text as whole words; 5 does not stand in 5.50."""
-    plain = _plain(text)
-    return any(
-        re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(_plain(one))}(?!\w)(?![.,]\d)", plain)
-        for one in alternatives.split("|")
-    )
+    """Return whether one of the alternatives stands in a text as whole words; 5 does not stand in 5.50.
+
+    What a quote adds to its dates, as in ``Thursday (5 June 2025) at nine``, does not part the words around it.
+    """
+    read = (_plain(text), _plain(_ADDED_DATE.sub("", text)))
+    patterns = [rf"(?<!\w)(?<!\d[.,]){re.escape(_plain(one))}(?!\w)(?![.,]\d)" for one in alternatives.split("|")]
+    return any(re.search(pattern, plain) for pattern in patterns for plain in read)
 
 
 def shared_titles(titles: Sequence[str]) -> Share:

@@ -18,6 +18,7 @@ _KINDS = {
     "parent_node_id": "node",
     "into_node_id": "node",
     "persona_id": "node",
+    "edge_id": "edge",
     "record_id": "record",
     "by": "record",
     "file_id": "file",

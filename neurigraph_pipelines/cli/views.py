@@ -348,7 +348,7 @@ def _excerpt(text: str) -> str:
 
 def sources(found: Sequence[Mapping[str, Any]], kind: str, next_cursor: str | None) -> RenderableType:
     """Return conversations, events, uploads or notes, one a row, and how to see more."""
-    return _page(
+    return page(
         [
             {
                 kind: one[f"{kind}_id"],
@@ -365,7 +365,7 @@ def sources(found: Sequence[Mapping[str, Any]], kind: str, next_cursor: str | No
 
 def nodes(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> RenderableType:
     """Return nodes, one a row, and how to see more."""
-    return _page(
+    return page(
         [{name: one[name] for name in ("node_id", "path", "kind", "record_count", "state")} for one in found],
         next_cursor,
     )
@@ -373,7 +373,7 @@ def nodes(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> Render
 
 def records(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> RenderableType:
     """Return records, one a row, and how to see more."""
-    return _page(
+    return page(
         [
             {
                 "record_id": one["record_id"],
@@ -387,7 +387,8 @@ def records(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> Rend
     )
 
 
-def _page(rows: Sequence[Mapping[str, object]], next_cursor: str | None) -> RenderableType:
+def page(rows: Sequence[Mapping[str, object]], next_cursor: str | None) -> RenderableType:
+    """Return a page of a list, one item a row, and how to see more."""
     if not rows:
         return Text("Nothing found.")
     shown = [{name: str(value) for name, value in row.items()} for row in rows]

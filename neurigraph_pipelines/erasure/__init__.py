@@ -1,5 +1,5 @@
 """Permanent erasure of a record, a node with all nodes below it, or a user, with all derived data.
 
-``forget`` is the entry point. ``rows`` erases rows, ``traces`` erases words that remain in shells and candidates,
-``journal`` removes objects, ``receipts`` reads and writes receipts, and ``scrubbing`` rewrites tables.
+``forget`` is the entry point. ``rows`` erases rows and what follows from them, ``journal`` removes objects,
+``receipts`` reads and writes receipts, and ``scrubbing`` rewrites tables.
 """

@@ -30,7 +30,6 @@ from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.lexemes import Lexer
 
 NODES_AT_ONCE = 20
 """Nodes per transaction: dropping one takes about seventy locks, of 6,400 that a server has by default."""
@@ -220,21 +219,20 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
         on_done("objects", count)
 
     if not work.rows_erased and owner is not None:
-        lexer = Lexer(context.settings.language)
         if work.subject.kind is SubjectKind.RECORD:
             strays = objects_of_records(objects, owner["slug"], frozenset([work.subject.subject_id]))
             with database.owner() as tx:
-                RowsEraser(tx, work, lexer, strays).record(work.subject.subject_id)
+                RowsEraser(tx, work, strays).record(work.subject.subject_id)
         else:
             if work.subject.kind is SubjectKind.USER:
                 with database.owner() as tx:
-                    RowsEraser(tx, work, lexer).inbox()
-            _erase_nodes(database, objects, lexer, work, owner["slug"], on_done)
+                    RowsEraser(tx, work).inbox()
+            _erase_nodes(database, objects, work, owner["slug"], on_done)
         if work.subject.kind is SubjectKind.USER:
             remove_objects(database, objects, erasure_id, removed)
             strays_of_user = list(objects_of_user(objects, owner["slug"]))
             with database.owner() as tx:
-                RowsEraser(tx, work, lexer).user(strays_of_user)
+                RowsEraser(tx, work).user(strays_of_user)
     if not work.rows_erased:
         with database.owner() as tx:
             tx.execute(_QUERIES["set_rows_erased"], {"erasure_id": erasure_id})
@@ -244,9 +242,7 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
         return receipt(tx, erasure_id)
 
 
-def _erase_nodes(
-    database: Database, objects: ObjectStore, lexer: Lexer, work: Erasure, slug: str, on_done: Progress
-) -> None:
+def _erase_nodes(database: Database, objects: ObjectStore, work: Erasure, slug: str, on_done: Progress) -> None:
     """Erase nodes in batches until none is left, since new ones may appear meanwhile."""
     top = work.subject.subject_id if work.subject.kind is SubjectKind.NODE else None
     strays = None
@@ -258,7 +254,7 @@ def _erase_nodes(
         strays = objects_of_records(objects, slug, record_ids)
     while True:
         with database.owner() as tx:
-            erased = RowsEraser(tx, work, lexer, strays).nodes(top, NODES_AT_ONCE)
+            erased = RowsEraser(tx, work, strays).nodes(top, NODES_AT_ONCE)
         if not erased:
             return
         on_done("nodes", erased)

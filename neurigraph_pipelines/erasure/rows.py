@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,17 +17,19 @@ from psycopg import sql
 
 from neurigraph_pipelines.erasure.journal import Entry, entries_of_file, note_objects
 from neurigraph_pipelines.erasure.receipts import Erasure, SubjectKind, add_to_receipt
-from neurigraph_pipelines.erasure.traces import Traces
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
+from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.shell import rebuild_followers
+from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.lexemes import Lexer
 
 _QUERIES = statements("erasure")
+_EVIDENCE = statements("evidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,13 @@ class RowsEraser:
     """Erases rows for one erasure in one transaction of the owner, and adds them to its receipt.
 
     Args:
-        lexer: The lexer for the installation's language.
         strays: Keys of all objects of the records, including those without a row.
     """
 
-    def __init__(
-        self, tx: Transaction, erasure: Erasure, lexer: Lexer, strays: Mapping[UUID, Sequence[str]] | None = None
-    ) -> None:
+    def __init__(self, tx: Transaction, erasure: Erasure, strays: Mapping[UUID, Sequence[str]] | None = None) -> None:
         self._tx = tx
         self._erasure = erasure
         self._user_id = erasure.user_id
-        self._lexer = lexer
         self._strays = strays or {}
         self._erased: Counter[str] = Counter()
         self._kept: dict[str, list[UUID]] = {"sources": [], "originals": []}
@@ -84,8 +83,7 @@ class RowsEraser:
         of_record = {"record_id": record_id}
         self._count(_QUERIES["count_of_records"], record_ids=[record_id])
         parts = self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), of_record).fetchall()
-        texts = self._tx.execute(_QUERIES["words_of_record"].format(schema=schema), of_record).fetchall()
-        lexemes = self._tx.execute(_QUERIES["lexemes_of_record"].format(schema=schema), of_record).fetchall()
+        derived = self._derived_of([record_id])
         self._hand_over_originals(parts, [record_id])
         self._note_files(schema, [record_id], record_id)
         passages = self._tx.execute(_QUERIES["erase_passages"].format(schema=schema), of_record).rowcount
@@ -97,12 +95,7 @@ class RowsEraser:
         self._erase_parts(parts)
         self._restore_superseded([record_id])
         self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
-        traces = Traces(self._tx, self._user_id, slug, self._lexer)
-        self._erased.update(
-            traces.remove(
-                [row["lexeme"] for row in lexemes], [row["said"] for row in texts], [], touched=[location["node_id"]]
-            )
-        )
+        self._settle(derived, slug)
         self._write_receipt()
 
     def nodes(self, top: UUID | None, limit: int) -> int:
@@ -127,26 +120,29 @@ class RowsEraser:
         erases_user = self._erasure.subject.kind is SubjectKind.USER
         # When a whole user is erased, no record remains to take over originals, and nothing to clean up.
         cleanup = None if erases_user else self._prepare_cleanup(nodes, node_ids, record_ids)
+        before = self._counts_of_graph()
         for node in nodes:
             self._note_files(sql.Identifier(node.schema_name), record_ids, None)
         self._count(
             _QUERIES["erase_persona_rights"], user_id=self._user_id, node_ids=[str(node_id) for node_id in node_ids]
         )
+        self._tx.execute(_QUERIES["erase_evidence"], {"record_ids": record_ids})
         self._erased["records"] += len(record_ids)
         self._erased["nodes"] += self._tx.execute(
             _QUERIES["erase_nodes"], {"node_ids": node_ids, "user_id": self._user_id}
         ).rowcount
         for node in nodes:
             self._tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(node.schema_name)))
-        if cleanup is not None:
+        if cleanup is None:
+            self._erased.update(before - self._counts_of_graph())
+        else:
             self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": record_ids})
             self._erase_request_keys([*record_ids, *node_ids], cleanup.parts)
             self._erase_parts(cleanup.parts)
             self._restore_superseded(record_ids)
             self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
-            traces = Traces(self._tx, self._user_id, slug, self._lexer)
-            paths = [node.names[1:] for node in nodes]
-            self._erased.update(traces.remove(cleanup.lexemes, cleanup.texts, paths, touched=cleanup.neighbours))
+            self._erase_candidates_below([node.names[1:] for node in nodes])
+            self._settle(replace(cleanup.derived, followers=cleanup.derived.followers.without(node_ids)), slug)
         self._write_receipt()
         return len(nodes)
 
@@ -180,20 +176,43 @@ class RowsEraser:
         self, nodes: Sequence[NodeToErase], node_ids: Sequence[UUID], record_ids: Sequence[UUID]
     ) -> _Cleanup:
         """Read from nodes, before they are erased, what is needed to clean up afterwards."""
-        values = {"node_ids": node_ids, "user_id": self._user_id}
         parts: list[dict[str, Any]] = []
-        texts = [row["said"] for row in self._tx.execute(_QUERIES["words_of_nodes"], values)]
         for node in nodes:
             schema = sql.Identifier(node.schema_name)
             parts += self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), {"record_id": None})
-            texts += [row["keyword"] for row in self._tx.execute(_QUERIES["keywords_of_node"].format(schema=schema))]
         self._hand_over_originals(parts, record_ids)
-        return _Cleanup(
-            parts,
-            [row["lexeme"] for row in self._tx.execute(_QUERIES["lexemes_of_nodes"], values)],
-            texts,
-            [row["node_id"] for row in self._tx.execute(_QUERIES["neighbours"], values)],
+        neighbours = [row["node_id"] for row in self._tx.execute(_QUERIES["neighbours"], {"node_ids": node_ids})]
+        derived = self._derived_of(record_ids)
+        return _Cleanup(parts, replace(derived, followers=derived.followers.with_nodes(neighbours)))
+
+    def _derived_of(self, record_ids: Sequence[UUID]) -> _Derived:
+        """Read, before records are erased, what follows from them."""
+        moments = self._tx.execute(_EVIDENCE["moments_of_records"], {"record_ids": list(record_ids)})
+        return _Derived(
+            followers_of(self._tx, record_ids), [row["created_at"] for row in moments], self._counts_of_graph()
         )
+
+    def _settle(self, derived: _Derived, slug: str) -> None:
+        """Rebuild shells that followed from erased records; edges, candidates and names went with their evidence."""
+        self._tx.execute(_EVIDENCE["forget_unproven"], {"user_id": self._user_id, "moments": derived.moments})
+        rebuild_followers(self._tx, derived.followers, slug)
+        self._erased.update(derived.counts - self._counts_of_graph())
+
+    def _counts_of_graph(self) -> Counter[str]:
+        row = self._tx.execute(_QUERIES["counts_of_graph"], {"user_id": self._user_id}).fetchone()
+        assert row is not None
+        return Counter(row)
+
+    def _erase_candidates_below(self, paths: Sequence[Sequence[str]]) -> None:
+        """Erase candidates for nodes below erased ones, given by names from layer 1 down."""
+        erased = [tuple(map(name_key, path)) for path in paths]
+        found = self._tx.execute(_QUERIES["candidates"], {"user_id": self._user_id}).fetchall()
+        below = [
+            row["candidate_id"]
+            for row in found
+            if any(tuple(map(name_key, row["parent_path"][: len(path)])) == path for path in erased)
+        ]
+        self._tx.execute(_QUERIES["erase_candidates"], {"candidate_ids": below})
 
     def _hand_over_originals(self, parts: Iterable[Mapping[str, Any]], record_ids: Sequence[UUID]) -> None:
         """Hand the originals of uploads over to other records of the same uploads, if any remain."""
@@ -288,10 +307,17 @@ class RowsEraser:
 
 
 @dataclass(frozen=True, slots=True)
+class _Derived:
+    """What follows from records that will be erased: shells, and when they were stored; with the counts before."""
+
+    followers: Followers
+    moments: list[datetime]
+    counts: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
 class _Cleanup:
-    """Facts about erased nodes: the parts of sources in their records, lexemes, texts and linked nodes."""
+    """Facts about nodes that will be erased: the parts of sources in their records, and what follows from these."""
 
     parts: list[dict[str, Any]]
-    lexemes: list[str]
-    texts: list[str]
-    neighbours: list[UUID]
+    derived: _Derived

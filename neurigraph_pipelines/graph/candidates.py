@@ -1,20 +1,20 @@
-"""Candidates: stored evidence for nodes that do not exist yet, and the relations that wait for them.
+"""Candidates: nodes that do not exist yet, the records that mention them, and the relations that wait for them.
 
-Storage only; ``ingestion.placement_rules`` decides when the evidence suffices.
+What a candidate is worth follows from its mentions by trigger; ``ingestion.placement_rules`` decides when it suffices.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from operator import itemgetter
+from typing import Any
 from uuid import UUID, uuid5
 
-from psycopg.types.json import Jsonb
-
-from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.model import ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
+from neurigraph_pipelines.graph.edges import DEFAULT_RELATION, Places
+from neurigraph_pipelines.graph.naming import display_name, name_key
+from neurigraph_pipelines.graph.witnesses import Witness
+from neurigraph_pipelines.model import ConceptKind, NodeCandidate, PlannedNode
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -44,95 +44,99 @@ def candidates_of(tx: Transaction, user_id: UUID) -> tuple[NodeCandidate, ...]:
     )
 
 
-def promote_candidates(tx: Transaction, user_id: UUID, nodes: Iterable[PlannedNode]) -> list[PlannedEdge]:
-    """Delete the candidates of ``nodes``, which exist now.
-
-    Returns:
-        The relations that waited for them.
-    """
-    edges = []
+def promote_candidates(tx: Transaction, places: Places, nodes: Iterable[PlannedNode]) -> None:
+    """Hand what candidates of ``nodes`` have over to these nodes, which exist now: mentions and waiting relations."""
     for node in sorted(set(nodes), key=lambda node: node.path):
-        rows = tx.execute(
-            _QUERIES["promote_candidate"],
-            {
-                "user_id": user_id,
-                "concept_kind": node.kind.value,
-                "name_keys": [name_key(name) for name in (node.path[-1], *node.aliases)],
-                "parent_path": list(node.path[:-1]),
-            },
-        )
-        edges += [
-            PlannedEdge(tuple(edge["from"]), node.path, edge["label"], edge["strength"])
-            for row in rows
-            for edge in row["edges"]
-        ]
-    return edges
+        wanted = {
+            "user_id": places.user_id,
+            "concept_kind": node.kind.value,
+            "name_keys": [name_key(name) for name in (node.path[-1], *node.aliases)],
+            "parent_path": list(node.path[:-1]),
+        }
+        ids = [row["candidate_id"] for row in tx.execute(_QUERIES["promote_candidate"], wanted)]
+        if ids:
+            _promote(tx, ids, places.find(node.path))
 
 
-def add_candidates(tx: Transaction, user_id: UUID, candidates: Iterable[NodeCandidate]) -> list[PlannedEdge]:
+def _promote(tx: Transaction, candidate_ids: list[UUID], node_id: UUID | None) -> None:
+    values = {"candidate_ids": candidate_ids, "node_id": node_id}
+    if node_id is not None:
+        tx.execute(_QUERIES["promote_relations"], values)  # first: a candidate without mentions is gone
+        tx.execute(_QUERIES["promote_mentions"], values)
+    tx.execute(_QUERIES["delete_candidates"], values)
+
+
+def add_candidates(tx: Transaction, places: Places, candidates: Iterable[tuple[Witness, NodeCandidate]]) -> None:
     """Add the evidence of one segment. Every caller locks candidates in the same order.
 
-    Returns:
-        The relations to candidates that another commit has made nodes meanwhile: they need not wait.
+    What belongs to a candidate that another commit has made a node meanwhile goes to the node.
     """
-    edges: list[PlannedEdge] = []
-    for candidate_id, candidate in sorted(((_id_of(user_id, one), one) for one in candidates), key=itemgetter(0)):
+    user_id = places.user_id
+    ordered = sorted(((_id_of(user_id, one), witness, one) for witness, one in candidates), key=itemgetter(0))
+    for candidate_id, witness, candidate in ordered:
         identity = {
             "user_id": user_id,
+            "candidate_id": candidate_id,
             "concept_kind": candidate.kind.value,
             "name_key": name_key(candidate.name),
+            "node_name": candidate.name,
             "parent_path": list(candidate.parent),
+            "confidence": candidate.confidence,
         }
         node = tx.execute(_QUERIES["node_of_candidate"], identity).fetchone()
+        tx.execute(_QUERIES["remember_candidate"], identity)
+        said = {
+            "record_id": witness.record_id,
+            "detected_by": witness.detected_by.value,
+            "messages": witness.messages_with(candidate.name),
+        }
+        tx.execute(_QUERIES["mention_candidate"], identity | said)
+        _add_waiting(tx, identity | said, places, candidate)
         if node is not None:
-            edges += [replace(edge, to_path=tuple(node["names"])) for edge in candidate.edges]
-            continue
-        waiting = [
-            {"from": list(edge.from_path), "label": edge.relation, "strength": edge.strength}
-            for edge in candidate.edges[:MAX_WAITING_EDGES]
-        ]
-        tx.execute(
-            _QUERIES["remember_candidate"],
-            {
-                **identity,
-                "candidate_id": candidate_id,
-                "node_name": candidate.name,
-                "confidence": candidate.confidence,
-                "edges": Jsonb(waiting),
-                "max_edges": MAX_WAITING_EDGES,
-            },
-        )
-    return edges
+            _promote(tx, [candidate_id], node["node_id"])
+
+
+def _add_waiting(tx: Transaction, values: dict[str, Any], places: Places, candidate: NodeCandidate) -> None:
+    """Add the relations that wait until the candidate is a node."""
+    waiting = {
+        (node_id, display_name(edge.relation) or DEFAULT_RELATION): edge.strength
+        for edge in candidate.edges
+        if (node_id := places.find(edge.from_path)) is not None
+    }
+    if not waiting:
+        return
+    row = tx.execute(_QUERIES["waiting_relations"], values).fetchone()
+    room = MAX_WAITING_EDGES - (row["waiting"] if row is not None else 0)
+    kept = list(waiting.items())[: max(room, 0)]
+    columns = {
+        "from_nodes": [node_id for (node_id, _), _ in kept],
+        "relations": [relation for (_, relation), _ in kept],
+        "weights": [strength for _, strength in kept],
+    }
+    tx.execute(_QUERIES["add_waiting"], values | columns)
 
 
 def move_candidates(tx: Transaction, user_id: UUID, paths: Mapping[Path, Path]) -> None:
-    """Change the paths of candidates and their relations after nodes were moved, renamed or merged.
+    """Change the paths of candidates after nodes were moved, renamed or merged. Two of one path become one.
 
     Args:
         tx: A transaction of the owner that has locked the graph exclusively.
         user_id: The user.
         paths: The old and new path of every changed node: names from layer 1 down.
     """
-    moved = []
     for row in tx.execute(_QUERIES["all_candidates"], {"user_id": user_id}).fetchall() if paths else ():
-        parent = paths.get(tuple(row["parent_path"]), tuple(row["parent_path"]))
-        edges = [{**edge, "from": list(paths.get(tuple(edge["from"]), edge["from"]))} for edge in row["edges"]]
-        if (list(parent), edges) != (row["parent_path"], row["edges"]):
-            tx.execute(_QUERIES["delete_candidate"], {"candidate_id": row["candidate_id"]})
-            moved.append((row, parent, edges))
-    for row, parent, edges in moved:
-        candidate = NodeCandidate(row["node_name"], ConceptKind(row["concept_kind"]), parent, row["confidence"])
-        tx.execute(
-            _QUERIES["upsert_candidate"],
-            {
-                **row,
-                "user_id": user_id,
-                "candidate_id": _id_of(user_id, candidate),
-                "parent_path": list(parent),
-                "edges": Jsonb(edges),
-                "max_edges": MAX_WAITING_EDGES,
-            },
-        )
+        parent = paths.get(tuple(row["parent_path"]))
+        if parent is None:
+            continue
+        candidate = NodeCandidate(row["node_name"], ConceptKind(row["concept_kind"]), parent, 0.0)
+        values = {
+            "candidate_id": _id_of(user_id, candidate),
+            "former_id": row["candidate_id"],
+            "parent_path": list(parent),
+        }
+        known = tx.execute(_QUERIES["is_candidate"], values).fetchone()
+        joins = known is not None and known["present"] and values["candidate_id"] != values["former_id"]
+        tx.execute(_QUERIES["join_candidates"] if joins else _QUERIES["move_candidate"], values)
 
 
 def _id_of(user_id: UUID, candidate: NodeCandidate) -> UUID:

@@ -58,7 +58,6 @@ class GraphNode:
     node_type: NodeType
     layer_depth: int
     schema_name: str
-    aliases: tuple[str, ...]
     summary: str
     names: tuple[str, ...]
 
@@ -73,7 +72,6 @@ class GraphNode:
             NodeType(row["node_type"]),
             row["layer_depth"],
             row["schema_name"],
-            tuple(row["aliases"]),
             row["node_summary"] or "",
             tuple(row["names"]),
         )

@@ -1,15 +1,16 @@
-"""Writing of edges between nodes. Edges belong to the graph as a whole, so branches need not know each other.
+"""Writing of edges between nodes, with the records that state them. Edges belong to the graph as a whole.
 
-``navigation`` reads edges.
+Their strength, count and validity follow from the evidence by trigger. ``navigation`` reads edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from uuid import UUID
 
 from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.provisioning import resolve_path
+from neurigraph_pipelines.graph.witnesses import Said, Witness, as_columns
 from neurigraph_pipelines.model import PlannedEdge
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -17,35 +18,59 @@ from neurigraph_pipelines.statements import statements
 DEFAULT_RELATION = "related to"
 """The label of a relation for which the model gave none."""
 
-_QUERIES = statements("graph")
+_QUERIES = statements("evidence")
+_GRAPH = statements("graph")
+
+StatedEdge = tuple[Witness, PlannedEdge]
 
 
-def write_edges(tx: Transaction, user_id: UUID, user_slug: str, edges: Sequence[PlannedEdge]) -> int:
-    """Insert or strengthen planned edges; skip those with an end that does not exist.
+class Places:
+    """Looks up the nodes of a user at paths, each once in a transaction that has locked the graph."""
 
-    Edges are written in the order of their ends, so that two commits cannot deadlock.
+    def __init__(self, tx: Transaction, user_id: UUID, user_slug: str) -> None:
+        self._tx = tx
+        self.user_id = user_id
+        self.user_slug = user_slug
+        self._found: dict[tuple[str, ...], UUID | None] = {}
+
+    def find(self, path: tuple[str, ...]) -> UUID | None:
+        """Return the node at a path, by names from layer 1 down; None if a step does not exist."""
+        if path not in self._found:
+            node = resolve_path(self._tx, self.user_id, self.user_slug, path)
+            self._found[path] = node.node_id if len(node.names) == len(path) else None
+        return self._found[path]
+
+
+def write_edges(tx: Transaction, places: Places, edges: Sequence[StatedEdge]) -> list[Said]:
+    """Insert the evidence of planned edges; skip those with an end that does not exist.
 
     Returns:
-        The number of written edges.
+        The ends, which the records mention.
     """
-    ends: set[tuple[UUID, UUID, str, float]] = set()
-    for edge in edges:
-        source = resolve_path(tx, user_id, user_slug, edge.from_path)
-        target = resolve_path(tx, user_id, user_slug, edge.to_path)
-        complete = len(source.names) == len(edge.from_path) and len(target.names) == len(edge.to_path)
-        relation = display_name(edge.relation) or DEFAULT_RELATION
-        if complete and source.node_id != target.node_id:
-            ends.add((source.node_id, target.node_id, relation, edge.strength))
-    tx.execute(_QUERIES["show_nodes"], {"node_ids": list({node_id for one in ends for node_id in one[:2]})})
-    for from_node, to_node, relation, strength in sorted(ends):
-        tx.execute(
-            _QUERIES["upsert_edge"],
+    rows, ends = [], []
+    for witness, edge in edges:
+        source, target = places.find(edge.from_path), places.find(edge.to_path)
+        if source is None or target is None or source == target:
+            continue
+        messages = witness.messages_with(edge.to_path[-1] if edge.to_path else "")
+        rows.append(
             {
-                "user_id": user_id,
-                "from_node_id": from_node,
-                "to_node_id": to_node,
-                "relation": relation,
-                "strength": strength,
-            },
+                "record_id": witness.record_id,
+                "detected_by": witness.detected_by.value,
+                "from_node_id": source,
+                "to_node_id": target,
+                "relation": display_name(edge.relation) or DEFAULT_RELATION,
+                "weight": edge.strength,
+                "messages": messages,
+            }
         )
-    return len(ends)
+        ends += [Said(witness, node_id=end, messages=messages) for end in (source, target)]
+    if rows:
+        show_nodes(tx, {said.node_id for said in ends if said.node_id is not None})
+        tx.execute(_QUERIES["assert_edges"], {"user_id": places.user_id, **as_columns(rows)})
+    return ends
+
+
+def show_nodes(tx: Transaction, node_ids: Set[UUID]) -> None:
+    """Show nodes again that only records in quarantine had made."""
+    tx.execute(_GRAPH["show_nodes"], {"node_ids": list(node_ids)})

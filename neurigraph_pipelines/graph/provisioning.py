@@ -285,7 +285,6 @@ def _provision(
             "parent_node_id": parent.node_id if parent is not None else None,
             "schema_name": schema,
             "node_keywords": list(plan.keywords) or None,
-            "aliases": list(plan.aliases),
             "node_summary": plan.summary or None,
             "node_ddl_version": newest("node"),
         },

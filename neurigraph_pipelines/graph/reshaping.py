@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import ConflictError
+from neurigraph_pipelines.graph.aliases import give_former_name
 from neurigraph_pipelines.graph.changes import (
     GraphChange,
     GraphNode,
@@ -25,7 +26,7 @@ from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.moving import RecordFilter, records_of, transfer_records
 from neurigraph_pipelines.graph.naming import checked_name, name_key
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.graph.shell import MAX_ALIASES, rebuild_shell
+from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, NodeType
@@ -66,10 +67,10 @@ def rename_node(
                     "node_id": node_id,
                     "node_name": shown,
                     "name_key": name_key(shown),
-                    "aliases": _other_names(shown, node.aliases, former=node.name),
                     "node_summary": summary or None,
                 },
             )
+            give_former_name(tx, claims.user_id, node_id, shown, node.name, author_of(claims))
             now = node_and_below(tx, claims.user_id, node_id)
             update_candidates(tx, claims.user_id, before, now, {})
             node = now[0]
@@ -154,7 +155,7 @@ def merge_nodes(
         assert grants is not None
         for source, successor in plan.merged:
             transfer_records(tx, records[source.schema_name], source, successor, author_of(claims), claims)
-        _replace_nodes(tx, plan, slug)
+        _replace_nodes(tx, plan, slug, claims)
         now = node_and_below(tx, claims.user_id, into_id)
         update_candidates(tx, claims.user_id, before, now, successors)
         change = GraphChange(
@@ -170,7 +171,7 @@ def merge_nodes(
     return change
 
 
-def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str) -> None:
+def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str, claims: Claims) -> None:
     """Replace the emptied nodes of a plan by their successors, and drop them."""
     node_ids = [source.node_id for source, _ in plan.merged]
     tx.execute(_QUERIES["release_names"], {"node_ids": node_ids})
@@ -180,14 +181,13 @@ def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str) -> None:
             {"node_id": child.node_id, "parent_node_id": parent.node_id, "layer_depth": parent.layer_depth + 1},
         )
     successors = [successor.node_id for _, successor in plan.merged]
-    tx.execute(_QUERIES["redirect_edges"], {"node_ids": node_ids, "successors": successors})
+    tx.execute(_QUERIES["redirect_nodes"], {"node_ids": node_ids, "successors": successors})
     tx.execute(_QUERIES["redirect_notes"], {"node_ids": node_ids, "successors": successors})
     tx.execute(_QUERIES["delete_nodes"], {"node_ids": node_ids})
     for source, successor in plan.merged:
         tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(source.schema_name)))
-        names = _other_names(successor.name, (*successor.aliases, *source.aliases), former=source.name)
-        definition = successor.summary or source.summary
-        rebuild_shell(tx, successor.node_id, user_slug, aliases=names, definition=definition)
+        give_former_name(tx, claims.user_id, successor.node_id, successor.name, source.name, author_of(claims))
+        rebuild_shell(tx, successor.node_id, user_slug, definition=successor.summary or source.summary)
 
 
 class _MergePlan:
@@ -251,10 +251,3 @@ def _require_depth(node: GraphNode, known: Iterable[GraphNode], parent: GraphNod
             f"below {parent.path}, nodes below {node.path} would be in layer {layer}, and {MAX_LAYER_DEPTH} is the "
             "deepest: move or merge it to a shallower node"
         )
-
-
-def _other_names(name: str, aliases: Iterable[str], former: str) -> list[str]:
-    """Return the aliases without duplicates and without the name itself, the former name always included."""
-    distinct = {name_key(alias): alias for alias in reversed([former, *aliases])}
-    distinct.pop(name_key(name), None)
-    return list(reversed(distinct.values()))[:MAX_ALIASES]

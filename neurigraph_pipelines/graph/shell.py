@@ -18,8 +18,11 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH, name_key
-from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path, upgrade_node
+from neurigraph_pipelines.graph.aliases import LearnedName, learn_aliases
+from neurigraph_pipelines.graph.edges import Places, show_nodes
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.graph.provisioning import NodeRef, upgrade_node
+from neurigraph_pipelines.graph.witnesses import Followers, Witness
 from neurigraph_pipelines.model import ConceptKind, Keywords, PlannedAlias
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -36,7 +39,6 @@ KEYWORDS_OF_RECORD = 6
 KEYWORD_HALF_LIFE = 64
 """Number of records after which a keyword's weight is halved, so that unrepeated keywords make room."""
 
-MAX_ALIASES = 16
 SUBJECTS_SHOWN = 5
 LABELS_SHOWN = 3
 MAX_DEFINITION = 300
@@ -48,6 +50,7 @@ UNINFORMATIVE_LABELS = frozenset(["mentions", "talks with", "related to"])
 _RECORDS_WITH_WEIGHT = 4 * KEYWORD_HALF_LIFE  # keywords of older ones weigh less than a sixteenth
 _KEYWORD_FIELDS = tuple(each.name for each in fields(Keywords))
 _QUERIES = statements("graph")
+_EVIDENCE = statements("evidence")
 _GROWTH = re.compile(r"\s*\b(?:1 memory|[\d,]+ memories) from .*", re.DOTALL)
 _RELATIONSHIP = re.compile(r"(?P<label>[^:]{1,60}): (?P<name>.+)")
 
@@ -67,30 +70,31 @@ class Addition:
 
 
 def update_shells(
-    tx: Transaction, user_id: UUID, user_slug: str, additions: Sequence[Addition], aliases: Sequence[PlannedAlias]
+    tx: Transaction, places: Places, additions: Sequence[Addition], aliases: Sequence[tuple[Witness, PlannedAlias]]
 ) -> None:
-    """Update the shells of all nodes that a segment touched.
+    """Update the shells of all nodes that a segment touched, with the names that its records use.
 
     Locks the nodes in id order for the rest of the transaction, so commits to one node take turns without deadlock.
     """
     gained: dict[UUID, list[Addition]] = {}
     for addition in additions:
         gained.setdefault(addition.node.node_id, []).append(addition)
-    learned: dict[UUID, list[str]] = {}
-    for planned in aliases:
-        node = resolve_path(tx, user_id, user_slug, planned.path)
-        if len(node.names) == len(planned.path):
-            learned.setdefault(node.node_id, []).append(planned.alias)
-    tx.execute(_QUERIES["show_nodes"], {"node_ids": list(gained.keys() | learned.keys())})
+    learned: dict[UUID, list[LearnedName]] = {}
+    for witness, planned in aliases:
+        node_id = places.find(planned.path)
+        if node_id is not None:
+            learned.setdefault(node_id, []).append((witness, planned.alias))
+    show_nodes(tx, gained.keys() | learned.keys())
     for node_id in sorted(gained.keys() | learned.keys()):
         row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
         assert row is not None
-        shell = {**row, "aliases": _with_aliases(tx, user_id, row, learned.get(node_id, ()))}
+        names = learn_aliases(tx, places.user_id, row, learned.get(node_id, ()))
+        shell = {**row, "aliases": [*row["aliases"], *names]}
         for addition in gained.get(node_id, ()):
             shell |= _with_record(shell, addition)
         count = shell["record_count"]
         if _stage(count) != _stage(row["record_count"]):
-            shell |= _described(tx, node_id, user_slug, shell)
+            shell |= _described(tx, node_id, places.user_slug, shell)
         tx.execute(_QUERIES["update_shell"], {**shell, "node_id": node_id})
 
 
@@ -142,7 +146,6 @@ def rebuild_shell(
     node_id: UUID,
     user_slug: str,
     *,
-    aliases: Sequence[str] | None = None,
     definition: str | None = None,
 ) -> None:
     """Recompute a shell from the records of its node, after records left or entered it other than by a commit.
@@ -154,7 +157,6 @@ def rebuild_shell(
         tx: A transaction of the pipeline or the owner; the node stays locked until it ends.
         node_id: The node.
         user_slug: The slug of its user.
-        aliases: New aliases; None keeps the current ones.
         definition: The sentence that says what the node is; None keeps the current one.
     """
     row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
@@ -163,7 +165,6 @@ def rebuild_shell(
     schema = sql.Identifier(row["schema_name"])
     shell = {
         **row,
-        "aliases": row["aliases"] if aliases is None else list(aliases),
         "node_summary": row["node_summary"] if definition is None else definition,
     }
     counted = tx.execute(_QUERIES["content_of_shell"].format(schema=schema), {"node_id": node_id}).fetchone()
@@ -177,6 +178,20 @@ def rebuild_shell(
     shell |= {**counted, "node_keywords": list(weights), "keyword_weights": list(weights.values())}
     shell |= _described(tx, node_id, user_slug, shell)
     tx.execute(_QUERIES["set_shell"], {**shell, "node_id": node_id})
+
+
+def rebuild_followers(tx: Transaction, followers: Followers, user_slug: str, *, keep_defined: bool = False) -> None:
+    """Rebuild the shells that follow from records which were erased, hidden or shown again.
+
+    Definitions that came from these records go.
+
+    Args:
+        keep_defined: The nodes stay known as made for these records, which may be shown again.
+    """
+    if followers.defined and not keep_defined:
+        tx.execute(_EVIDENCE["undefine"], {"node_ids": list(followers.defined)})
+    for node_id in sorted(followers.node_ids):
+        rebuild_shell(tx, node_id, user_slug, definition="" if node_id in followers.defined else None)
 
 
 def set_centroid(tx: Transaction, node_id: UUID, embedded_count: int, centroid: Vector | None) -> None:
@@ -243,23 +258,6 @@ def _labels(relationships: Iterable[str], names: frozenset[str]) -> list[tuple[s
 
 def _names(shell: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(map(name_key, (shell["node_name"], *shell["aliases"])))
-
-
-def _with_aliases(tx: Transaction, user_id: UUID, shell: Mapping[str, Any], learned: Iterable[str]) -> list[str]:
-    """Return the aliases plus those of ``learned`` that no other node of the user has as a name or alias."""
-    aliases = {name_key(alias): alias for alias in shell["aliases"]}
-    for alias in learned:
-        key = name_key(alias)
-        if not key or key == name_key(shell["node_name"]) or key in aliases or len(aliases) >= MAX_ALIASES:
-            continue
-        others = tx.execute(
-            _QUERIES["name_is_used"],
-            {"user_id": user_id, "node_id": shell["node_id"], "name_key": key, "alias": alias},
-        ).fetchone()
-        assert others is not None
-        if not others["borne"]:
-            aliases[key] = alias[:MAX_NAME_LENGTH]
-    return list(aliases.values())
 
 
 def definition_in(summary: str | None) -> str:

@@ -17,18 +17,19 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.candidates import add_candidates, promote_candidates
-from neurigraph_pipelines.graph.edges import write_edges
+from neurigraph_pipelines.graph.edges import Places, write_edges
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
-from neurigraph_pipelines.graph.shell import Addition, update_shells
+from neurigraph_pipelines.graph.shell import update_shells
+from neurigraph_pipelines.graph.witnesses import define_nodes, write_mentions
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.batch_totals import count_stored, count_times
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.note_records import settle_versions
 from neurigraph_pipelines.ingestion.queue_hold import end_hold, hold_queue
-from neurigraph_pipelines.ingestion.record_rows import RecordRows, WrittenRecord
+from neurigraph_pipelines.ingestion.record_rows import Inserted, RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -46,7 +47,7 @@ from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.measuring import measured
-from neurigraph_pipelines.model import Filing, ItemFailure, Segment, SegmentRef, SourceKind, Voice
+from neurigraph_pipelines.model import ItemFailure, PlannedAlias, Segment, SegmentRef, SourceKind, Voice
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.voices import voices_of
@@ -210,17 +211,30 @@ class _SegmentStorage:
         models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
         self._provision(tx, written)
         inserted = [self._rows.insert(tx, item, models) for item in written]
-        committed = [record for record, _ in inserted]
-        filings = [
-            item.plan.filing for item, record in zip(written, committed, strict=True) if not record.already_stored
-        ]
-        for item, record in zip(written, committed, strict=True):
-            if ref.note is not None and not record.already_stored and not item.quarantines:
-                settle_versions(tx, ref, record.record_id)
-        _update_graph(tx, ref, filings, [addition for _, addition in inserted if addition is not None])
+        committed = [one.committed for one in inserted]
+        for one in inserted:
+            if ref.note is not None and one.witness is not None and not one.written.quarantines:
+                settle_versions(tx, ref, one.committed.record_id)
+        self._update_graph(tx, ref, inserted)
         self._finish_trigger(tx, ref)
         count_stored(tx, ref, committed)
         return committed
+
+    def _update_graph(self, tx: Transaction, ref: SegmentRef, inserted: Sequence[Inserted]) -> None:
+        """Write what follows from new records: edges and candidates with their evidence, mentions, and shells."""
+        places = Places(tx, ref.user_id, ref.user_slug)
+        new = [(one.witness, one.written.plan.filing) for one in inserted if one.witness is not None]
+        made = [(witness, node) for witness, filing in new for node in (*filing.new_nodes, *filing.beside)]
+        promote_candidates(tx, places, (node for _, node in made))
+        add_candidates(tx, places, [(witness, one) for witness, filing in new for one in filing.candidates])
+        ends = write_edges(tx, places, [(witness, edge) for witness, filing in new for edge in filing.edges])
+        for witness, filing in new:
+            paths = [node.path for node in (*filing.new_nodes, *filing.beside)]
+            define_nodes(tx, witness.record_id, [found for path in paths if (found := places.find(path))])
+        write_mentions(tx, ref.user_id, [*ends, *(said for one in inserted for said in self._rows.said(one))])
+        aliases = [(witness, PlannedAlias(node.path, name)) for witness, node in made for name in node.aliases]
+        aliases += [(witness, alias) for witness, filing in new for alias in filing.aliases]
+        update_shells(tx, places, [one.addition for one in inserted if one.addition is not None], aliases)
 
     def _held(self, tx: Transaction, item: WrittenRecord) -> WrittenRecord:
         """Return a record with the quarantines that it meets; if there are any, it changes nothing of the graph."""
@@ -255,17 +269,3 @@ class _SegmentStorage:
         paths = {filing.path for filing in filings} | {node.path for filing in filings for node in filing.beside}
         for path in sorted(paths, key=lambda path: tuple(map(name_key, path))):
             resolve_path(tx, ref.user_id, ref.user_slug, path, planned)
-
-
-def _update_graph(tx: Transaction, ref: SegmentRef, filings: Sequence[Filing], additions: Sequence[Addition]) -> None:
-    """Write the edges, candidates and shells that follow from the filings of new records."""
-    created = [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
-    candidates = [candidate for filing in filings for candidate in filing.candidates]
-    edges = [
-        *(edge for filing in filings for edge in filing.edges),
-        *promote_candidates(tx, ref.user_id, created),
-        *add_candidates(tx, ref.user_id, candidates),
-    ]
-    write_edges(tx, ref.user_id, ref.user_slug, edges)
-    aliases = [alias for filing in filings for alias in filing.aliases]
-    update_shells(tx, ref.user_id, ref.user_slug, additions, aliases)

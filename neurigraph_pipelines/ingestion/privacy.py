@@ -11,7 +11,8 @@ from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.graph.shell import rebuild_shell
+from neurigraph_pipelines.graph.shell import rebuild_followers
+from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.ports import Database
@@ -31,8 +32,9 @@ def set_privacy(
 ) -> None:
     """Make a source private, or share it again. Idempotent.
 
-    Rebuilds the shells of the nodes that have its records, without or with their keywords and summaries. Nodes and
-    edges that were made from it while it was shared stay.
+    Rebuilds the shells that follow from its records, without or with their keywords and summaries. Edges, mentions and
+    names that only its records state are hidden with them. Nodes that were made for it while it was shared stay,
+    without their definition.
 
     Args:
         claims: The graph owner's claims; nobody else can change privacy.
@@ -54,12 +56,15 @@ def set_privacy(
         guard.settle(tx)
         if row["privacy"] == privacy:
             return
-        source = f"{row['kind']}:{source_id}"
-        nodes = tx.execute(_QUERIES["nodes_of_source"], {"user_id": claims.user_id, "source": source}).fetchall()
-        for node in nodes:
+        values["source"] = f"{row['kind']}:{source_id}"
+        records = tx.execute(_QUERIES["records_of_source"], values).fetchall()
+        for node in tx.execute(_QUERIES["nodes_of_source"], values).fetchall():
             # Node schemas of older versions have no privacy policies.
             upgrade_node(tx, node["node_id"], node["schema_name"])
-            rebuild_shell(tx, node["node_id"], slug)
+        followers = followers_of(tx, [one["record_id"] for one in records])
+        if privacy is Privacy.SHARED:
+            followers = Followers(followers.node_ids)
+        rebuild_followers(tx, followers, slug, keep_defined=True)
 
 
 def find_source(database: Database, claims: Claims, name: str) -> UUID:

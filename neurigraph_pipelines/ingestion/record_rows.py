@@ -17,6 +17,7 @@ from psycopg import sql
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
 from neurigraph_pipelines.graph.shell import Addition
+from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
 from neurigraph_pipelines.history import append_delta, pipeline_author
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
@@ -29,7 +30,9 @@ from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
     CompressionState,
     ContentType,
+    Detector,
     Keywords,
+    MentionRole,
     Segment,
     SourceKind,
     Summary,
@@ -42,6 +45,9 @@ from neurigraph_pipelines.text.lexemes import LANGUAGE_MARK, lexer_of, window_le
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
 from neurigraph_pipelines.voices import common_origin
+
+OFFLINE = "offline"
+"""The name of the language model whose rules read records without a provider."""
 
 _PASSAGES_AT_ONCE = 1_000
 
@@ -91,6 +97,24 @@ class WrittenRecord:
         return replace(self, plan=replace(self.plan, filing=filing), private=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """The rows of one record.
+
+    Attributes:
+        written: The record whose rows these are.
+        node_id: The node that it is filed at.
+        addition: What it adds to the shell of the node; None if it was stored already or is in quarantine.
+        witness: The record as evidence; None if it was stored already.
+    """
+
+    written: WrittenRecord
+    committed: Committed
+    node_id: UUID
+    addition: Addition | None = None
+    witness: Witness | None = None
+
+
 class RecordRows:
     """Inserts the rows of the records of one batch."""
 
@@ -108,19 +132,15 @@ class RecordRows:
         self._summaries = summarized.summaries
         self._keywords = described.keywords
         self._embedded = embedded
+        self._detector = Detector.RULE if context.language_model.name == OFFLINE else Detector.MODEL
 
-    def insert(
-        self, tx: Transaction, record: WrittenRecord, models: UserModels | None
-    ) -> tuple[Committed, Addition | None]:
+    def insert(self, tx: Transaction, record: WrittenRecord, models: UserModels | None) -> Inserted:
         """Insert the rows of one record, unless it is stored already.
 
         Args:
             tx: The transaction of the commit; it has locked the graph shared.
             record: The record.
             models: The user's models; None if the batch has no vectors.
-
-        Returns:
-            The committed record, and what it adds to the shell of its node; None if it was stored already.
 
         Raises:
             ForbiddenError: The persona that sent the segment may no longer write to the node.
@@ -139,7 +159,7 @@ class RecordRows:
         path = "/".join((ref.user_slug, *node.names))
         if known is not None:
             stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
-            return Committed(*stored, already_stored=True), None
+            return Inserted(record, Committed(*stored, already_stored=True), node.node_id)
         schema = sql.Identifier(node.schema_name)
         summary = _with_distinct_title(tx, record, summary, keywords)
         mostly, spoken = languages_of(record.part.messages, CODES[self._settings.language])
@@ -157,7 +177,22 @@ class RecordRows:
         shell_keywords = Keywords() if record.private else keywords
         addition = Addition(node, shell_keywords, vectors.summary if vectors is not None and is_current else None)
         stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at)
-        return Committed(*stored), addition if not record.quarantines else None
+        witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
+        shown = addition if not record.quarantines else None
+        return Inserted(record, Committed(*stored), node.node_id, shown, witness)
+
+    def said(self, inserted: Inserted) -> list[Said]:
+        """Return which nodes a new record speaks of: the one it is filed at, its speakers, and its entities."""
+        witness = inserted.witness
+        if witness is None:
+            return []
+        entities = self._keywords[witness.record_id].entities
+        authors = (message.author for message in inserted.written.part.messages if message.author)
+        return [
+            Said(witness, node_id=inserted.node_id, role=MentionRole.SUBJECT),
+            *named(witness, authors, MentionRole.AUTHOR),
+            *named(witness, entities, MentionRole.MENTION),
+        ]
 
     def _append_delta(
         self,

@@ -14,6 +14,7 @@ from uuid import UUID
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
+from neurigraph_pipelines.graph.revised import carry_revision
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
@@ -138,6 +139,7 @@ def replace_words(
     authored(tx, author, caller)
     revised = {**row, **values, **vectors, "record_id": location.record_id}
     tx.execute(_QUERIES["revise"].format(schema=location.schema), revised)
+    carry_revision(tx, location.user_id, location.record_id, row, values, author)
     return True
 
 

@@ -34,6 +34,7 @@ from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")
+_EVIDENCE = statements("evidence")
 _FILES_AT_ONCE = 100
 _SMALLEST_ID = UUID(int=0)
 
@@ -58,6 +59,9 @@ class Fault(StrEnum):
 
     REGISTRY = "registry"
     """A node and the shared registries disagree, or a record has no file."""
+
+    EVIDENCE = "evidence"
+    """An edge, a name or a candidate differs from what follows from its evidence."""
 
     COUNTER = "counter"
     """A count in the shell differs from the node's contents."""
@@ -164,6 +168,8 @@ class _Verifier:
             upgrade_node(tx, node_id, schema_name)
             registries = tx.execute(_QUERIES["verify_registries"].format(schema=schema), {"node_id": node_id})
             self._add_findings(Fault.REGISTRY, node_id, registries.fetchall())
+            wrong_sums = tx.execute(_EVIDENCE["wrong_sums"], {"node_id": node_id})
+            self._add_findings(Fault.EVIDENCE, node_id, wrong_sums.fetchall())
             self._add_findings(Fault.LOG, node_id, tx.execute(_QUERIES["verify_log"].format(schema=schema)).fetchall())
         after = _SMALLEST_ID
         while True:

@@ -47,6 +47,37 @@ class ConceptKind(StrEnum):
     THING = "thing"
 
 
+class MentionRole(StrEnum):
+    """What a node is in a record that speaks of it. The subject is the node that the record is filed at."""
+
+    MENTION = "mention"
+    SUBJECT = "subject"
+    AUTHOR = "author"
+    OWNER = "owner"
+    ASSIGNEE = "assignee"
+    COMPONENT = "component"
+
+
+class Detector(StrEnum):
+    """What found a mention or a relation."""
+
+    RULE = "rule"
+    MODEL = "model"
+    PERSON = "person"
+
+
+class AliasType(StrEnum):
+    """Kind of another name or id of a node. All but names belong to one node."""
+
+    NAME = "name"
+    FORMER_NAME = "former_name"
+    EMAIL = "email"
+    HANDLE = "handle"
+    PHONE = "phone"
+    URL = "url"
+    EXTERNAL = "external"
+
+
 class TriggerType(StrEnum):
     """Why a segment is stored."""
 

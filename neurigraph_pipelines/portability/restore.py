@@ -40,6 +40,7 @@ from neurigraph_pipelines.statements import BASELINE, newest, statements
 
 _QUERIES = statements("portability")
 _ERASURE = statements("erasure")
+_EVIDENCE = statements("evidence")
 _MAX_LINE_BYTES = 256 << 20
 _ORIGINAL_ENDS = (".original", ".original.gz")
 _COMPRESSED = ".gz"
@@ -142,6 +143,8 @@ class _Restore:
         for table in tables:
             self._load(table, _file_of(table))
         self._reject_foreign_references(tables)
+        # What follows from evidence is never believed either.
+        self._tx.execute(_EVIDENCE["derive"], user)
         nodes = self._tx.execute(_QUERIES["nodes_of_user"], user).fetchall()
         self._restored.nodes = len(nodes)
         exported_ids = self._ids.inverse()

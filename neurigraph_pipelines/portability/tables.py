@@ -28,6 +28,7 @@ LEFT_OUT = {
     "pipeline_totals": "what an installation has done, for its metrics",
     "queue_hold": "about a provider's account of an installation, not about a user",
     "record_titles": "computed from the titles of the records",
+    "relation_types": "about the installation, not about a user",
     "request_keys": "answers to requests, kept for some hours in case they are repeated",
     "retrievals": "the log of an installation, about what was read there",
     "schema_migrations": "about the database, not about a user",
@@ -84,6 +85,7 @@ IMPLIED_REFERENCES = (
     Reference("quarantine_changes", "graph_index", ("row_id",), ("node_id",)),
     Reference("quarantine_changes", "node_edges", ("row_id",), ("edge_id",)),
     Reference("quarantine_changes", "node_candidates", ("row_id",), ("candidate_id",)),
+    Reference("graph_index", "record_index", ("defined_by",), ("record_id",)),
     Reference("permission_grants", "graph_index", ("subject_id",), ("node_id",)),
     Reference("storage_triggers", "storage_triggers", ("batch_id",), ("batch_id",)),
 )

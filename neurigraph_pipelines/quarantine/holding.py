@@ -1,14 +1,12 @@
 """Quarantine and release: each is one transaction, which hides or shows everything at once.
 
-Hiding touches the records, what is counted from their words, and what the graph learned from them: shells, edges,
-candidates and nodes. What is changed in the graph is remembered row by row, and a release puts it back.
+Hiding touches the records, what is counted from their words, and what follows from them: edges, candidates and names
+by their evidence, shells and nodes. Shells are remembered as they were, and a release puts them back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,17 +14,16 @@ from psycopg import sql
 
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.traces import Traces
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.graph.shell import rebuild_shell
+from neurigraph_pipelines.graph.shell import rebuild_followers, rebuild_shell
+from neurigraph_pipelines.graph.witnesses import followers_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.quarantine.revisions import hide_revisions, show_revisions
 from neurigraph_pipelines.quarantine.rules import (
     MAX_REASON,
-    MetRecord,
     Quarantine,
     Rule,
     as_row,
@@ -36,10 +33,8 @@ from neurigraph_pipelines.quarantine.rules import (
 )
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text
-from neurigraph_pipelines.text.lexemes import Lexer
 
 _QUERIES = statements("quarantine")
-_ERASURE = statements("erasure")
 _GRAPH = statements("graph")
 
 
@@ -71,7 +66,7 @@ def quarantine(context: Context, rule: Rule, reason: str) -> Quarantine:
                 _QUERIES["insert"], {**values, "reason": reason, "requested_by": _requester(claims)}
             ).fetchone()
             assert known is not None
-            _hold(tx, claims.user_id, slug, known["quarantine_id"], rule, Lexer(context.settings.language))
+            _hold(tx, claims.user_id, slug, known["quarantine_id"], rule)
         quarantine_id: UUID = known["quarantine_id"]
     return get_quarantine(context.database, claims, quarantine_id)
 
@@ -103,7 +98,7 @@ def _requester(claims: Claims) -> str:
     return f"user:{claims.user_id} ({how})"
 
 
-def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: Rule, lexer: Lexer) -> None:
+def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: Rule) -> None:
     values: dict[str, Any] = {"user_id": user_id, "quarantine_id": quarantine_id}
     tx.execute(_QUERIES["remember_graph"], values)
     revised = hide_revisions(tx, user_id, quarantine_id, as_row(rule, user_id))
@@ -116,36 +111,13 @@ def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: 
         upgrade_node(tx, node_id, schema_name)
     # Files need no lock: hiding a record changes none, and waits for nobody who reads one.
     lock_rows(tx, {}, {one.node_id for one in fresh})
-    lexemes, texts = _words_of(tx, fresh)
-    tx.execute(_QUERIES["set_quarantined"], {"record_ids": [one.record_id for one in fresh], "hidden": True})
-    touched = _forget_in_graph(tx, user_id, sorted({one.created_at for one in fresh}))
-    touched |= revised | {one.node_id for one in fresh}
-    Traces(tx, user_id, slug, lexer).remove(lexemes, texts, [], touched=touched)
-    tx.execute(_QUERIES["note_changes"], values)
-
-
-def _words_of(tx: Transaction, records: Sequence[MetRecord]) -> tuple[set[str], list[str]]:
-    """Return the lexemes of records' passages, and all other texts about them."""
-    lexemes: set[str] = set()
-    texts: list[str] = []
-    for record in records:
-        schema, key = sql.Identifier(record.schema_name), {"record_id": record.record_id}
-        lexemes.update(row["lexeme"] for row in tx.execute(_ERASURE["lexemes_of_record"].format(schema=schema), key))
-        texts += [row["said"] for row in tx.execute(_ERASURE["words_of_record"].format(schema=schema), key)]
-    return lexemes, texts
-
-
-def _forget_in_graph(tx: Transaction, user_id: UUID, moments: Sequence[datetime]) -> set[UUID]:
-    """Take out of the graph what the commits of these moments made of it, and return the nodes whose shells change.
-
-    A commit writes all its rows at one moment, by which they are known.
-    """
-    values: dict[str, Any] = {"user_id": user_id, "moments": list(moments)}
-    edges = tx.execute(_QUERIES["delete_edges"], values).fetchall()
-    tx.execute(_QUERIES["delete_candidates"], values)
+    record_ids = [one.record_id for one in fresh]
+    followers = followers_of(tx, record_ids)
+    tx.execute(_QUERIES["set_quarantined"], {"record_ids": record_ids, "hidden": True})
     for layer in range(MAX_LAYER_DEPTH, 0, -1):
-        tx.execute(_QUERIES["hide_nodes"], {**values, "layer": layer})
-    return {node_id for edge in edges for node_id in (edge["from_node_id"], edge["to_node_id"])}
+        tx.execute(_QUERIES["hide_nodes"], {**values, "record_ids": record_ids, "layer": layer})
+    rebuild_followers(tx, followers.with_nodes(revised), slug, keep_defined=True)
+    tx.execute(_QUERIES["note_changes"], values)
 
 
 def _is_complete(tx: Transaction, node_id: UUID) -> bool:
@@ -172,8 +144,7 @@ def _let_go(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID) -> N
         tx.execute(_QUERIES["hand_on"], {**values, "successor": successor["quarantine_id"]})
         stale = nodes
     else:
-        for restore in (_QUERIES["restore_shells"], _QUERIES["restore_edges"], _QUERIES["restore_candidates"]):
-            tx.execute(restore, values)
+        tx.execute(_QUERIES["restore_shells"], values)
         stale = {row["node_id"] for row in tx.execute(_QUERIES["changed_shells"], values)}
         stale |= {node_id for node_id in nodes if not _is_complete(tx, node_id)}
     tx.execute(_QUERIES["show_nodes"], {"node_ids": list(nodes | stale)})

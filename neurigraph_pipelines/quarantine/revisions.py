@@ -17,6 +17,7 @@ from neurigraph_pipelines.graph.changes import node_and_below
 from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.moving import transfer_records
 from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.revised import carry_revision
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.ports import Transaction
@@ -72,14 +73,14 @@ def _show_visible(tx: Transaction, user_id: UUID, quarantine_id: UUID, record_id
     model = tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone()
     assert model is not None
     for record in records:
-        _show_words(tx, user_id, record, model["embedding_model"])
+        _show_words(tx, user_id, record, model["embedding_model"], author)
         _show_supersession(tx, record)
     touched = {one.node_id for one in records} | _show_places(tx, user_id, records, author)
     tx.execute(_QUERIES["hide_reverts"], {"record_ids": [one.record_id for one in records]})
     return touched
 
 
-def _show_words(tx: Transaction, user_id: UUID, record: _Record, current_model: str | None) -> None:
+def _show_words(tx: Transaction, user_id: UUID, record: _Record, current_model: str | None, author: str) -> None:
     row = tx.execute(_HISTORY["lock_words"].format(schema=record.schema), {"record_id": record.record_id}).fetchone()
     assert row is not None
     values = {name: record.visible[name] for name in _WORDS if name in record.visible}
@@ -101,6 +102,7 @@ def _show_words(tx: Transaction, user_id: UUID, record: _Record, current_model: 
     tx.execute(
         _HISTORY["revise"].format(schema=record.schema), {**row, **values, **vectors, "record_id": record.record_id}
     )
+    carry_revision(tx, user_id, record.record_id, row, values, author)
 
 
 def _show_supersession(tx: Transaction, record: _Record) -> None:

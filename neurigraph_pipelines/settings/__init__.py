@@ -27,7 +27,7 @@ from neurigraph_pipelines.settings.group import PREFIX, variable_of
 from neurigraph_pipelines.settings.operation import LogSettings, TelemetrySettings
 from neurigraph_pipelines.settings.pipeline import IngestionSettings, LifecycleSettings, UploadSettings
 from neurigraph_pipelines.settings.providers import ModelCallSettings, ModelSettings, RerankerSettings, TokenSettings
-from neurigraph_pipelines.settings.retrieval import AskSettings, RetrievalSettings
+from neurigraph_pipelines.settings.retrieval import AskSettings, ExpansionSettings, RetrievalSettings
 from neurigraph_pipelines.settings.sources import (
     ByVariable,
     OfHome,
@@ -110,6 +110,7 @@ class Settings(BaseSettings):
     lifecycle: LifecycleSettings = LifecycleSettings()
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
     reranker: RerankerSettings = RerankerSettings()
+    expansion: ExpansionSettings = ExpansionSettings()
     ask: AskSettings = AskSettings()
     failure_webhook: FailureWebhookSettings = FailureWebhookSettings()
     api: ApiSettings = ApiSettings()
@@ -153,7 +154,7 @@ class Settings(BaseSettings):
         return nested
 
     @property
-    def chosen_reranker(self) -> Literal["none", "cohere", "voyage", "compatible"]:
+    def chosen_reranker(self) -> Literal["none", "cohere", "voyage", "compatible", "language_model"]:
         """The reranker that is used."""
         if self.reranker.choice != "auto":
             return self.reranker.choice

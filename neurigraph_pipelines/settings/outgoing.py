@@ -49,7 +49,7 @@ def _sent(settings: Settings) -> Iterator[tuple[str, str, str]]:
         address = models.voyage_base_url if embedder == "voyage" else models.openai_base_url or _OPENAI
         yield "embeddings", address, "the text of every message, every summary and every question"
     chosen = settings.chosen_reranker
-    if chosen != "none":
+    if chosen not in ("none", "language_model"):  # the language model has been named above
         address = {"cohere": _COHERE, "voyage": models.voyage_base_url}.get(chosen, "")
         yield "reranker", reranker.base_url or address, "questions, and the texts found for them"
     if settings.objects.url is not None and settings.objects.url.startswith("s3://"):

@@ -128,12 +128,12 @@ class RerankerSettings(BaseModel):
 
     model_config = group("RERANKER_")
 
-    choice: Literal["none", "auto", "cohere", "voyage", "compatible"] = Field(
+    choice: Literal["none", "auto", "cohere", "voyage", "compatible", "language_model"] = Field(
         default="none",
         validation_alias="NEURIGRAPH_RERANKER",
         description="Service that puts the first results of a search in a better order by reading them beside the "
         "question. auto: cohere or voyage when its key is set, else none. compatible: a server that answers as Cohere "
-        "does.",
+        "does. language_model: the language model, one call more for each question.",
     )
     cohere_api_key: SecretStr | None = Field(
         default=None, validation_alias="COHERE_API_KEY", description="Key for Cohere."

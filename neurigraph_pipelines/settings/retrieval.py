@@ -91,3 +91,20 @@ class AskSettings(BaseModel):
     tokens: int = Field(
         default=6_000, ge=100, description="Most tokens of messages that the language model reads for one answer."
     )
+
+
+class ExpansionSettings(BaseModel):
+    """Other wordings of questions by the language model."""
+
+    model_config = group("EXPANSION_")
+
+    wordings: int = Field(
+        default=0,
+        ge=0,
+        le=8,
+        description="Most phrases that the language model adds to a question, each searched as a question of its own. "
+        "One call of the model for each search or answer. 0: none, and no call.",
+    )
+    timeout_seconds: float = Field(
+        default=5.0, gt=0, description="Seconds to wait for them; the caller waits as long, then asks without."
+    )

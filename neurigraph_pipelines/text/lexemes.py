@@ -157,12 +157,6 @@ class Lexer:
         return distinct, frequencies, total
 
 
-def lexemes_of_words(text: str, lexers: Sequence[Lexer]) -> Iterator[frozenset[str]]:
-    """Yield the lexemes that each word of a text has in any of some languages."""
-    for word in _words(text):
-        yield frozenset(plain(stem) for lexer in lexers for stem in lexer._stems_of(word))
-
-
 def _words(text: str) -> Iterator[str]:
     # Case folding turns a dotted capital I into an i and a combining dot.
     seen = undisguised(unicodedata.normalize("NFKC", text)).casefold().replace("\u0307", "")

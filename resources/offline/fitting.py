@@ -51,6 +51,9 @@ _UNITS = {
     name: re.compile(rf"(?<!\w){_NUMERAL}\s?-?(?:{any_of(units)})(?!\w)", re.I)
     for name, units in LISTS["units"].items()
 }
+_MEASURED = re.compile("|".join((_MONEY.pattern, *(unit.pattern for unit in _UNITS.values()))), re.I)
+_NO_COUNTS = frozenset(LISTS["numbers"]["no_counts"].split())
+_NEXT = re.compile(r"\s+([^\W\d_]+)")
 _OFTEN = re.compile(r"\b(?:every|once|twice|times|daily|weekly|monthly|each|jede\w?|täglich|mal|cada|veces)\b", re.I)
 _PLACE = re.compile(
     r"\b(?:in|at|to|from|near|on|into|behind|under|inside|outside|by|around|im|am|beim|bei|aus|nach|zum|zur|auf|en|a|al|"
@@ -127,9 +130,9 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
         case Kind.WHEN:
             return 1.0 if values(asked, text) else BARE * bool(_VAGUE.search(text))
         case Kind.MONEY:
-            return 1.0 if _MONEY.search(text) else BARE * _has_figure(text)
+            return 1.0 if _MONEY.search(text) else BARE * _has_figure(text, words)
         case Kind.MEASURE:
-            return _measured(asked, text)
+            return _measured(asked, text, words)
         case Kind.COUNT:
             return _counted(asked, text, words)
         case Kind.WHO:
@@ -147,15 +150,23 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
             return 1.0
 
 
-def _has_figure(text: str) -> bool:
-    """Return whether there is a number in digits that is no date, clock or measure."""
+def _has_figure(text: str, words: Words) -> bool:
+    """Return whether there is a number in digits that is no date, clock or measure, and counts nothing."""
     plain = _DATE.sub(" ", text)
     for unit in _UNITS.values():
         plain = unit.sub(" ", plain)
-    return bool(_FIGURE.search(plain))
+    return any(_stands_alone(plain, figure.end(), words) for figure in _FIGURE.finditer(plain))
 
 
-def _measured(asked: Asked, text: str) -> float:
+def _stands_alone(text: str, end: int, words: Words) -> bool:
+    """Return whether no noun follows a number, as far as its form shows: a plural, or in German a capital."""
+    following = _NEXT.match(text, end)
+    if following is None or not words.lexemes(following[1]):
+        return True
+    return not (following[1].endswith("s") if words.has_names else following[1][0].isupper())
+
+
+def _measured(asked: Asked, text: str, words: Words) -> float:
     if "often" in asked.dimensions and _OFTEN.search(text):
         return 1.0
     names = [name for name in asked.dimensions if name in _UNITS] or list(_UNITS)
@@ -163,7 +174,8 @@ def _measured(asked: Asked, text: str) -> float:
         return 1.0
     if (not asked.dimensions or "money" in asked.dimensions) and _MONEY.search(text):
         return 1.0
-    return BARE * bool(_FIGURE.search(_DATE.sub(" ", text)))
+    plain = _DATE.sub(" ", text)
+    return BARE * any(_stands_alone(plain, figure.end(), words) for figure in _FIGURE.finditer(plain))
 
 
 def _counted(asked: Asked, text: str, words: Words) -> float:
@@ -173,7 +185,9 @@ def _counted(asked: Asked, text: str, words: Words) -> float:
         following = plain[number.end() : number.end() + 40].split()[:2]
         if asked.focus.intersection(words.lexemes(" ".join(following))):
             return 1.0
-        best = COUNTED
+        is_alone = number.group().lower() not in _NO_COUNTS and _stands_alone(plain, number.end(), words)
+        if is_alone and not _MEASURED.match(plain, number.start()):
+            best = COUNTED
     return best
 
 

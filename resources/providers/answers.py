@@ -36,6 +36,7 @@ _SURE = 1.0
 MAX_ENTITIES, MAX_TOPICS, MAX_DATES, MAX_RELATIONSHIPS = 60, 30, 60, 40
 
 MAX_STATEMENTS, MAX_STATEMENT_CHARACTERS, MAX_CITED = 20, 2_000, 20
+MAX_WORDING_CHARACTERS = 200
 
 _CITATION = re.compile(r"\s*\[(?:passages? )?\d{1,3}(?:\s*[,;-]\s*\d{1,3})*\]", re.IGNORECASE)
 _PERIOD = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?", re.ASCII)
@@ -126,6 +127,18 @@ class StatementsAnswer(_Answer):
     statements: list[StatementAnswer]
 
 
+class WordingsAnswer(_Answer):
+    """Phrases to search for beside a question."""
+
+    wordings: list[str]
+
+
+class OrderAnswer(_Answer):
+    """The numbers of the passages that answer a question, the best first."""
+
+    passages: list[int]
+
+
 def read_plan(answer: PlanAnswer) -> list[PlannedNode]:
     """Return the planned nodes that have a path."""
     return [
@@ -143,6 +156,14 @@ def read_statements(answer: StatementsAnswer) -> list[Statement]:
         if text:
             read.append(Statement(text, tuple(dict.fromkeys(item.passages))[:MAX_CITED]))
     return read
+
+
+def read_wordings(answer: WordingsAnswer, question: str) -> list[str]:
+    """Return distinct phrases of one line each that are not the question itself."""
+    phrases = (" ".join(well_formed(wording).split())[:MAX_WORDING_CHARACTERS] for wording in answer.wordings)
+    distinct = {phrase.casefold(): phrase for phrase in phrases if any(map(str.isalnum, phrase))}
+    distinct.pop(" ".join(question.split()).casefold(), None)
+    return list(distinct.values())
 
 
 def read_summary(answer: SummaryAnswer) -> Summary | None:

@@ -1,26 +1,22 @@
 """Filing, summaries, keywords and answers by a chat model.
 
 Belongs here: which request is made for which part of a segment, and merging the answers. Instructions are in
-``prompts``, the format of content in ``providers.transcript``, schemas in ``providers.answers``, how a server is asked
-for them in ``providers.answer_formats``, retries and concurrency in ``providers.retries``.
+``prompts``, the format of content in ``providers.transcript``, schemas in ``providers.answers``, one request in
+``providers.chat``, retries and concurrency in ``providers.retries``.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.ports import TokenCounter
-from resources.providers.answer_formats import AnswerFormats
 from resources.providers.answers import (
     KeywordsAnswer,
     PlacementsAnswer,
@@ -33,7 +29,8 @@ from resources.providers.answers import (
     read_statements,
     read_summary,
 )
-from resources.providers.retries import ProviderClient, UnusableAnswerError
+from resources.providers.chat import ChatModel, enclosed, prompt, unchanged
+from resources.providers.retries import ProviderClient
 from resources.providers.text_windows import split_text
 from resources.providers.transcript import (
     about_text,
@@ -47,7 +44,6 @@ from resources.well_formed import well_formed
 
 if TYPE_CHECKING:
     from openai import OpenAI
-    from openai.types.chat import ChatCompletion
 
 A = TypeVar("A", bound=BaseModel)
 R = TypeVar("R")
@@ -80,9 +76,8 @@ class OpenAiLanguageModel:
         *,
         is_compatible: bool = False,
     ) -> None:
-        self.name = f"openai:{model}"
-        self._formats = AnswerFormats(is_compatible=is_compatible)
-        self._model = model
+        self._chat = ChatModel(model, is_compatible=is_compatible)
+        self.name = self._chat.name
         self._client = client
         self._tokens = tokens
         self._context_tokens = context_tokens
@@ -103,8 +98,8 @@ class OpenAiLanguageModel:
         outline_tokens = int(self._context_tokens * _OUTLINE_SHARE)
         described = segment_descriptions(segments, self._context_tokens - outline_tokens, self._tokens)
         nodes = outline_text(outline, described, outline_tokens, self._tokens)
-        question = _question({"OUTLINE": nodes, "DESCRIPTIONS": described})
-        return read_plan(self._client.call(*self._call(_prompt("plan"), question, PlanAnswer, _unchanged)))
+        question = enclosed({"OUTLINE": nodes, "DESCRIPTIONS": described})
+        return read_plan(self._client.call(*self._call(prompt("plan"), question, PlanAnswer, unchanged)))
 
     @measured("model.place")
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
@@ -125,8 +120,8 @@ class OpenAiLanguageModel:
         def read(answer: PlacementsAnswer) -> list[Placement]:
             return read_placements(answer, segment)
 
-        question = _question({"ABOUT": about_text(segment), "OUTLINE": nodes, "TRANSCRIPT": content})
-        return self._client.call(*self._call(_prompt("placement"), question, PlacementsAnswer, read))
+        question = enclosed({"ABOUT": about_text(segment), "OUTLINE": nodes, "TRANSCRIPT": content})
+        return self._client.call(*self._call(prompt("placement"), question, PlacementsAnswer, read))
 
     @measured("model.summarize")
     def summarize(self, segment: Segment, words: int) -> Summary:
@@ -151,13 +146,13 @@ class OpenAiLanguageModel:
             TransientError: As ``place``.
             ProviderError: As ``place``.
         """
-        prompt = _prompt("keywords")
+        instructions = prompt("keywords")
         asks = [
             self._call(
-                prompt,
-                _question({"ABOUT": about_text(segment), "TRANSCRIPT": window}),
+                instructions,
+                enclosed({"ABOUT": about_text(segment), "TRANSCRIPT": window}),
                 KeywordsAnswer,
-                _unchanged,
+                unchanged,
             )
             for window in self._windows(segment)
         ]
@@ -172,9 +167,9 @@ class OpenAiLanguageModel:
             ProviderError: As ``place``.
         """
         asked = f"Asked on {asked_at:%A %Y-%m-%d %H:%M}: {well_formed(question)}"
-        blocks = _question({"QUESTION": asked, "PASSAGES": evidence_text(self._fitting(evidence))})
+        blocks = enclosed({"QUESTION": asked, "PASSAGES": evidence_text(self._fitting(evidence))})
         return read_statements(
-            self._client.call(partial(self._ask, _prompt("answer"), blocks, StatementsAnswer, _unchanged))
+            self._client.call(partial(self._chat.ask, prompt("answer"), blocks, StatementsAnswer, unchanged))
         )
 
     def _fitting(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -190,10 +185,10 @@ class OpenAiLanguageModel:
         """Return the segment as transcripts that each fit one call."""
         return transcript_windows(segment, self._context_tokens, self._tokens)
 
-    def _summaries(self, prompt: str, words: int, contents: Sequence[dict[str, str]]) -> list[Summary]:
+    def _summaries(self, kind: str, words: int, contents: Sequence[dict[str, str]]) -> list[Summary]:
         """Return one summary for each content, which consists of named blocks."""
-        instructions = _prompt(prompt).replace("{words}", str(words))
-        asks = [self._call(instructions, _question(blocks), SummaryAnswer, read_summary) for blocks in contents]
+        instructions = prompt(kind).replace("{words}", str(words))
+        asks = [self._call(instructions, enclosed(blocks), SummaryAnswer, read_summary) for blocks in contents]
         return self._client.call_all(asks)
 
     def _groups(self, parts: Sequence[Summary]) -> Iterator[str]:
@@ -215,69 +210,5 @@ class OpenAiLanguageModel:
         self, instructions: str, question: str, shape: type[A], read: Callable[[A], R | None]
     ) -> tuple[Callable[[OpenAI], R], int]:
         """Return a call for ``ProviderClient``, and about how many tokens it sends."""
-        ask = partial(self._ask, instructions, question, shape, read)
+        ask = partial(self._chat.ask, instructions, question, shape, read)
         return ask, self._tokens.count(instructions) + self._tokens.count(question)
-
-    def _ask(
-        self,
-        instructions: str,
-        question: str,
-        shape: type[A],
-        read: Callable[[A], R | None],
-        client: OpenAI,
-    ) -> R:
-        """Send one request and read the answer; ``read`` returns something false for an answer without content."""
-        completion = self._complete(instructions, question, shape, client)
-        try:
-            choice = completion.choices[0]
-            message = choice.message
-            refusal, content, ending = message.refusal, message.content, choice.finish_reason
-        except (AttributeError, IndexError, TypeError) as error:
-            raise UnusableAnswerError(f"{self.name} answered without a message.") from error
-        if refusal or ending == "content_filter":
-            raise ProviderError(f"{self.name} declined to answer about this content.")
-        if ending == "length":
-            raise UnusableAnswerError(f"{self.name} reached its length limit and cut off the answer.")
-        try:
-            answer = read(self._formats.read(content or "", shape))
-        except ValidationError as error:
-            raise UnusableAnswerError(f"{self.name} answered in a different schema than requested.") from error
-        if not answer:
-            raise UnusableAnswerError(f"{self.name} gave an answer without content.")
-        return answer
-
-    def _complete(self, instructions: str, question: str, shape: type[BaseModel], client: OpenAI) -> ChatCompletion:
-        """Send one request, in another format if the server refuses this one."""
-        from openai import BadRequestError, UnprocessableEntityError
-
-        while True:
-            how = self._formats.current
-            told = instructions + self._formats.instructions(how, shape)
-            try:
-                completion: ChatCompletion = client.chat.completions.create(
-                    model=self._model,
-                    messages=[{"role": "system", "content": told}, {"role": "user", "content": question}],
-                    **self._formats.parameters(how, shape),
-                )
-            except (BadRequestError, UnprocessableEntityError) as error:
-                if not self._formats.step_down(how, str(error)):
-                    raise
-            else:
-                return completion
-
-
-def _unchanged(answer: A) -> A:
-    """Return the answer as it is, because an empty one is valid, or checked after all windows have answered."""
-    return answer
-
-
-def _question(blocks: dict[str, str]) -> str:
-    """Enclose content in marker lines with a random number of this request, so that content cannot forge them."""
-    mark = secrets.token_hex(8)
-    return "\n\n".join(f"BEGIN {name} {mark}\n{text}\nEND {name} {mark}" for name, text in blocks.items())
-
-
-@cache
-def _prompt(name: str) -> str:
-    """Read the instructions of one kind of request."""
-    return (Path(__file__).parents[1] / "prompts" / f"{name}.md").read_text(encoding="utf-8")

@@ -9,38 +9,32 @@ SELECT
     c.confidence,
     c.segments
 FROM neurigraph.node_candidates AS c
-WHERE c.user_id = %(user_id)s
+WHERE c.user_id = %(user_id)s AND c.segments > 0
 ORDER BY c.confidence DESC, c.candidate_id
 LIMIT %(limit)s;
 
 -- name: remember_candidate
--- Combines independent evidence: 1 - (1 - a) * (1 - b).
+-- Locks the candidate. What it is worth follows from its mentions.
 INSERT INTO neurigraph.node_candidates AS c (
-    candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence, edges
+    candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence
 )
 VALUES (
-    %(candidate_id)s, %(user_id)s, %(concept_kind)s, %(name_key)s, %(node_name)s, %(parent_path)s, %(confidence)s,
-    %(edges)s
+    %(candidate_id)s, %(user_id)s, %(concept_kind)s, %(name_key)s, %(node_name)s, %(parent_path)s, %(confidence)s
 )
-ON CONFLICT (candidate_id) DO UPDATE SET
-    confidence = 1 - (1 - c.confidence) * (1 - excluded.confidence),
-    segments = c.segments + 1,
-    edges = CASE
-        WHEN c.edges @> excluded.edges OR jsonb_array_length(c.edges) >= %(max_edges)s THEN c.edges
-        ELSE c.edges || excluded.edges
-    END,
-    last_seen_at = now();
+ON CONFLICT (candidate_id) DO UPDATE SET last_seen_at = now();
 
 -- name: promote_candidate
--- The node now exists: returns the edges that waited for it. A person is one node wherever the name was mentioned.
-DELETE FROM neurigraph.node_candidates AS c
+-- The candidates of a node that exists now. A person is one node wherever the name was mentioned.
+SELECT c.candidate_id
+FROM neurigraph.node_candidates AS c
 WHERE c.user_id = %(user_id)s AND c.concept_kind = %(concept_kind)s AND c.name_key = ANY(%(name_keys)s)
     AND (c.concept_kind = 'person' OR c.parent_path = %(parent_path)s)
-RETURNING c.edges;
+ORDER BY c.candidate_id
+FOR UPDATE;
 
 -- name: node_of_candidate
 -- The node that another commit made of the candidate in the meantime.
-SELECT n.names
+SELECT g.node_id
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
     SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
@@ -56,33 +50,93 @@ LIMIT 1;
 SELECT
     c.candidate_id,
     c.concept_kind,
-    c.name_key,
     c.node_name,
-    c.parent_path,
-    c.confidence,
-    c.segments,
-    c.edges
+    c.parent_path
 FROM neurigraph.node_candidates AS c
 WHERE c.user_id = %(user_id)s
 FOR UPDATE;
 
--- name: delete_candidate
-DELETE FROM neurigraph.node_candidates AS c
-WHERE c.candidate_id = %(candidate_id)s;
+-- name: move_candidate
+-- Its mentions and waiting relations follow by their foreign keys.
+UPDATE neurigraph.node_candidates AS c SET candidate_id = %(candidate_id)s, parent_path = %(parent_path)s
+WHERE c.candidate_id = %(former_id)s;
 
--- name: upsert_candidate
--- Adds up the evidence if a candidate of that name exists already.
-INSERT INTO neurigraph.node_candidates AS c (
-    candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence, segments, edges
+-- name: join_candidates
+-- Two candidates have become one.
+WITH mentions AS (
+    UPDATE neurigraph.mentions AS m SET candidate_id = %(candidate_id)s
+    WHERE m.candidate_id = %(former_id)s
 )
+
+UPDATE neurigraph.edge_evidence AS v SET candidate_id = %(candidate_id)s
+WHERE v.candidate_id = %(former_id)s;
+
+-- name: is_candidate
+SELECT EXISTS (
+    SELECT FROM neurigraph.node_candidates AS c WHERE c.candidate_id = %(candidate_id)s
+) AS present;
+
+-- name: mention_candidate
+INSERT INTO neurigraph.mentions (user_id, record_id, candidate_id, role, messages, confidence, detected_by)
 VALUES (
-    %(candidate_id)s, %(user_id)s, %(concept_kind)s, %(name_key)s, %(node_name)s, %(parent_path)s, %(confidence)s,
-    %(segments)s, %(edges)s
+    %(user_id)s, %(record_id)s, %(candidate_id)s, 'mention', %(messages)s::integer [], %(confidence)s, %(detected_by)s
+);
+
+-- name: waiting_relations
+-- How many relations wait for a candidate.
+SELECT count(*) AS waiting
+FROM neurigraph.edge_evidence AS v
+WHERE v.candidate_id = %(candidate_id)s;
+
+-- name: add_waiting
+INSERT INTO neurigraph.edge_evidence (
+    user_id, candidate_id, from_node_id, relation, record_id, messages, weight, detected_by
 )
-ON CONFLICT (candidate_id) DO UPDATE SET
-    confidence = 1 - (1 - c.confidence) * (1 - excluded.confidence),
-    segments = c.segments + excluded.segments,
-    edges = CASE
-        WHEN jsonb_array_length(c.edges) + jsonb_array_length(excluded.edges) > %(max_edges)s THEN c.edges
-        ELSE c.edges || excluded.edges
-    END;
+SELECT
+    %(user_id)s,
+    %(candidate_id)s,
+    w.from_node_id,
+    w.relation,
+    %(record_id)s,
+    %(messages)s::integer [],
+    w.weight,
+    %(detected_by)s
+FROM unnest(
+    %(from_nodes)s::uuid [], %(relations)s::text [], %(weights)s::real []
+) AS w (from_node_id, relation, weight);
+
+-- name: promote_mentions
+UPDATE neurigraph.mentions AS m SET node_id = %(node_id)s, candidate_id = NULL
+WHERE m.candidate_id = ANY(%(candidate_ids)s);
+
+-- name: promote_relations
+-- The relations that waited become edges, in the common order.
+WITH waiting AS MATERIALIZED (
+    SELECT v.*
+    FROM neurigraph.edge_evidence AS v
+    INNER JOIN neurigraph.graph_index AS g ON v.from_node_id = g.node_id AND v.user_id = g.user_id
+    WHERE v.candidate_id = ANY(%(candidate_ids)s) AND v.from_node_id <> %(node_id)s
+),
+
+edges AS (
+    INSERT INTO neurigraph.node_edges AS e (user_id, from_node_id, to_node_id, relation, strength, evidence_count)
+    SELECT DISTINCT
+        w.user_id,
+        w.from_node_id,
+        %(node_id)s::uuid,
+        w.relation,
+        0,
+        0
+    FROM waiting AS w
+    ORDER BY w.from_node_id, w.relation
+    ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET last_seen_at = now()
+    RETURNING e.edge_id, e.from_node_id, e.relation
+)
+
+UPDATE neurigraph.edge_evidence AS v SET edge_id = e.edge_id, to_node_id = %(node_id)s, candidate_id = NULL
+FROM edges AS e
+WHERE v.candidate_id = ANY(%(candidate_ids)s) AND v.from_node_id = e.from_node_id AND v.relation = e.relation;
+
+-- name: delete_candidates
+DELETE FROM neurigraph.node_candidates AS c
+WHERE c.candidate_id = ANY(%(candidate_ids)s);

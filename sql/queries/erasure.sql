@@ -186,60 +186,6 @@ WHERE u.source_id = %(source_id)s;
 -- name: hand_over_file
 SELECT neurigraph_private.hand_over_file(%(file_id)s, %(record_id)s) AS storage_path;
 
--- name: words_of_record
--- All texts about the record besides its passages.
-SELECT concat_ws(
-    ' ', r.title, r.summary, array_to_string(r.kw_entities || r.kw_topics || r.kw_dates || r.kw_relationships, ' '),
-    (
-        SELECT string_agg(v.value #>> '{{}}', ' ')
-        FROM neurigraph.delta_log AS d
-        CROSS JOIN LATERAL jsonb_path_query(d.delta_payload, '$.*.** ? (@.type() == "string")') AS v (value)
-        WHERE d.record_id = r.record_id
-    ),
-    (SELECT string_agg(DISTINCT p.author, ' ') FROM {schema}.passages AS p WHERE p.record_id = r.record_id)
-) AS said
-FROM {schema}.metadata_records AS r
-WHERE r.record_id = %(record_id)s;
-
--- name: lexemes_of_record
-SELECT DISTINCT l.lexeme
-FROM {schema}.passages AS p
-CROSS JOIN LATERAL unnest(p.lexemes) AS l (lexeme)
-WHERE p.record_id = %(record_id)s;
-
--- name: words_of_nodes
--- Texts of the nodes' own rows.
-SELECT concat_ws(
-    ' ', g.node_name, g.node_summary, array_to_string(g.aliases || g.node_keywords, ' ')
-) AS said
-FROM neurigraph.graph_index AS g
-WHERE g.node_id = ANY(%(node_ids)s);
-
--- name: keywords_of_node
-SELECT DISTINCT k.keyword
-FROM {schema}.metadata_records AS r
-CROSS JOIN LATERAL unnest(r.kw_entities || r.kw_topics || r.kw_dates || r.kw_relationships) AS k (keyword);
-
--- name: lexemes_of_nodes
-SELECT DISTINCT n.lexeme
-FROM neurigraph.node_lexemes AS n
-WHERE n.user_id = %(user_id)s AND n.node_id = ANY(%(node_ids)s);
-
--- name: languages
--- The marks of languages that remaining passages have.
-SELECT u.lexeme
-FROM neurigraph.user_lexemes AS u
-WHERE u.user_id = %(user_id)s AND starts_with(u.lexeme, %(mark)s);
-
--- name: lexemes_without_passages
--- Those words that no remaining passage contains.
-SELECT w.lexeme
-FROM unnest(%(lexemes)s::text []) AS w (lexeme)
-WHERE NOT EXISTS (
-    SELECT FROM neurigraph.user_lexemes AS u
-    WHERE u.user_id = %(user_id)s AND u.lexeme = w.lexeme AND u.passages > 0
-);
-
 -- name: neighbours
 SELECT DISTINCT CASE WHEN e.from_node_id = ANY(%(node_ids)s) THEN e.to_node_id ELSE e.from_node_id END AS node_id
 FROM neurigraph.node_edges AS e
@@ -252,7 +198,15 @@ SELECT
         SELECT count(*) FROM neurigraph.compression_state_log AS l
         INNER JOIN neurigraph.file_index AS f ON l.file_id = f.file_id
         WHERE f.record_id = ANY(%(record_ids)s)
-    ) AS state_changes;
+    ) AS state_changes,
+    (SELECT count(*) FROM neurigraph.mentions AS m WHERE m.record_id = ANY(%(record_ids)s)) AS mentions,
+    (SELECT count(*) FROM neurigraph.edge_evidence AS v WHERE v.record_id = ANY(%(record_ids)s)) AS evidence;
+
+-- name: counts_of_graph
+-- What goes with its last evidence.
+SELECT
+    (SELECT count(*) FROM neurigraph.node_edges AS e WHERE e.user_id = %(user_id)s) AS edges,
+    (SELECT count(*) FROM neurigraph.node_candidates AS c WHERE c.user_id = %(user_id)s) AS candidates;
 
 -- name: count_of_nodes
 SELECT
@@ -260,10 +214,6 @@ SELECT
         SELECT coalesce(sum(s.passages), 0)::bigint FROM neurigraph.node_statistics AS s
         WHERE s.node_id = ANY(%(node_ids)s)
     ) AS passages,
-    (
-        SELECT count(*) FROM neurigraph.node_edges AS e
-        WHERE e.from_node_id = ANY(%(node_ids)s) OR e.to_node_id = ANY(%(node_ids)s)
-    ) AS edges,
     (
         SELECT count(*) FROM neurigraph.permission_grants AS p WHERE p.target_node_id = ANY(%(node_ids)s)
     ) AS grants;
@@ -275,14 +225,10 @@ DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
 DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
 
 -- name: erase_quarantine_changes
--- What quarantines remember of the graph may contain erased words: all that is left is which shells a release computes
+-- What quarantines remember of shells may contain erased words: all that is left is which shells a release computes
 -- again.
-WITH gone AS (
-    DELETE FROM neurigraph.quarantine_changes WHERE user_id = %(user_id)s AND table_name <> 'graph_index'
-)
-
 UPDATE neurigraph.quarantine_changes SET before = jsonb_build_object('quarantined', false), digest_after = NULL
-WHERE user_id = %(user_id)s AND table_name = 'graph_index';
+WHERE user_id = %(user_id)s;
 
 -- name: erase_record
 -- Registrations, deltas and log entries are deleted with it.
@@ -317,6 +263,14 @@ WHERE r.user_id = %(user_id)s AND r.record_ids && %(record_ids)s::uuid [];
 -- Removes kept answers to requests about something that is erased.
 DELETE FROM neurigraph.request_keys AS k
 WHERE k.user_id = %(user_id)s AND k.object_ids && %(object_ids)s::uuid [];
+
+-- name: erase_evidence
+-- All at once: record by record, edges that many records state would be summed again for each.
+WITH mentions AS (
+    DELETE FROM neurigraph.mentions AS m WHERE m.record_id = ANY(%(record_ids)s)
+)
+
+DELETE FROM neurigraph.edge_evidence AS v WHERE v.record_id = ANY(%(record_ids)s);
 
 -- name: erase_nodes
 -- All rows of shared tables that belong to the nodes and their records are deleted with them.
@@ -383,35 +337,12 @@ WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s AND s.title 
 -- name: candidates
 SELECT
     c.candidate_id,
-    c.node_name,
-    c.parent_path,
-    c.edges
+    c.parent_path
 FROM neurigraph.node_candidates AS c
 WHERE c.user_id = %(user_id)s;
 
 -- name: erase_candidates
 DELETE FROM neurigraph.node_candidates WHERE candidate_id = ANY(%(candidate_ids)s);
-
--- name: relations
-SELECT DISTINCT e.relation
-FROM neurigraph.node_edges AS e
-WHERE e.user_id = %(user_id)s;
-
--- name: erase_relations
-DELETE FROM neurigraph.node_edges AS e
-WHERE e.user_id = %(user_id)s AND e.relation = ANY(%(relations)s)
-RETURNING e.from_node_id, e.to_node_id;
-
--- name: shells
-SELECT
-    g.node_id,
-    g.node_name,
-    g.node_summary,
-    g.aliases,
-    g.node_keywords
-FROM neurigraph.graph_index AS g
-WHERE g.user_id = %(user_id)s
-ORDER BY g.node_id;
 
 -- name: count_of_inbox
 SELECT

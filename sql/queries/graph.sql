@@ -35,11 +35,11 @@ SELECT
 -- because the same name also means the same schema, and either may conflict first.
 INSERT INTO neurigraph.graph_index (
     node_id, user_id, node_name, name_key, node_type, concept_kind, layer_depth, parent_node_id, schema_name,
-    node_keywords, aliases, node_summary, node_ddl_version
+    node_keywords, node_summary, node_ddl_version
 )
 VALUES (
     %(node_id)s, %(user_id)s, %(node_name)s, %(name_key)s, %(node_type)s, %(concept_kind)s, %(layer_depth)s,
-    %(parent_node_id)s, %(schema_name)s, %(node_keywords)s, %(aliases)s, %(node_summary)s, %(node_ddl_version)s
+    %(parent_node_id)s, %(schema_name)s, %(node_keywords)s, %(node_summary)s, %(node_ddl_version)s
 )
 ON CONFLICT DO NOTHING
 RETURNING node_id;
@@ -181,27 +181,38 @@ SELECT
     e.from_node_id,
     e.to_node_id,
     e.relation,
-    e.strength,
-    e.evidence_count
+    s.strength,
+    s.evidence_count
 FROM neurigraph.node_edges AS e
+CROSS JOIN LATERAL neurigraph.seen_edge(e) AS s
 WHERE e.user_id = %(user_id)s AND (%(nodes)s::uuid [] IS NULL OR e.from_node_id = ANY(%(nodes)s))
-ORDER BY e.evidence_count DESC, e.relation, e.from_node_id, e.to_node_id;
+    AND s.evidence_count > 0
+ORDER BY s.evidence_count DESC, e.relation, e.from_node_id, e.to_node_id;
 
 -- name: edges_of_node
 -- Both directions, with the node at the other end and its state: an edge to a dormant node is shown, not followed.
+-- Strength and counts are over the evidence that the caller sees.
 SELECT
+    e.edge_id,
     e.relation,
-    e.strength,
-    e.evidence_count,
+    s.strength,
+    s.evidence_count,
+    s.unproven AS unproven_count,
     o.node_id,
     o.node_name,
     o.compression_state,
     CASE WHEN e.from_node_id = %(node_id)s THEN 'out' ELSE 'in' END AS direction
-FROM neurigraph.node_edges AS e
+FROM neurigraph.edge_sums(
+    ARRAY(
+        SELECT n.edge_id FROM neurigraph.node_edges AS n
+        WHERE n.from_node_id = %(node_id)s OR n.to_node_id = %(node_id)s
+    )
+) AS s
+INNER JOIN neurigraph.node_edges AS e ON s.edge_id = e.edge_id
 INNER JOIN neurigraph.graph_index AS o
     ON o.node_id = CASE WHEN e.from_node_id = %(node_id)s THEN e.to_node_id ELSE e.from_node_id END
-WHERE e.from_node_id = %(node_id)s OR e.to_node_id = %(node_id)s
-ORDER BY e.evidence_count DESC, e.relation, o.node_name;
+WHERE s.evidence_count > 0
+ORDER BY s.evidence_count DESC, e.relation, o.node_name;
 
 -- name: children_of_node
 SELECT
@@ -243,14 +254,6 @@ WHERE (r.occurred_at, r.record_id) < (%(at)s::timestamptz, %(id)s::uuid)
 ORDER BY r.occurred_at DESC, r.record_id DESC
 LIMIT %(limit)s;
 
--- name: upsert_edge
-INSERT INTO neurigraph.node_edges (user_id, from_node_id, to_node_id, relation, strength)
-VALUES (%(user_id)s, %(from_node_id)s, %(to_node_id)s, %(relation)s, %(strength)s)
-ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
-    strength = greatest(node_edges.strength, excluded.strength),
-    evidence_count = node_edges.evidence_count + 1,
-    last_seen_at = now();
-
 -- name: lock_shell
 -- Serialises commits to one node, from here to their end: a few milliseconds.
 SELECT
@@ -283,7 +286,6 @@ UPDATE neurigraph.graph_index AS g SET
     node_keywords = %(node_keywords)s,
     keyword_weights = %(keyword_weights)s,
     node_summary = %(node_summary)s,
-    aliases = %(aliases)s,
     language = %(language)s::regconfig,
     last_accessed_at = greatest(g.last_accessed_at, now())
 WHERE g.node_id = %(node_id)s;
@@ -304,7 +306,6 @@ UPDATE neurigraph.graph_index SET
     node_keywords = %(node_keywords)s,
     keyword_weights = %(keyword_weights)s,
     node_summary = %(node_summary)s,
-    aliases = %(aliases)s,
     language = %(language)s::regconfig
 WHERE node_id = %(node_id)s;
 
@@ -348,10 +349,13 @@ UPDATE neurigraph.graph_index SET embedded_count = %(embedded_count)s, centroid 
 WHERE node_id = %(node_id)s;
 
 -- name: name_is_used
+-- By another node, as its name or as another name.
 SELECT EXISTS (
     SELECT FROM neurigraph.graph_index AS g
-    WHERE g.user_id = %(user_id)s AND g.node_id <> %(node_id)s
-        AND (g.name_key = %(name_key)s OR %(alias)s = ANY(g.aliases))
+    WHERE g.user_id = %(user_id)s AND g.node_id <> %(node_id)s AND g.name_key = %(name_key)s
+    UNION ALL
+    SELECT FROM neurigraph.node_aliases AS a
+    WHERE a.user_id = %(user_id)s AND a.node_id <> %(node_id)s AND a.value_key = %(name_key)s
 ) AS borne;
 
 -- name: span_of_records
@@ -379,16 +383,20 @@ FROM (
 CROSS JOIN LATERAL unnest(newest.kw_relationships) AS k (relationship);
 
 -- name: edges_to_person
--- Statements of other nodes about what somebody is, the most frequent first.
+-- Statements of other nodes in shared records about what somebody is, the most frequent first.
 SELECT
     e.relation,
-    e.evidence_count,
+    count(*) AS evidence_count,
     o.node_name,
     o.concept_kind
 FROM neurigraph.node_edges AS e
 INNER JOIN neurigraph.graph_index AS o ON e.from_node_id = o.node_id
-WHERE e.to_node_id = %(node_id)s AND e.relation <> ALL(%(uninformative)s)
-ORDER BY e.evidence_count DESC, e.relation, o.node_name
+INNER JOIN neurigraph.edge_evidence AS v ON e.edge_id = v.edge_id
+LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
+WHERE e.to_node_id = %(node_id)s AND e.relation <> ALL(%(uninformative)s) AND v.stance = 'asserts'
+    AND (v.record_id IS NULL OR (i.superseded IS NOT TRUE AND neurigraph.is_shared(v.record_id)))
+GROUP BY e.edge_id, o.node_id
+ORDER BY count(*) DESC, e.relation, o.node_name
 LIMIT 32;
 
 -- name: outdated_nodes

@@ -80,7 +80,6 @@ SELECT
     g.node_type,
     g.layer_depth,
     g.schema_name,
-    g.aliases,
     g.node_summary,
     n.names
 FROM neurigraph.graph_index AS g
@@ -131,7 +130,7 @@ FROM unnest(%(record_ids)s::uuid []) AS r (record_id);
 
 -- name: rename
 UPDATE neurigraph.graph_index SET
-    node_name = %(node_name)s, name_key = %(name_key)s, aliases = %(aliases)s, node_summary = %(node_summary)s
+    node_name = %(node_name)s, name_key = %(name_key)s, node_summary = %(node_summary)s
 WHERE node_id = %(node_id)s;
 
 -- name: set_parent
@@ -143,62 +142,15 @@ WHERE node_id = %(node_id)s;
 UPDATE neurigraph.graph_index SET name_key = node_id::text
 WHERE node_id = ANY(%(node_ids)s);
 
+-- name: redirect_nodes
+-- Mentions, names, evidence and edges of nodes that are about to be deleted pass to their successors.
+SELECT neurigraph_private.redirect_nodes(%(node_ids)s::uuid [], %(successors)s::uuid []);
+
 -- name: redirect_notes
 -- Notes that wait for their record are pinned to the successors of nodes that are about to be deleted.
 UPDATE neurigraph.notes AS n SET node_id = s.successor
 FROM unnest(%(node_ids)s::uuid [], %(successors)s::uuid []) AS s (node_id, successor)
 WHERE n.node_id = s.node_id;
-
--- name: redirect_edges
--- Edges of nodes that are about to be deleted are moved to their successors; an edge that both have becomes one.
-WITH successors AS (
-    SELECT
-        s.node_id,
-        s.successor
-    FROM unnest(%(node_ids)s::uuid [], %(successors)s::uuid []) AS s (node_id, successor)
-),
-
-taken AS (
-    DELETE FROM neurigraph.node_edges AS e
-    WHERE e.from_node_id = ANY(%(node_ids)s) OR e.to_node_id = ANY(%(node_ids)s)
-    RETURNING e.*
-),
-
-led AS (
-    SELECT
-        t.user_id,
-        t.relation,
-        t.strength,
-        t.evidence_count,
-        t.created_at,
-        t.last_seen_at,
-        coalesce(f.successor, t.from_node_id) AS from_node_id,
-        coalesce(s.successor, t.to_node_id) AS to_node_id
-    FROM taken AS t
-    LEFT JOIN successors AS f ON t.from_node_id = f.node_id
-    LEFT JOIN successors AS s ON t.to_node_id = s.node_id
-)
-
-INSERT INTO neurigraph.node_edges AS e (
-    user_id, from_node_id, to_node_id, relation, strength, evidence_count, created_at, last_seen_at
-)
-SELECT
-    d.user_id,
-    d.from_node_id,
-    d.to_node_id,
-    d.relation,
-    max(d.strength),
-    sum(d.evidence_count),
-    min(d.created_at),
-    max(d.last_seen_at)
-FROM led AS d
-WHERE d.from_node_id <> d.to_node_id
-GROUP BY d.user_id, d.from_node_id, d.to_node_id, d.relation
-ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
-    strength = greatest(e.strength, excluded.strength),
-    evidence_count = e.evidence_count + excluded.evidence_count,
-    created_at = least(e.created_at, excluded.created_at),
-    last_seen_at = greatest(e.last_seen_at, excluded.last_seen_at);
 
 -- name: count_grants
 SELECT count(*) AS grants

@@ -59,6 +59,12 @@ INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE i.user_id = %(user_id)s AND i.source = %(source)s
 ORDER BY i.node_id;
 
+-- name: records_of_source
+SELECT i.record_id
+FROM neurigraph.record_index AS i
+WHERE i.user_id = %(user_id)s AND i.source = %(source)s
+ORDER BY i.record_id;
+
 -- name: sources_by_external_id
 SELECT
     s.source_id,

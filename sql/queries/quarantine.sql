@@ -178,58 +178,42 @@ SELECT neurigraph_private.set_quarantined(%(record_ids)s, %(hidden)s);
 
 -- name: remember_graph
 CREATE TEMPORARY TABLE graph_before ON COMMIT DROP AS
-SELECT r.* FROM neurigraph_private.graph_rows(%(user_id)s) AS r;
+SELECT
+    g.node_id,
+    neurigraph_private.changeable(g) AS content
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s;
 
 -- name: note_changes
--- What changed in the graph since it was remembered. A row that an earlier quarantine changed stays as that one
+-- What changed in the shells since they were remembered. One that an earlier quarantine changed stays as that one
 -- remembers it.
 INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before, digest_after)
 SELECT
     %(quarantine_id)s,
     %(user_id)s,
-    b.table_name,
-    b.row_id,
+    'graph_index',
+    b.node_id,
     b.content,
-    md5(n.content::text)
+    md5(neurigraph_private.changeable(g)::text)
 FROM pg_temp.graph_before AS b
-LEFT JOIN neurigraph_private.graph_rows(%(user_id)s) AS n ON b.table_name = n.table_name AND b.row_id = n.row_id
-WHERE b.content IS DISTINCT FROM n.content;
-
--- name: delete_edges
--- The edges that commits of these moments made and nobody strengthened since, besides such commits.
-DELETE FROM neurigraph.node_edges AS e
-WHERE e.user_id = %(user_id)s
-    AND e.created_at = ANY(%(moments)s::timestamptz []) AND e.last_seen_at = ANY(%(moments)s::timestamptz [])
-    AND e.evidence_count <= (
-        SELECT count(DISTINCT m.moment) FROM unnest(%(moments)s::timestamptz []) AS m (moment)
-        WHERE m.moment BETWEEN e.created_at AND e.last_seen_at
-    )
-RETURNING
-    e.from_node_id,
-    e.to_node_id;
-
--- name: delete_candidates
-DELETE FROM neurigraph.node_candidates AS c
-WHERE c.user_id = %(user_id)s
-    AND c.first_seen_at = ANY(%(moments)s::timestamptz []) AND c.last_seen_at = ANY(%(moments)s::timestamptz []);
+INNER JOIN neurigraph.graph_index AS g ON b.node_id = g.node_id
+WHERE b.content IS DISTINCT FROM neurigraph_private.changeable(g);
 
 -- name: hide_nodes
--- Nodes that commits of these moments made and of which nothing else is left: no visible record, no visible node
--- below, no edge, and no grant. One layer at a time, the deepest first.
+-- Nodes that were made for these records and of which nothing else is left: no visible record, no visible node below,
+-- no edge, and no grant. One layer at a time, the deepest first.
 UPDATE neurigraph.graph_index AS g SET quarantined = true
 WHERE g.user_id = %(user_id)s AND g.layer_depth = %(layer)s AND g.node_type = 'concept' AND NOT g.quarantined
-    AND g.created_at = ANY(%(moments)s::timestamptz [])
+    AND g.defined_by = ANY(%(record_ids)s::uuid [])
     AND NOT EXISTS (
-        SELECT FROM neurigraph.record_index AS i
-        WHERE i.user_id = g.user_id AND NOT i.quarantined
-            AND (i.node_id = g.node_id OR i.created_at = g.created_at)
+        SELECT FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id AND NOT i.quarantined
     )
     AND NOT EXISTS (
         SELECT FROM neurigraph.graph_index AS c WHERE c.parent_node_id = g.node_id AND NOT c.quarantined
     )
     AND NOT EXISTS (
         SELECT FROM neurigraph.node_edges AS e
-        WHERE e.from_node_id = g.node_id OR e.to_node_id = g.node_id
+        WHERE g.node_id IN (e.from_node_id, e.to_node_id) AND e.evidence_count > 0
     )
     AND NOT EXISTS (
         SELECT FROM neurigraph.permission_grants AS p WHERE p.target_node_id = g.node_id AND p.revoked_at IS NULL
@@ -290,7 +274,6 @@ UPDATE neurigraph.graph_index AS g SET
     node_keywords = b.node_keywords,
     keyword_weights = b.keyword_weights,
     node_summary = b.node_summary,
-    aliases = b.aliases,
     centroid = b.centroid,
     embedded_count = b.embedded_count,
     record_count = b.record_count,
@@ -298,16 +281,15 @@ UPDATE neurigraph.graph_index AS g SET
     quarantined = b.quarantined
 FROM neurigraph.quarantine_changes AS c
 CROSS JOIN LATERAL jsonb_populate_record(NULL::neurigraph.graph_index, c.before) AS b
-WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'graph_index' AND g.node_id = c.row_id
-    AND c.digest_after = md5(neurigraph_private.changeable('graph_index', to_jsonb(g))::text);
+WHERE c.quarantine_id = %(quarantine_id)s AND g.node_id = c.row_id
+    AND c.digest_after = md5(neurigraph_private.changeable(g)::text);
 
 -- name: changed_shells
 -- The shells that something else changed since: they are computed again.
 SELECT g.node_id
 FROM neurigraph.quarantine_changes AS c
 INNER JOIN neurigraph.graph_index AS g ON c.row_id = g.node_id
-WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'graph_index'
-    AND c.before IS DISTINCT FROM neurigraph_private.changeable('graph_index', to_jsonb(g))
+WHERE c.quarantine_id = %(quarantine_id)s AND c.before IS DISTINCT FROM neurigraph_private.changeable(g)
 ORDER BY g.node_id;
 
 -- name: show_nodes
@@ -317,43 +299,6 @@ WHERE g.quarantined AND g.node_id IN (
     SELECT a.node_id FROM neurigraph.graph_index AS n CROSS JOIN LATERAL unnest(n.path) AS a (node_id)
     WHERE n.node_id = ANY(%(node_ids)s)
 );
-
--- name: restore_edges
--- Puts back edges; to one that was made again meanwhile, their evidence is added.
-INSERT INTO neurigraph.node_edges AS e (
-    edge_id, user_id, from_node_id, to_node_id, relation, strength, evidence_count, created_at, last_seen_at
-)
-SELECT
-    b.edge_id,
-    b.user_id,
-    b.from_node_id,
-    b.to_node_id,
-    b.relation,
-    b.strength,
-    b.evidence_count,
-    b.created_at,
-    b.last_seen_at
-FROM neurigraph.quarantine_changes AS c
-CROSS JOIN LATERAL jsonb_populate_record(NULL::neurigraph.node_edges, c.before) AS b
-INNER JOIN neurigraph.graph_index AS f ON b.from_node_id = f.node_id
-INNER JOIN neurigraph.graph_index AS t ON b.to_node_id = t.node_id
-WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'node_edges'
-ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
-    strength = greatest(e.strength, excluded.strength),
-    evidence_count = e.evidence_count + excluded.evidence_count,
-    created_at = least(e.created_at, excluded.created_at),
-    last_seen_at = greatest(e.last_seen_at, excluded.last_seen_at);
-
--- name: restore_candidates
-INSERT INTO neurigraph.node_candidates AS k
-SELECT b.*
-FROM neurigraph.quarantine_changes AS c
-CROSS JOIN LATERAL jsonb_populate_record(NULL::neurigraph.node_candidates, c.before) AS b
-WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'node_candidates'
-ON CONFLICT (candidate_id) DO UPDATE SET
-    confidence = 1 - (1 - k.confidence) * (1 - excluded.confidence),
-    segments = k.segments + excluded.segments,
-    first_seen_at = least(k.first_seen_at, excluded.first_seen_at);
 
 -- name: forget_changes
 DELETE FROM neurigraph.quarantine_changes AS c

@@ -236,11 +236,28 @@ LANGUAGE sql STABLE AS $$
     WHERE g.user_id = owner AND NOT g.quarantined AND CASE WHEN visible IS NULL THEN true ELSE g.node_id = ANY(visible) END
 $$;
 
--- Edges of a graph with both ends among those nodes.
+-- Edges of a graph with both ends among those nodes, and with evidence that the caller sees.
 CREATE OR REPLACE FUNCTION neurigraph_private.edges_of(owner uuid, visible uuid []) RETURNS SETOF neurigraph.node_edges
 LANGUAGE sql STABLE AS $$
     SELECT e.* FROM neurigraph.node_edges AS e
-    WHERE e.user_id = owner AND (visible IS NULL OR (e.from_node_id = ANY(visible) AND e.to_node_id = ANY(visible)))
+    WHERE e.user_id = owner AND e.evidence_count > 0
+        AND (
+            visible IS NULL
+            OR (
+                e.from_node_id = ANY(visible) AND e.to_node_id = ANY(visible)
+                AND EXISTS (
+                    SELECT FROM neurigraph.edge_evidence AS v
+                    LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
+                    WHERE v.edge_id = e.edge_id AND (
+                        v.stated IS NOT NULL
+                        OR (
+                            i.node_id = ANY(visible) AND NOT i.quarantined AND i.superseded IS NOT TRUE
+                            AND split_part(i.source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
+                        )
+                    )
+                )
+            )
+        )
 $$;
 
 -- The key that the caller used, and the door it came through; null without claims, and for a caller without a key.

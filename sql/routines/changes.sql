@@ -101,7 +101,7 @@ node_name, concept_kind, layer_depth, parent_node_id, path, schema_name, compres
 node_summary, record_count, centroid, language, node_ddl_version, quarantined ON neurigraph.graph_index
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
-from_node_id, to_node_id, relation ON neurigraph.node_edges
+from_node_id, to_node_id, relation, evidence_count ON neurigraph.node_edges
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF embedding_model, embedding_next_model ON neurigraph.users
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();

@@ -101,6 +101,25 @@ BEGIN
 END
 $$;
 
+-- The titles of records that the caller sees. Runs with the caller's rights.
+CREATE OR REPLACE FUNCTION neurigraph.titles_of(records uuid []) RETURNS TABLE (record_id uuid, title text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    node record;
+BEGIN
+    FOR node IN
+        SELECT g.schema_name, array_agg(i.record_id) AS wanted
+        FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+        WHERE i.record_id = ANY(records)
+        GROUP BY g.schema_name
+    LOOP
+        RETURN QUERY EXECUTE format(
+            'SELECT r.record_id, r.title FROM %I.metadata_records AS r WHERE r.record_id = ANY($1)', node.schema_name
+        ) USING node.wanted;
+    END LOOP;
+END
+$$;
+
 REVOKE ALL ON FUNCTION neurigraph.progress_of(neurigraph.sources), neurigraph.list_records(
     uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer
 ) FROM PUBLIC;
@@ -108,3 +127,5 @@ GRANT EXECUTE ON FUNCTION neurigraph.progress_of(neurigraph.sources) TO neurigra
 GRANT EXECUTE ON FUNCTION neurigraph.list_records(
     uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer
 ) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.titles_of(uuid []) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.titles_of(uuid []) TO neurigraph_agent;

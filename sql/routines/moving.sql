@@ -31,8 +31,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Move records with all their rows into the tables of another node of the same user. Both nodes have the current DDL,
--- and the caller has locked them and the records. Objects and log entries stay; the node of a state log entry follows
--- its file.
+-- and the caller has locked them and the records. Objects, log entries and evidence stay; the node of a state log entry
+-- follows its file, and the mention of the node that a record is filed at follows the record.
 CREATE OR REPLACE FUNCTION neurigraph_private.move_records(records uuid [], from_node uuid, to_node uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -65,6 +65,8 @@ BEGIN
     ) LOOP
         EXECUTE format('DELETE FROM %1$I.%2$I AS r WHERE r.record_id = ANY($1)', source, current) USING records;
     END LOOP;
+    UPDATE neurigraph.mentions AS m SET node_id = to_node
+    WHERE m.record_id = ANY(records) AND m.node_id = from_node AND m.role = 'subject';
     UPDATE neurigraph.pending_embeddings AS p SET node_id = to_node WHERE p.record_id = ANY(records);
     UPDATE neurigraph.compression_state_log AS l SET node_id = to_node
     FROM neurigraph.file_index AS i

@@ -32,12 +32,38 @@ DROP POLICY IF EXISTS granted ON neurigraph.graph_index;
 CREATE POLICY granted ON neurigraph.graph_index FOR SELECT TO neurigraph_agent
 USING (node_id IN (SELECT neurigraph.readable_nodes()));
 
--- An edge names both its ends.
+-- Evidence of an edge names both its ends, and is visible with its record. Statements without a record, from before
+-- evidence was kept, are visible with both ends.
+DROP POLICY IF EXISTS granted ON neurigraph.edge_evidence;
+CREATE POLICY granted ON neurigraph.edge_evidence FOR SELECT TO neurigraph_agent
+USING (
+    from_node_id IN (SELECT neurigraph.readable_nodes()) AND to_node_id IN (SELECT neurigraph.readable_nodes())
+    AND (
+        stated IS NOT NULL
+        OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = edge_evidence.record_id)
+    )
+);
+
+-- An edge is visible with evidence for it.
 DROP POLICY IF EXISTS granted ON neurigraph.node_edges;
 CREATE POLICY granted ON neurigraph.node_edges FOR SELECT TO neurigraph_agent
 USING (
     from_node_id IN (SELECT neurigraph.readable_nodes()) AND to_node_id IN (SELECT neurigraph.readable_nodes())
+    AND EXISTS (SELECT FROM neurigraph.edge_evidence AS v WHERE v.edge_id = node_edges.edge_id)
 );
+
+-- A mention names a node and a record.
+DROP POLICY IF EXISTS granted ON neurigraph.mentions;
+CREATE POLICY granted ON neurigraph.mentions FOR SELECT TO neurigraph_agent
+USING (
+    node_id IN (SELECT neurigraph.readable_nodes())
+    AND EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = mentions.record_id)
+);
+
+-- An alias is visible with its node, if a person gave it or a visible mention uses it.
+DROP POLICY IF EXISTS granted ON neurigraph.node_aliases;
+CREATE POLICY granted ON neurigraph.node_aliases FOR SELECT TO neurigraph_agent
+USING (node_id IN (SELECT neurigraph.readable_nodes()));
 
 DROP POLICY IF EXISTS granted ON neurigraph.record_index;
 CREATE POLICY granted ON neurigraph.record_index FOR SELECT TO neurigraph_agent
@@ -159,6 +185,37 @@ USING (
     (SELECT neurigraph.sees_all_records())
     OR file_id IN (SELECT f.file_id FROM neurigraph.file_index AS f)
 );
+
+-- What follows from records in quarantine is hidden from the owner, too.
+DROP POLICY IF EXISTS not_hidden ON neurigraph.mentions;
+CREATE POLICY not_hidden ON neurigraph.mentions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.sees_all_records())
+    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.edge_evidence;
+CREATE POLICY not_hidden ON neurigraph.edge_evidence AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    record_id IS NULL
+    OR (SELECT neurigraph.sees_all_records())
+    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.node_aliases;
+CREATE POLICY not_hidden ON neurigraph.node_aliases AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    given_by IS NOT NULL
+    OR EXISTS (SELECT FROM neurigraph.mentions AS m WHERE m.alias_id = node_aliases.alias_id)
+);
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.node_edges;
+CREATE POLICY not_hidden ON neurigraph.node_edges AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (evidence_count > 0);
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.node_candidates;
+CREATE POLICY not_hidden ON neurigraph.node_candidates AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (segments > 0);
 
 DROP POLICY IF EXISTS not_hidden ON neurigraph.graph_index;
 CREATE POLICY not_hidden ON neurigraph.graph_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent

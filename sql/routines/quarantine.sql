@@ -217,29 +217,17 @@ BEGIN
 END
 $$;
 
--- What a quarantine may change in a row of the graph: that of a node without its place, else the whole row.
-CREATE OR REPLACE FUNCTION neurigraph_private.changeable(table_name text, of_row jsonb) RETURNS jsonb
+-- What a quarantine may change in a node. Edges, candidates and aliases follow from evidence, so that nothing of them
+-- needs to be remembered.
+DROP FUNCTION IF EXISTS neurigraph_private.graph_rows(uuid);
+DROP FUNCTION IF EXISTS neurigraph_private.changeable(text, jsonb);
+CREATE OR REPLACE FUNCTION neurigraph_private.changeable(node neurigraph.graph_index) RETURNS jsonb
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN table_name <> 'graph_index' THEN of_row ELSE (
-        SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each(of_row) AS c
-        WHERE c.key IN (
-            'node_keywords', 'keyword_weights', 'node_summary', 'aliases', 'centroid', 'embedded_count',
-            'record_count', 'language', 'quarantined'
-        )
-    ) END
-$$;
-
--- The rows of a user's graph that follow from records, beside the records themselves.
-CREATE OR REPLACE FUNCTION neurigraph_private.graph_rows(owner uuid)
-RETURNS TABLE (table_name text, row_id uuid, content jsonb)
-LANGUAGE sql STABLE AS $$
-    SELECT 'graph_index', g.node_id, neurigraph_private.changeable('graph_index', to_jsonb(g))
-    FROM neurigraph.graph_index AS g WHERE g.user_id = owner
-    UNION ALL
-    SELECT 'node_edges', e.edge_id, to_jsonb(e) FROM neurigraph.node_edges AS e WHERE e.user_id = owner
-    UNION ALL
-    SELECT 'node_candidates', c.candidate_id, to_jsonb(c)
-    FROM neurigraph.node_candidates AS c WHERE c.user_id = owner
+    SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each(to_jsonb(node)) AS c
+    WHERE c.key IN (
+        'node_keywords', 'keyword_weights', 'node_summary', 'centroid', 'embedded_count',
+        'record_count', 'language', 'quarantined'
+    )
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;

@@ -33,6 +33,9 @@ BEGIN
             FROM neurigraph.file_index AS f INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
             WHERE of_kind = 'file' AND f.file_id = wanted
             UNION ALL
+            SELECT e.user_id, e.from_node_id, NULL, NULL, e.evidence_count = 0
+            FROM neurigraph.node_edges AS e WHERE of_kind = 'edge' AND e.edge_id = wanted
+            UNION ALL
             SELECT s.user_id, NULL, s.source_id, s.persona_id, false
             FROM neurigraph.sources AS s WHERE of_kind = 'source' AND s.source_id = wanted
             UNION ALL

@@ -38,6 +38,9 @@ def graph(world: World) -> CallerGraph:
 SHARED = {
     "graph_index": "node_id = %(node)s",
     "node_edges": "%(node)s IN (from_node_id, to_node_id)",
+    "edge_evidence": "%(node)s IN (from_node_id, to_node_id) OR record_id = %(record)s",
+    "mentions": "node_id = %(node)s OR record_id = %(record)s",
+    "node_aliases": "node_id = %(node)s",
     "record_index": "record_id = %(record)s",
     "file_index": "file_id = %(file)s",
     "delta_log": "record_id = %(record)s",

@@ -13,7 +13,6 @@ from psycopg import sql
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.erasure.receipts import objects_of, receipts
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.ingestion import batch, triggers
@@ -34,6 +33,7 @@ from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.support.erasures import NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
 from tests.support.memories import converse, messages, new_user, node_rows, plain_context, rows, schemas_of
+from tests.support.witnesses import as_witness, doubt
 
 
 def shells(here: Installation, user: User) -> list[dict[str, object]]:
@@ -58,7 +58,13 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     with here.database.pipeline() as tx:  # evidence for a node, and what a revision leaves in the history
         planned_node = NodeCandidate(f"Aunt {gone}", ConceptKind.PERSON, ("Family",), 0.4, edges=())
         kept = NodeCandidate("Aunt Paris", ConceptKind.PERSON, ("Family",), 0.4, edges=())
-        add_candidates(tx, user.user_id, [planned_node, kept])
+        doubt(here, tx, user.user_id, as_witness(to_erase), [planned_node, kept])
+        (neighbour,) = (row["record_id"] for row in other if row["record_id"] != to_erase)
+        doubt(here, tx, user.user_id, as_witness(neighbour), [kept])
+        # The definition of a node that was made for it, and one of the twin's that nobody made.
+        define = "UPDATE neurigraph.graph_index SET node_summary = %s, defined_by = %s WHERE node_id = %s"
+        tx.execute(define, [f"Where {gone} lives.", to_erase, node_at(here, claims, "Family")])
+        tx.execute(define, ["", None, node_at(here, twins, "Family")])
         authored(tx, "tests")
         schema = sql.Identifier(schemas_of(here, user)["Family/Dave"])
         revise = sql.SQL("UPDATE {}.metadata_records SET title = 'Revised' WHERE record_id = %s").format(schema)
@@ -144,7 +150,7 @@ def test_node_is_erased_with_subtree(installation: Installation) -> None:
         planned_node = NodeCandidate("Somebody", ConceptKind.TOPIC, ("Family", gone), 0.4)
         edge = PlannedEdge(("Family", gone), ("Else",), "knows", 0.5)
         linked = NodeCandidate("Else", ConceptKind.TOPIC, (), 0.4, edges=(edge,))
-        add_candidates(tx, user.user_id, [planned_node, linked])
+        doubt(here, tx, user.user_id, as_witness(superseding["record_id"]), [planned_node, linked])
         authored(tx, "tests")
         supersede = "UPDATE {}.metadata_records SET superseded_by = %s WHERE summary LIKE '%%' || %s || '%%'"
         tx.execute(sql.SQL(supersede).format(sql.Identifier(work)), [superseding["record_id"], stays])
@@ -196,7 +202,8 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     converse(here, claims, f"{waiting} has not finished.", ended=False)
     here.uploads.receive(claims, f"{file} later.txt", [f"{upload} is in another file.".encode()])
     with here.database.pipeline() as tx:
-        add_candidates(tx, user.user_id, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
+        witness = as_witness(rows(here, "SELECT record_id FROM neurigraph.record_index")[0]["record_id"])
+        doubt(here, tx, user.user_id, witness, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
         tx.execute("UPDATE neurigraph.pipeline_failures SET error = error || %s", [error])
         tx.execute("INSERT INTO neurigraph.dropped_files VALUES (%s, %s, '1', NULL, %s)", [user.user_id, file, error])
     return user, claims, words

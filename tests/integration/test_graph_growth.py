@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from neurigraph_pipelines.graph import navigation
-from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, add_candidates, candidates_of, promote_candidates
+from neurigraph_pipelines.graph.aliases import MAX_ALIASES
+from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, candidates_of, promote_candidates
+from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
-from neurigraph_pipelines.graph.shell import MAX_ALIASES, MAX_NODE_KEYWORDS, Addition, update_shells
+from neurigraph_pipelines.graph.shell import MAX_NODE_KEYWORDS, Addition, update_shells
 from neurigraph_pipelines.ingestion import batch, triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.importing import import_file
@@ -38,6 +40,8 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.growing_graph import Turns, outline_of, records, store, tell
+from tests.support.memories import rows
+from tests.support.witnesses import doubt, new_witness, places_of
 
 
 @pytest.fixture
@@ -153,26 +157,33 @@ def candidate_of(name: str, *, edges: int = 0, parent: tuple[str, ...] = ("Busin
 def test_candidates_are_bounded(installation: Installation, bob: Claims) -> None:
     hostile = ["'; DROP TABLE users; --", "名" * 120, "🎣 Ann", "a" * 120]
     deep = tuple("層" * 120 for _ in range(MAX_LAYER_DEPTH))
+    witness = new_witness(installation, bob)
     with installation.database.pipeline() as tx:
-        add_candidates(tx, bob.user_id, [candidate_of(name, parent=deep) for name in hostile])
+        doubt(installation, tx, bob.user_id, witness, [candidate_of(name, parent=deep) for name in hostile])
         for round_ in range(5):
             one = candidate_of("Marta", edges=8)
             edges = tuple(replace(edge, relation=f"{edge.relation} {round_}") for edge in one.edges)
-            add_candidates(tx, bob.user_id, [replace(one, edges=edges)])
+            doubt(installation, tx, bob.user_id, witness, [replace(one, edges=edges)])
     with installation.database.pipeline() as tx:
         found = candidates_of(tx, bob.user_id)
         assert {one.name for one in found} == {*hostile, "Marta"}
         assert found[0].segments == 5
-        waiting = promote_candidates(tx, bob.user_id, [PlannedNode(("Family", "MARTA"), ConceptKind.PERSON, 1.0)])
-        assert len(waiting) == MAX_WAITING_EDGES
-        assert {edge.to_path for edge in waiting} == {("Family", "MARTA")}
-        assert promote_candidates(tx, bob.user_id, [PlannedNode(("Family", "Marta"), ConceptKind.PERSON, 1.0)]) == []
+        marta = PlannedNode(("MARTA",), ConceptKind.PERSON, 1.0)
+        resolve_path(tx, bob.user_id, "bob", marta.path, [marta])
+        for _ in range(2):
+            promote_candidates(tx, places_of(installation, tx, bob.user_id), [marta])
+    assert {one.name for one in outline_of(installation, bob).candidates} == set(hostile)
+    assert len(links(installation, bob)) == MAX_WAITING_EDGES
+    query = """SELECT FROM neurigraph.mentions AS m INNER JOIN neurigraph.graph_index AS g ON m.node_id = g.node_id
+    WHERE g.node_name = 'MARTA'"""
+    assert len(rows(installation, query)) == 5
 
 
 def test_candidates_are_private(installation: Installation, bob: Claims) -> None:
     eve = Claims.of_user(create_user(installation.database, "eve")[0].user_id)
+    witness = new_witness(installation, bob)
     with installation.database.pipeline() as tx:
-        add_candidates(tx, bob.user_id, [candidate_of("Marta")])
+        doubt(installation, tx, bob.user_id, witness, [candidate_of("Marta")])
     counts = []
     for claims in (bob, eve, None):
         with installation.database.agent(claims) as tx:
@@ -211,15 +222,16 @@ def provision(installation: Installation, claims: Claims, *nodes: PlannedNode) -
 
 
 def test_taken_alias_is_not_learned(installation: Installation, bob: Claims) -> None:
-    persons = [
-        PlannedNode((name,), ConceptKind.PERSON, 1.0, aliases=also)
-        for name, also in (("Dave", ("Davy",)), ("David", ()))
-    ]
+    persons = [PlannedNode((name,), ConceptKind.PERSON, 1.0) for name in ("Dave", "David")]
     provision(installation, bob, *persons)
+    witness = new_witness(installation, bob)
+    first = [PlannedAlias(("Dave",), "Davy")]
     many = [PlannedAlias(("David",), f"Name {i}") for i in range(50)]
     taken = [PlannedAlias(("David",), name) for name in ("dave", "Davy", "DAVID")]
-    with installation.database.pipeline() as tx:
-        update_shells(tx, bob.user_id, "bob", [], [*taken, *many, PlannedAlias(("Nobody",), "Ghost")])
+    for learned in (first, [*taken, *many, PlannedAlias(("Nobody",), "Ghost")]):
+        with installation.database.pipeline() as tx:
+            places = places_of(installation, tx, bob.user_id)
+            update_shells(tx, places, [], [(witness, alias) for alias in learned])
     nodes = {node.path[0]: node.aliases for node in outline_of(installation, bob).nodes}
     assert nodes["Dave"] == ("Davy",)
     assert len(nodes["David"]) == MAX_ALIASES
@@ -235,7 +247,7 @@ def grow(installation: Installation, claims: Claims, path: tuple[str, ...], gain
     with installation.database.pipeline() as tx:
         node = resolve_path(tx, claims.user_id, "bob", path)
         for keywords in gained:
-            update_shells(tx, claims.user_id, "bob", [Addition(node, keywords, vector)], [])
+            update_shells(tx, Places(tx, claims.user_id, "bob"), [Addition(node, keywords, vector)], [])
 
 
 def test_node_keywords_are_frequent_and_recent(installation: Installation, bob: Claims, tmp_path: Path) -> None:

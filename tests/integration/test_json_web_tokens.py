@@ -244,6 +244,7 @@ def test_token_subjects(shared_installation: Installation) -> None:
         {"role": "third_party", "sub": "gmail", "user_id": "'; --"},
         {"role": "neurigraph_owner", "user_id": str(USER)},
         {"role": "authenticated", "user_id": str(USER)},
+        {"role": "visitor", "sub": "gmail", "user_id": str(USER)},
         {"role": ["user"]},
         {"user_id": {"a": 1}},
     ):

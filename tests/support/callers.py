@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
-from neurigraph_pipelines.model import Claims, EventKind, NodeType, SourceKind, SubjectType
+from neurigraph_pipelines.model import AliasType, Claims, EventKind, NodeType, SourceKind, SubjectType
 from neurigraph_pipelines.quarantine import holding
 from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.wiring import Installation
@@ -50,6 +52,7 @@ class Ids:
     grant: UUID
     persona: UUID
     quarantine: UUID
+    edge: UUID
 
     def texts(self) -> dict[str, str]:
         """Return the ids by name, as text."""
@@ -136,6 +139,28 @@ def new_owner(installation: Installation, names: Sequence[str]) -> tuple[Caller,
     return Caller(claims, key), {name: found[f"Spot/{name}"] for name in names}
 
 
+def _edge(installation: Installation, claims: Claims, row: dict[str, Any]) -> UUID:
+    """Let the record of a node state a relation of it to the root, and give the node another name."""
+    give_alias(installation.database, claims, row["node_id"], AliasType.NAME, "known")
+    with installation.database.owner() as tx:
+        made = tx.execute(
+            """WITH edge AS (
+                INSERT INTO neurigraph.node_edges (user_id, from_node_id, to_node_id, relation)
+                SELECT g.user_id, g.node_id, g.path[1], 'known of' FROM neurigraph.graph_index AS g
+                WHERE g.node_id = %(node)s RETURNING *
+            )
+            INSERT INTO neurigraph.edge_evidence (
+                user_id, edge_id, from_node_id, to_node_id, relation, record_id, weight, detected_by
+            )
+            SELECT e.user_id, e.edge_id, e.from_node_id, e.to_node_id, e.relation, %(record)s, 0.5, 'person'
+            FROM edge AS e RETURNING edge_id""",
+            {"node": row["node_id"], "record": row["record_id"]},
+        ).fetchone()
+    assert made is not None
+    edge_id: UUID = made["edge_id"]
+    return edge_id
+
+
 def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, Ids]:
     found = rows(
         installation,
@@ -176,6 +201,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             grant=grant.grant_id,
             persona=persona,
             quarantine=quarantine.quarantine_id,
+            edge=_edge(installation, claims, row),
         )
         for row in found
     }

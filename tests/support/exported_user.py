@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.errors import TransientError
-from neurigraph_pipelines.graph.candidates import add_candidates
+from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
-from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
+from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate
 from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.restore import Restored, restore_user
@@ -23,6 +23,7 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
+from tests.support.witnesses import as_witness, doubt
 
 QUESTIONS = (
     "What did Dave say about the harbour?",
@@ -109,7 +110,8 @@ def exported_user(here: Installation, folder: Path) -> Source:
             {"user": user.user_id, "root": user.root_node_id, "record": file.row["record_id"]},
         )
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
-        add_candidates(tx, user.user_id, [candidate])
+        doubt(here, tx, user.user_id, as_witness(file.row["record_id"]), [candidate])
+    give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
     phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()

@@ -41,6 +41,10 @@ SYNONYMS = {
 """Names that one subject gets from a model which does not see what it said before."""
 
 
+MEMBERS = {"cities": ("Lisbon", "Oslo"), "pets": ("the dog", "the cat")}
+"""Members of kinds of things, which a model adds to a question about such a kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
     """One message of a transcript."""
@@ -73,6 +77,10 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
         return _summary(_lines(_block(question, "TRANSCRIPT"))) if parts is None else _merged(parts)
     if shape == "StatementsAnswer":
         return _statements(_block(question, "QUESTION") or "", _lines(_block(question, "PASSAGES")))
+    if shape == "WordingsAnswer":
+        return _wordings(_block(question, "QUESTION") or "")
+    if shape == "OrderAnswer":
+        return _order(_block(question, "QUESTION") or "", _block(question, "PASSAGES") or "")
     if shape == "PlanAnswer":
         return _plan(_block(question, "DESCRIPTIONS") or "", _block(question, "OUTLINE") or "")
     lines = _lines(_block(question, "TRANSCRIPT"))
@@ -113,6 +121,22 @@ def _statements(question: str, passages: list[_Line]) -> dict[str, Any]:
     asked = set(_WORD.findall(question.partition(": ")[2].lower())) - _STOP_WORDS
     matching = [line for line in passages if asked.intersection(_WORD.findall(line.text.lower()))]
     return {"statements": [{"text": line.text[:200], "passages": [line.seq]} for line in matching]}
+
+
+def _wordings(question: str) -> dict[str, Any]:
+    """Likely members of the kinds of things that the question names, or the question with a word twice."""
+    members = [member for kind, members in MEMBERS.items() if kind in question for member in members]
+    return {"wordings": members or [f"{question} {word}" for word in question.split()[:8]]}
+
+
+def _order(question: str, passages: str) -> dict[str, Any]:
+    """The numbers of the passages that share words with the question, those that share most first."""
+    asked = set(_WORD.findall(question.lower())) - _STOP_WORDS
+    texts = re.split(r"^\[(\d+)\] ", passages, flags=re.MULTILINE)
+    shared = {
+        int(n): len(asked.intersection(_WORD.findall(t.lower()))) for n, t in zip(texts[1::2], texts[2::2], strict=True)
+    }
+    return {"passages": [number for number in sorted(shared, key=lambda n: -shared[n]) if shared[number]]}
 
 
 def _merged(parts: str) -> dict[str, Any]:

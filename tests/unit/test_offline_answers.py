@@ -41,10 +41,14 @@ def test_speaker_is_part_of_text() -> None:
     assert MODEL.answer("What does Ana say of the boat and the mast in spring?", AT, evidence) == []
 
 
-def test_long_message_quotes_one_sentence() -> None:
+def test_long_message_is_quoted_around_the_sentence() -> None:
     filler = "Nothing of note was said in this sentence at all. " * 20
     (statement,) = MODEL.answer("Where is the treasure?", AT, said(f"{filler}The treasure is in the well. {filler}"))
-    assert statement.text == "Bob, 4 May 2025: The treasure is in the well."
+    beside = "Nothing of note was said in this sentence at all."
+    assert statement.text == f"Bob, 4 May 2025: {beside} The treasure is in the well. {beside}"
+    long = "Nothing of note was said in this sentence, which goes on and on" + " and on" * 30
+    (statement,) = MODEL.answer("Where is the treasure?", AT, said(f"{long}. The treasure is in the well. {long}."))
+    assert statement.text.endswith("The treasure is in the well.")
 
 
 def test_unrelated_text_is_no_answer() -> None:
@@ -182,6 +186,14 @@ def test_nothing_answers_without_what_is_asked_for(question: str) -> None:
     ]
     assert MODEL.answer(question, AT, evidence) == []
     assert MODEL.answer("How much does Oonagh earn?", AT, evidence)[0].evidence == (1,)
+
+
+def test_amount_of_something_else_is_no_answer() -> None:
+    asked = "What did the dinner with Marijke cost?"
+    other = Evidence("The adviser wants 650 euros. Before the dinner, Marijke looks over the papers.", "Bob", AT)
+    assert MODEL.answer(asked, AT, [Evidence("Marijke is here.", "Bob", AT), other]) == []
+    paid = Evidence("The dinner with Marijke came to 40 euros.", "Bob", AT)
+    assert MODEL.answer(asked, AT, [paid, other])[0].evidence == (1,)
 
 
 def test_nothing_is_quoted_twice() -> None:

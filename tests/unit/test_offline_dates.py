@@ -251,6 +251,7 @@ def test_moved_appointment_in_german_and_spanish() -> None:
         ("en", "It came last month, in October 2021.", "It came last month (April 2023), in October 2021."),
         ("en", "We married on 14 August.", "We married on 14 August (2022)."),
         ("en", "From 17 to 19 June I am away.", "From 17 to 19 June I am away."),
+        ("en", "It's Monday of the last week.", "It's Monday of the last week."),
         ("de", "Gestern Abend war er da, freitags nie.", "Gestern Abend (7 May 2023) war er da, freitags nie."),
         ("es", "Ayer por la noche llegó.", "Ayer por la noche (7 May 2023) llegó."),
         ("it", "Ci vediamo venerdì.", "Ci vediamo venerdì."),

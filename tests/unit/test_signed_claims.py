@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import time
 from dataclasses import replace
 from uuid import uuid4
 
-from neurigraph_pipelines.access import CLAIMS_LIFETIME_SECONDS, Secret
+from neurigraph_pipelines.access import CLAIMS_LIFETIME_SECONDS, Secret, new_api_key
 from neurigraph_pipelines.model import Claims
 
 KEEPS = 10
@@ -47,3 +49,17 @@ def test_cache_overflow_still_signs() -> None:
     askers = [Claims(f"asker {number}", "third_party", uuid4()) for number in range(1_500)]
     assert len({secret.sign(claims)[1] for claims in askers}) == len(askers)
     assert json.loads(secret.sign(askers[0])[0])["sub"] == "asker 0"
+
+
+def test_pads_give_the_same_signature() -> None:
+    """The database computes HMAC from its definition (RFC 2104), with the padded keys."""
+    inner, outer = Secret("one secret").claims_pads()
+    payload, signature = Secret("one secret").sign(Claims("somebody", "persona", uuid4()))
+    digest = hashlib.sha256(inner + payload.encode()).digest()
+    assert hmac.compare_digest(hashlib.sha256(outer + digest).hexdigest(), signature)
+
+
+def test_keys_have_256_random_bits() -> None:
+    keys = {new_api_key() for _ in range(100)}
+    assert {len(key) for key in keys} == {len("ng_") + 43}
+    assert len(keys) == 100

@@ -28,7 +28,7 @@ _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 RETRIEVALS = ("search", "ask", "open")
 STEPS = ("parse", "evidence", "select", "load", "rank", "present")
-CALLS = ("embed", "rerank", "plan", "place", "summarize", "extract_keywords", "answer")
+CALLS = ("embed", "expand", "rerank", "plan", "place", "summarize", "extract_keywords", "answer")
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 OTHER_METHOD = "_OTHER"
 """As OpenTelemetry calls every other method."""
@@ -76,6 +76,12 @@ class ProcessMeasures:
         )
         for effect in ("kept", "changed", "changed_first", "failed"):
             self._reranks.labels(effect)
+        self._expansions = Counter(
+            "neurigraph_expansions", "Questions by what the language model's other wordings did.", ("effect",),
+            registry=self.registry,
+        )  # fmt: skip
+        for effect in ("kept", "changed", "failed"):
+            self._expansions.labels(effect)
         self._swapped = Histogram(
             "neurigraph_rerank_swapped_share", "Share of the pairs of results that a reranker put in another order.",
             buckets=_SHARES, registry=self.registry,
@@ -139,7 +145,7 @@ class ProcessMeasures:
         """Statements of the database have no metric of their own."""
 
     def report(self, event: str, values: Mapping[str, float]) -> None:
-        """Count the results of a search, and what a reranker changed."""
+        """Count the results of a search, and what an expander and a reranker changed."""
         if event == "searched":
             for kind, number in values.items():
                 self._results_of[kind].observe(number)
@@ -149,6 +155,10 @@ class ProcessMeasures:
             self._reranks.labels("changed_first" if values["first_changed"] else changed).inc()
         elif event == "rerank_failed":
             self._reranks.labels("failed").inc()
+        elif event == "expanded":
+            self._expansions.labels("changed" if values["wordings"] else "kept").inc()
+        elif event == "expand_failed":
+            self._expansions.labels("failed").inc()
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an HTTP request; its method is one of ``METHODS`` or ``OTHER_METHOD``, its route a template."""

@@ -41,11 +41,13 @@ class Child(BaseModel):
 
 
 class Edge(BaseModel):
-    """A relation, with the node at its other end."""
+    """A relation, with the node at its other end. Strength and counts are over the evidence that the caller sees."""
 
+    edge_id: UUID
     relation: str
     strength: float
     evidence_count: int
+    unproven_count: int = Field(description="Statements from before evidence was kept, whose memories are unknown.")
     node_id: UUID
     node_name: str
     node_state: CompressionState

@@ -13,6 +13,7 @@ from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.ports import Reranker
 from neurigraph_pipelines.retrieval.index.stored import StoredRecord
 from neurigraph_pipelines.retrieval.log import note
+from neurigraph_pipelines.retrieval.query.expansion import fused, wordings
 from neurigraph_pipelines.retrieval.query.found import Found
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.phase_one import find
@@ -39,9 +40,10 @@ def search(
     """Answer a question from metadata layers; no file is opened.
 
     Times that the words name are preferred, never required: what was said about a time was often said at another.
-    ``before the move`` costs a second run of phase one, for the time of the move. A reranker puts the first
-    ``settings.reranker.top_n`` records in order by their titles and summaries. If it fails the order stays, and a note
-    says so.
+    ``before the move`` costs a second run of phase one, for the time of the move. An expander adds
+    other wordings of the question, and each costs a run of phase one. A reranker puts the first
+    ``settings.reranker.top_n`` records in order by their titles and summaries. If either fails, the answer is that
+    without it, and a note says so.
 
     Args:
         question: Its ``periods`` are read from its words unless it gives some.
@@ -58,7 +60,7 @@ def search(
     parsed = parse(question, settings.language)
     periods = _named_periods(context, parsed, moment_asked(parsed, asked_at))
     records_read = settings.reranker.top_n if reranker is not None else 0
-    found = find(context, _widened(parsed, records_read, periods))
+    found = _found_by_any_wording(context, _widened(parsed, records_read, periods))
     if reranker is not None:
         found = _reranked(reranker, parsed, found, records_read)
     if run_after is not None and is_prefetch_due(context.database, context.claims):
@@ -71,6 +73,17 @@ def search(
         note(context, "search", chain(*returned), question.query)
     report("searched", records=len(found.records), messages=len(found.messages))
     return present(found, periods)
+
+
+def _found_by_any_wording(context: Context, parsed: ParsedQuestion) -> Found:
+    """Return what a question finds, together with what its other wordings find, if there is an expander."""
+    question, settings = parsed.question, context.settings
+    found = find(context, parsed)
+    others, notes = wordings(context.expander, question.query, settings.expansion.wordings)
+    if others:
+        asked = [replace(question, query=other, explain=False) for other in others]
+        found = fused(found, [find(context, parse(one, settings.language)) for one in asked], question)
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _named_periods(context: Context, parsed: ParsedQuestion, moment: datetime) -> list[Period]:

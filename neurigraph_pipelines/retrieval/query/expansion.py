@@ -1,0 +1,69 @@
+"""Other wordings of a question by a language model, and what their searches find together.
+
+Without an expander, or if it fails, the question is asked as it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.measuring import report
+from neurigraph_pipelines.ports import Expander
+from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
+from neurigraph_pipelines.retrieval.query.question import Question
+
+OTHERS = 0.5
+"""What the place in the search of another wording counts, beside 1 in that of the question itself."""
+
+SMOOTHING = 10
+"""What is added to each place, so that the first few count about the same (reciprocal rank fusion)."""
+
+T = TypeVar("T", FoundRecord, FoundMessage)
+
+
+def wordings(expander: Expander | None, question: str, most: int) -> tuple[list[str], list[str]]:
+    """Return other wordings of a question, at most ``most``, and a note if the expander gave no answer."""
+    if expander is None or not most:
+        return [], []
+    try:
+        found = expander.wordings(question, most)[:most]
+    except NeurigraphError:
+        report("expand_failed")
+        return [], [f"{expander.name} could not word the question in other ways: it was searched as it is."]
+    report("expanded", wordings=len(found))
+    return found, []
+
+
+def fused(asked: Found, others: Sequence[Found], question: Question) -> Found:
+    """Return what a question and its other wordings find, best first, up to the limits of the question.
+
+    Of what both find, the question's own scores are shown. Anchors, notes and what was warmed stay the question's.
+    """
+    return replace(
+        asked,
+        records=_fused([asked.records, *(other.records for other in others)], _of_record)[: question.limit],
+        messages=_fused([asked.messages, *(other.messages for other in others)], _of_message)[: question.message_limit],
+    )
+
+
+def _fused(found: Sequence[Sequence[T]], key: Callable[[T], Hashable]) -> tuple[T, ...]:
+    """Return distinct results in the order of the sums of their reciprocal places; of equals, the first stays first."""
+    share: defaultdict[Hashable, float] = defaultdict(float)
+    first: dict[Hashable, T] = {}
+    for number, results in enumerate(found):
+        for place, one in enumerate(results):
+            share[key(one)] += (OTHERS if number else 1.0) / (SMOOTHING + place)
+            first.setdefault(key(one), one)
+    return tuple(sorted(first.values(), key=lambda one: -share[key(one)]))
+
+
+def _of_record(one: FoundRecord) -> Hashable:
+    return one.record.record_id
+
+
+def _of_message(one: FoundMessage) -> Hashable:
+    return one.record_id, one.seq

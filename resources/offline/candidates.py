@@ -1,0 +1,244 @@
+"""Sentences that may answer a question, and what speaks for each of them.
+
+``answers`` chooses among them. Linear in the length of the evidence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.model import Evidence
+from neurigraph_pipelines.ports import Embedder
+from resources.offline import questions
+from resources.offline.fitting import fit, names_in, uncapitalised
+from resources.offline.prose import sentences
+from resources.offline.questions import LISTS, Asked, Trust, Words
+
+MAX_SENTENCES = 40
+"""Most sentences that are embedded for one answer."""
+
+SHORT = 8
+"""A sentence of fewer words is embedded with the one before it."""
+
+SUPPORT_OF_MEANING = 0.3
+
+OF_TITLE = 0.5
+"""How much a word of the question counts that only stands in the title."""
+
+OF_PURITY = 0.3
+"""How much the purity of a clause counts beside its share of the question's words."""
+
+LEAST_CONTENT = 3
+"""Letters of a word by which a clause may speak of something else."""
+
+PROOF, CLAUSE, PURITY, OWN, AROUND, MEANING, PLACE, FOREIGN = 0.5, 1.0, 1.2, 1.0, 0.9, 1.4, 1.1, -1.0
+"""What speaks for an amount, a count, a measure, a name or a number as the answer, in logits.
+
+Fitted by logistic regression to the best sentence of each such question of the development half of the labelled
+conversations: those that can be answered, the same without the sentences that hold the answer, and those that cannot.
+Each conversation was judged by weights fitted to the others, then they were rounded.
+"""
+
+LEAST = 3.2
+"""Least sum of these: more unanswerable questions would be declined with more, and more answers lost."""
+
+USUAL_MEANING = 0.4
+"""The usual cosine of an answer, which is taken for each where there is no embedder."""
+
+SUPPORT_OF_PLACE, SUPPORT_OF_ANYTHING, OF_FOREIGN = 0.15, 0.3, 0.5
+"""Least fit times match for a time, a person or a place, and for what cannot be checked. The sum above gains nothing
+there. A sentence about somebody else counts half."""
+
+_FIRST_PERSON = re.compile(
+    r"\b(?:i|my|me|mine|we|our|us|ich|mein\w*|mir|mich|wir|uns\w*|yo|mi|mis|me|nos\w*|je|mon|ma|mes|nous)\b", re.I
+)
+_SECOND_PERSON = re.compile(r"\b(?:you|yours?|du|dein\w*|dir|dich|ihr|tú|tus?|te|vous|votre|toi)\b", re.I)
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
+_CLAUSE_ENDS = re.compile(rf"[,;:](?!\d)\s*|\s[–-]\s|\b(?:{questions.any_of(LISTS['grammar']['joining'])})\b")
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A sentence of ``evidence``, which counts from 0, judged.
+
+    Attributes:
+        said: Lexemes of the sentence and of its speaker's name.
+        near: These, and those of the sentences beside it and of the question that it replies to.
+        title: Lexemes of its record's title.
+        context: What is embedded with it: the question that it replies to, or the sentence before a short one.
+        own, around: Weighted shares of the question's words in ``said``, and in ``near`` and the title.
+        fit: How well it has the kind of answer that is asked for.
+        proof: The same where all that is asked for can be checked; otherwise 1.
+        clause: The share of the question's words in the clause that has it.
+        purity: How much of that clause the question speaks of.
+        understood: Lexemes of its speaker, of whom it speaks to, and of the question that it replies to.
+        place: 1 for the first evidence of the search, near 0 for the last.
+        is_foreign: Whether it speaks of somebody else than the question.
+    """
+
+    evidence: int
+    text: str
+    said: frozenset[str]
+    near: frozenset[str]
+    title: frozenset[str]
+    context: str
+    understood: frozenset[str]
+    own: float = 0.0
+    around: float = 0.0
+    fit: float = 0.0
+    proof: float = 0.0
+    clause: float = 0.0
+    purity: float = 0.0
+    place: float = 0.0
+    meaning: float = 0.0
+    is_foreign: bool = False
+    score: float = 0.0
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it asks."""
+        return self.text.rstrip(" \"'”»)").endswith("?")
+
+    @property
+    def match(self) -> float:
+        """How well the sentence matches the question, wherever the search placed it."""
+        return (self.own + self.around) / 2 + SUPPORT_OF_MEANING * self.meaning
+
+    def supports(self, trust: Trust, usual_meaning: float) -> bool:
+        """Return whether the sentence may answer the question at all.
+
+        Args:
+            trust: How surely a sentence shows that it answers.
+            usual_meaning: What counts as its cosine if there is no embedder.
+        """
+        if self.is_question or not self.proof or not self.match:
+            return False
+        if trust is not Trust.STRICT:
+            least = SUPPORT_OF_PLACE if trust is Trust.LOOSE else SUPPORT_OF_ANYTHING
+            return self.proof * self.match * (OF_FOREIGN if self.is_foreign else 1.0) >= least
+        found = (
+            PROOF * self.proof
+            + CLAUSE * self.clause
+            + PURITY * self.purity
+            + OWN * self.own
+            + AROUND * self.around
+            + MEANING * (self.meaning or usual_meaning)
+            + PLACE * self.place
+            + FOREIGN * self.is_foreign
+        )
+        return found >= LEAST
+
+
+def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Candidate]:
+    """Return the sentences that share most with the question."""
+    speakers = {one.speaker: frozenset(words.lexemes(one.speaker)) for one in evidence}
+    ordinary = frozenset().union(*(uncapitalised(one.text) for one in evidence))
+    capitalised = (names_in(one.text, words, ordinary) for one in evidence)
+    people = words.first_names.union(*speakers.values(), *capitalised)
+    subjects = frozenset(name for name, lexemes in speakers.items() if lexemes & asked.anchors)
+    named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors
+    found = [
+        candidate
+        for number, one in enumerate(evidence)
+        for candidate in _candidates(number, one, speakers[one.speaker], words)
+    ]
+    kin = _add_families(asked, found)
+    for one in found:
+        spoken = evidence[one.evidence]
+        if spoken.speaker not in subjects and _SECOND_PERSON.search(one.text):
+            one.said |= named
+            one.near |= named
+            one.understood |= named
+        one.is_foreign = bool(_FIRST_PERSON.search(one.text)) and _is_foreign(one, asked, spoken.speaker, subjects)
+    spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
+    weights = {lexeme: math.log(1 + (len(found) + 1) / (spread[lexeme] + 0.5)) for lexeme in asked.anchors}
+    total = sum(weights.values()) or 1.0
+    for one in found:
+        one.own = sum(weights[lexeme] for lexeme in one.said & asked.anchors) / total
+        one.around = sum(weights[lexeme] for lexeme in one.near & asked.anchors) / total
+        one.around += OF_TITLE * sum(weights[lexeme] for lexeme in (one.title - one.near) & asked.anchors) / total
+        one.place = 1 - one.evidence / len(evidence)
+        one.fit = fit(asked, one.text, words, people)
+        one.proof = 1.0 if asked.trust is Trust.NONE else one.fit
+    found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.evidence))
+    found = found[:MAX_SENTENCES]
+    for one in found if asked.trust is Trust.STRICT else ():
+        if one.fit and not one.is_question:
+            _judge_clauses(one, asked, words, people, kin, weights)
+    return found
+
+
+def _judge_clauses(
+    one: Candidate,
+    asked: Asked,
+    words: Words,
+    people: frozenset[str],
+    kin: Mapping[str, frozenset[str]],
+    weights: Mapping[str, float],
+) -> None:
+    """Find the clause that has what is asked for beside most of what it is asked about."""
+    clauses = [clause for clause in _CLAUSE_ENDS.split(one.text) if fit(asked, clause, words, people)] or [one.text]
+    total = sum(weights.values()) or 1.0
+    for clause in clauses:
+        lexemes = words.lexemes(clause)
+        known = one.understood.union(lexemes, *(kin[lexeme] for lexeme in kin.keys() & lexemes)) & asked.anchors
+        content = [lexeme for lexeme in lexemes if len(lexeme) >= LEAST_CONTENT and not lexeme[0].isdigit()]
+        asked_about = sum(lexeme in asked.anchors or lexeme in kin for lexeme in content)
+        share, purity = sum(weights[lexeme] for lexeme in known) / total, (asked_about + 0.5) / (len(content) + 1)
+        if share + OF_PURITY * purity > one.clause + OF_PURITY * one.purity:
+            one.clause, one.purity = share, purity
+
+
+def _candidates(number: int, one: Evidence, speaker: frozenset[str], words: Words) -> Iterator[Candidate]:
+    """Yield the sentences of a message with their neighbours; the question before it is beside the first two."""
+    replied = one.before.rstrip()
+    asked = _SENTENCE_ENDS.split(replied)[-1] if replied.endswith("?") else ""
+    beside, title = frozenset(words.lexemes(asked)), frozenset(words.lexemes(one.title))
+    texts = list(sentences(one.text))
+    read = [frozenset(words.lexemes(text)) for text in texts]
+    for place, text in enumerate(texts):
+        near = read[place].union(speaker, *read[max(0, place - 1) : place + 2], beside if place < 2 else ())
+        context = asked if asked and place < 2 else texts[place - 1] if place and len(text.split()) < SHORT else ""
+        understood = speaker | beside if place < 2 else speaker
+        yield Candidate(number, text, read[place] | speaker, near, title, context, understood)
+
+
+def _add_families(asked: Asked, found: Sequence[Candidate]) -> dict[str, frozenset[str]]:
+    """Let words of the family of a question's word count as that word, and return them."""
+    kin = questions.families(asked.anchors, frozenset().union(*(one.near | one.title for one in found)))
+
+    def known(lexemes: frozenset[str]) -> frozenset[str]:
+        return lexemes.union(*(kin[lexeme] for lexeme in lexemes & kin.keys()))
+
+    for one in found:
+        one.said, one.near, one.title = known(one.said), known(one.near), known(one.title)
+    return kin
+
+
+def _is_foreign(one: Candidate, asked: Asked, speaker: str, subjects: frozenset[str]) -> bool:
+    """Return whether a sentence in the first person is of somebody else than the question names."""
+    if subjects:
+        return speaker not in subjects and not one.said & asked.names
+    return bool(asked.subjects) and not one.said & asked.subjects
+
+
+def add_meaning(
+    question: str, candidates: Sequence[Candidate], evidence: Sequence[Evidence], embedder: Embedder | None
+) -> None:
+    """Set each sentence's cosine to the question; without an embedder all stay 0."""
+    if embedder is None or not candidates:
+        return
+    try:
+        query = embedder.embed([question], kind="query")[0]
+        vectors = embedder.embed(
+            [f"{one.context} {evidence[one.evidence].speaker}: {one.text}".lstrip() for one in candidates]
+        )
+    except NeurigraphError:
+        return
+    for candidate, meaning in zip(candidates, (vectors @ query).tolist(), strict=True):
+        candidate.meaning = max(0.0, meaning)

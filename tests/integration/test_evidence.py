@@ -1,0 +1,393 @@
+"""Evidence: what follows from it equals a computation from scratch, whatever changes, and each sees only their own."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.graph.aliases import give_alias, remove_alias
+from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
+from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.graph.reshaping import merge_nodes
+from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.listing.evidence import edge_of, page_of_aliases, page_of_evidence, page_of_mentions
+from neurigraph_pipelines.model import AliasType, Claims, MentionRole, Privacy, SubjectType
+from neurigraph_pipelines.quarantine.holding import quarantine, release
+from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.sharing import Subject
+from neurigraph_pipelines.wiring import Installation
+from tests.support.erasures import RECORD, USER, erase
+from tests.support.exported_user import export, restore
+from tests.support.graphs import Graph, new_graph
+from tests.support.memories import plain_context, rows
+
+PEOPLE = ("Family/Ana", "Family/Dave", "Work/Eve")
+LABELS = ("sister", "coworker")
+
+Edge = tuple[UUID, UUID, str]
+Change = tuple[str, int, int, int]
+
+
+@dataclass
+class Memory:
+    """A record, and what the edges should know of it."""
+
+    record_id: UUID
+    source_id: UUID
+    stated: set[Edge] = field(default_factory=set)
+    private: bool = False
+    hidden: UUID | None = None
+    superseded: bool = False
+
+
+class Story:
+    """A graph that changes step by step, beside a model of its edges."""
+
+    def __init__(self, here: Installation) -> None:
+        self.graph = new_graph(here)
+        self.here, self.claims = here, self.graph.claims
+        self.memories: list[Memory] = []
+        for path in PEOPLE:
+            self.commit(path, None, "")
+        sharing.grant(
+            here.database, self.claims, Subject(SubjectType.THIRD_PARTY, "friend"), self.graph.user.root_node_id
+        )
+        self.friend = Claims("friend", "third_party", self.graph.user.user_id)
+        self.people = [self.graph.node(path) for path in PEOPLE]
+        for node_id in self.people:
+            sharing.grant(here.database, self.claims, Subject(SubjectType.THIRD_PARTY, "friend"), node_id)
+
+    def commit(self, path: str, other: int | None, label: str) -> None:
+        """Store a memory at a person that states a relation to another one."""
+        name = PEOPLE[other].rpartition("/")[2] if other is not None else ""
+        text = f"#{path} They met." + (f" @{name}:{label}" if name else "")
+        (record_id,) = self.graph.remember(text)
+        (row,) = rows(self.here, "SELECT source, node_id FROM neurigraph.record_index WHERE record_id = %s", record_id)
+        memory = Memory(record_id, UUID(row["source"].partition(":")[2]))
+        if other is not None and self.people[other] != row["node_id"]:
+            memory.stated.add((row["node_id"], self.people[other], label))
+        self.memories.append(memory)
+
+    def step(self, kind: str, one: int, other: int, label: int) -> None:
+        memory = self.memories[one % len(self.memories)]
+        second = self.memories[other % len(self.memories)]
+        database = self.here.database
+        if memory.hidden and kind in ("move", "split", "revise", "privacy"):
+            return
+        if kind == "commit":
+            person, met = one % len(PEOPLE), other % len(PEOPLE)
+            is_other = self.people[person] != self.people[met]
+            self.commit(self.graph.paths[self.people[person]], met if is_other else None, LABELS[label])
+        elif kind == "privacy":
+            memory.private = not memory.private
+            privacy = Privacy.PRIVATE if memory.private else Privacy.SHARED
+            set_privacy(database, self.claims, memory.source_id, privacy)
+        elif kind == "supersede" and memory is not second:
+            self.supersede(memory, second)
+        elif kind == "move":
+            move_records(database, self.claims, [memory.record_id], self.people[other % len(PEOPLE)])
+        elif kind == "quarantine":
+            self.hide(memory)
+        elif kind == "forget" and len(self.memories) > len(PEOPLE):
+            self.forget(self.memories.pop(len(PEOPLE) + one % (len(self.memories) - len(PEOPLE))))
+        elif kind == "merge" and len(set(self.people)) == len(PEOPLE):
+            self.merge(one % len(PEOPLE), other % len(PEOPLE))
+        elif kind == "split":
+            self.split(memory, one)
+        elif kind == "revise":
+            self.revise(memory, other % len(PEOPLE), LABELS[label])
+
+    def supersede(self, memory: Memory, by: Memory) -> None:
+        if memory.hidden or by.hidden:
+            return
+        wanted = None if memory.superseded else by.record_id
+        try:
+            supersede(self.here.database, self.claims, memory.record_id, wanted)
+        except ConflictError:
+            return
+        memory.superseded = wanted is not None
+
+    def hide(self, memory: Memory) -> None:
+        context = plain_context(self.here).acting_for(self.claims)
+        if memory.hidden is None:
+            memory.hidden = quarantine(context, Rule(source_id=memory.source_id), "a test").quarantine_id
+        else:
+            release(context, memory.hidden)
+            memory.hidden = None
+
+    def forget(self, memory: Memory) -> None:
+        erase(self.here, self.claims, RECORD, memory.record_id)
+        for other in self.memories:  # what it had superseded is current again
+            query = "SELECT superseded FROM neurigraph.record_index WHERE record_id = %s"
+            other.superseded = rows(self.here, query, other.record_id)[0]["superseded"]
+
+    def merge(self, gone: int, into: int) -> None:
+        source, target = self.people[gone], self.people[into]
+        if source == target:
+            return
+        merge_nodes(self.here.database, self.claims, source, target)
+        self.people[gone] = target
+        for memory in self.memories:
+            ends = {source: target}
+            led = {(ends.get(one, one), ends.get(other, other), label) for one, other, label in memory.stated}
+            memory.stated = {edge for edge in led if edge[0] != edge[1]}
+
+    def split(self, memory: Memory, number: int) -> None:
+        (row,) = rows(self.here, "SELECT node_id FROM neurigraph.record_index WHERE record_id = %s", memory.record_id)
+        wanted = RecordFilter([memory.record_id])
+        try:
+            split_node(self.here.database, self.claims, row["node_id"], f"Part {number}", wanted)
+        except ConflictError:
+            return
+
+    def revise(self, memory: Memory, other: int, label: str) -> None:
+        """State a relation of the record's node to a person by hand, or take it back."""
+        (row,) = rows(self.here, "SELECT * FROM neurigraph.record_index WHERE record_id = %s", memory.record_id)
+        target = self.people[other]
+        (named,) = rows(self.here, "SELECT node_name FROM neurigraph.graph_index WHERE node_id = %s", target)
+        context = plain_context(self.here).acting_for(self.claims)
+        for relationships in ([f"{label}: {named['node_name']}"], []):
+            revise(context, memory.record_id, Revision(relationships=relationships))
+            stated = (row["node_id"], target, label)
+            if relationships and not memory.private and row["node_id"] != target:
+                memory.stated.add(stated)
+            elif not relationships:
+                memory.stated = {edge for edge in memory.stated if edge[1:] != stated[1:]}
+            assert self.seen(self.claims) == self.expected(of_owner=True)
+
+    def expected(self, *, of_owner: bool) -> Counter[Edge]:
+        """Return how many records should state each edge."""
+        counts: Counter[Edge] = Counter()
+        nodes = set(self.people)
+        for memory in self.memories:
+            if memory.hidden is None and not memory.superseded and (of_owner or not memory.private):
+                place = rows(
+                    self.here, "SELECT node_id FROM neurigraph.record_index WHERE record_id = %s", memory.record_id
+                )[0]["node_id"]
+                if of_owner or place in nodes:
+                    counts.update(edge for edge in memory.stated if of_owner or set(edge[:2]) <= nodes)
+        return counts
+
+    def seen(self, claims: Claims) -> Counter[Edge]:
+        """Return the edges that a caller sees, with their counts, from the shells of all nodes."""
+        found: dict[Edge, int] = {}
+        with self.here.database.agent(claims) as tx:
+            for row in tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall():
+                for edge in shell(tx, row["node_id"])["edges"]:
+                    if edge["direction"] == "out":
+                        found[row["node_id"], edge["node_id"], edge["relation"]] = edge["evidence_count"]
+        return Counter(found)
+
+    def check(self) -> None:
+        assert self.seen(self.claims) == self.expected(of_owner=True)
+        assert self.seen(self.friend) == self.expected(of_owner=False)
+        assert sums_of_rows(self.here, self.graph.user.user_id) == stored_sums(self.here, self.graph.user.user_id)
+        assert verify(self.here.context, user_id=self.graph.user.user_id, read=False).findings == []
+
+
+def sums_of_rows(here: Installation, user_id: UUID) -> dict[str, Any]:
+    """Compute strengths, counts and aliases from the rows of evidence, in Python."""
+    evidence = rows(
+        here,
+        """SELECT v.edge_id, v.record_id, v.weight, i.source, NOT i.quarantined AND NOT i.superseded AS counts
+        FROM neurigraph.edge_evidence AS v INNER JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
+        WHERE v.user_id = %s AND v.edge_id IS NOT NULL""",
+        user_id,
+    )
+    sums: dict[str, Any] = {}
+    by_edge: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
+    for row in evidence:
+        by_edge[row["edge_id"]].append(row)
+    for edge_id, found in by_edge.items():
+        sources: dict[str, float] = {}
+        for row in found:
+            if row["counts"]:
+                sources[row["source"]] = max(row["weight"], sources.get(row["source"], 0.0))
+        strength = 1 - prod(1 - weight for weight in sources.values())
+        count = len({row["record_id"] for row in found if row["counts"]})
+        sums[str(edge_id)] = (round(strength, 4), count)
+    used = rows(
+        here,
+        """SELECT DISTINCT a.node_id, a.value FROM neurigraph.node_aliases AS a
+        INNER JOIN neurigraph.graph_index AS g ON a.node_id = g.node_id AND a.value_key <> g.name_key
+        WHERE a.user_id = %s AND (a.given_by IS NOT NULL OR EXISTS (
+            SELECT FROM neurigraph.mentions AS m
+            INNER JOIN neurigraph.record_index AS i ON m.record_id = i.record_id
+            INNER JOIN neurigraph.sources AS s ON i.source = s.kind || ':' || s.source_id
+            WHERE m.alias_id = a.alias_id AND NOT i.quarantined AND s.privacy = 'shared'))""",
+        user_id,
+    )
+    sums["aliases"] = sorted((str(row["node_id"]), row["value"]) for row in used)
+    return sums
+
+
+def stored_sums(here: Installation, user_id: UUID) -> dict[str, Any]:
+    edges = rows(here, "SELECT * FROM neurigraph.node_edges WHERE user_id = %s", user_id)
+    nodes = rows(here, "SELECT node_id, aliases FROM neurigraph.graph_index WHERE user_id = %s", user_id)
+    sums: dict[str, Any] = {
+        str(edge["edge_id"]): (round(edge["strength"], 4), edge["evidence_count"]) for edge in edges
+    }
+    sums["aliases"] = sorted((str(node["node_id"]), alias) for node in nodes for alias in node["aliases"])
+    return sums
+
+
+KINDS = ("commit", "commit", "privacy", "supersede", "move", "quarantine", "forget", "merge", "split", "revise")
+steps = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 9), st.integers(0, 9), st.integers(0, 1)), min_size=4, max_size=8
+)
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+@given(changes=steps)
+def test_any_changes_leave_sums_of_evidence(
+    shared_installation: Installation,
+    tmp_path_factory: pytest.TempPathFactory,
+    changes: list[Change],
+) -> None:
+    here = shared_installation
+    story = Story(here)
+    for one, other, label in ((0, 1, 0), (2, 1, 0), (1, 2, 1)):
+        story.step("commit", one, other, label)
+    for change in changes:
+        story.step(*change)
+        story.check()
+    for memory in [one for one in story.memories if one.hidden]:
+        story.hide(memory)
+    story.check()
+    folder: Path = tmp_path_factory.mktemp("export") / "export"
+    before = stored_sums(here, story.graph.user.user_id)
+    export(here, story.graph.user, folder)
+    erase(here, story.claims, USER, story.graph.user.user_id)
+    restore(here, folder, story.graph.user.slug)
+    assert stored_sums(here, story.graph.user.user_id) == before
+    story.seen(story.claims)
+    erase(here, story.claims, USER, story.graph.user.user_id)
+
+
+# Reading evidence, and other names
+
+
+@pytest.fixture(scope="module")
+def graph(shared_installation: Installation) -> Graph:
+    return new_graph(shared_installation)
+
+
+def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
+    here, claims = graph.here, graph.claims
+    graph.remember("#Family/Ana Ana sings.")
+    (first,) = graph.remember("#Work/Dave Hello. @Ana:wife")
+    graph.remember("#Work/Dave Ana again. @Ana:wife")
+    ana, database = graph.node("Family/Ana"), here.database
+    with database.agent(claims) as tx:
+        (edge,) = shell(tx, ana)["edges"]
+    assert (edge["evidence_count"], edge["unproven_count"]) == (2, 0)
+    found = edge_of(database, claims, edge["edge_id"])
+    assert (found["from_name"], found["to_name"], found["relation"], found["valid"]) == ("Dave", "Ana", "wife", "{(,)}")
+    page = page_of_evidence(database, here.cursors, claims, edge["edge_id"], limit=1)
+    assert page.items[0]["title"].startswith("#Work/Dave Ana again.")
+    assert page.items[0]["messages"] == [1]
+    rest = page_of_evidence(database, here.cursors, claims, edge["edge_id"], cursor=page.next_cursor)
+    assert [(one["record_id"], one["proven"], one["stance"]) for one in rest.items] == [(first, True, "asserts")]
+    spoken = page_of_mentions(database, here.cursors, claims, ana, MentionRole.MENTION)
+    assert {one["title"].partition(" ")[0] for one in spoken.items} == {"#Work/Dave", "#Family/Ana"}
+
+    give_alias(database, claims, ana, AliasType.EMAIL, "Ana@example.org", verified=True)
+    give_alias(database, claims, ana, AliasType.EMAIL, "ana@EXAMPLE.org", verified=True)
+    give_alias(database, claims, ana, AliasType.NAME, "Anita")
+    assert graph.shell("Family/Ana")["aliases"] == ["ana@EXAMPLE.org", "Anita"]
+    (known,) = page_of_aliases(database, here.cursors, claims, value="ANA@example.org").items
+    assert (known["node_id"], known["type"], known["verified"]) == (ana, "email", True)
+    with pytest.raises(ConflictError, match="another node"):
+        give_alias(database, claims, graph.node("Work/Dave"), AliasType.EMAIL, "ana@example.org")
+    graph.remember("#Notes Anita called.")
+    (said,) = (one for one in page_of_mentions(database, here.cursors, claims, ana).items if one["alias"])
+    assert (said["alias"], said["role"], said["node_path"].partition("/")[2]) == ("Anita", "mention", "Notes")
+    assert remove_alias(database, claims, ana, "anita") == 1
+    with pytest.raises(NotFoundError):
+        remove_alias(database, claims, ana, "anita")
+    graph.check()
+
+
+def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:
+    here, claims, database = graph.here, graph.claims, graph.here.database
+    graph.remember("#Work/Dave Dave works.", "#Family/Ana Ana sings.")
+    shown, private = graph.remember(
+        "#Circle/Gil Gil fishes. @Dave:boss @Ana:rival", "#Circle/Gil Gil rests. @Dave:boss"
+    )
+    (closed,) = graph.remember("#Elsewhere/Hidden Gil. @Gil:friend")
+    gil, dave = graph.node("Circle/Gil"), graph.node("Work/Dave")
+    for node_id in (gil, dave):
+        sharing.grant(database, claims, Subject(SubjectType.THIRD_PARTY, "guest"), node_id)
+    guest = Claims("guest", "third_party", graph.user.user_id)
+    give_alias(database, claims, gil, AliasType.NAME, "Gilbert")
+
+    def boss() -> dict[str, Any]:
+        with database.agent(guest) as tx:
+            edges = shell(tx, gil)["edges"]
+        return {edge["relation"]: (edge["evidence_count"], edge["edge_id"]) for edge in edges}
+
+    assert [(label, count) for label, (count, _) in boss().items()] == [("boss", 2)], "not what closed nodes say"
+    edge_id = boss()["boss"][1]
+    sources = {
+        row["record_id"]: UUID(row["source"].partition(":")[2])
+        for row in rows(here, "SELECT record_id, source FROM neurigraph.record_index")
+    }
+    with database.agent(guest) as tx:
+        told = tx.execute("SELECT DISTINCT relation FROM neurigraph.edge_evidence").fetchall()
+    assert told == [{"relation": "boss"}], "an edge names both its ends"
+    set_privacy(database, claims, sources[private], Privacy.PRIVATE)
+    assert boss()["boss"][0] == 1
+    assert edge_of(database, claims, edge_id)["evidence_count"] == 2
+    assert edge_of(database, guest, edge_id)["strength"] < edge_of(database, claims, edge_id)["strength"]
+    assert [one["record_id"] for one in page_of_evidence(database, here.cursors, guest, edge_id).items] == [shown]
+    spoken = page_of_mentions(database, here.cursors, guest, gil).items
+    assert {one["record_id"] for one in spoken} == {shown}
+    assert closed in {one["record_id"] for one in page_of_mentions(database, here.cursors, claims, gil).items}
+    set_privacy(database, claims, sources[shown], Privacy.PRIVATE)
+    assert boss() == {}
+    with pytest.raises(NotFoundError):
+        edge_of(database, guest, edge_id)
+    assert [one["value"] for one in page_of_aliases(database, here.cursors, guest, value="Gilbert").items] == [
+        "Gilbert"
+    ]
+    with pytest.raises(ForbiddenError):
+        give_alias(database, guest, gil, AliasType.NAME, "Gilly")
+    with pytest.raises(NotFoundError):
+        give_alias(database, guest, graph.node("Elsewhere"), AliasType.NAME, "Gilly")
+
+
+def test_evidence_of_earlier_edges_is_derived(shared_installation: Installation) -> None:
+    """As a database of an earlier version has them: edges, names and candidates without evidence."""
+    graph = new_graph(shared_installation)
+    here, user_id = graph.here, graph.user.user_id
+    graph.remember("#Family/Ana Ana sings.")
+    records = [graph.remember(f"#Work/Dave Day {n}. @Ana:wife")[0] for n in range(4)]
+    with here.database.owner() as tx:
+        for table in ("edge_evidence", "mentions"):
+            # The triggers would take the edges along.
+            tx.execute(f"ALTER TABLE neurigraph.{table} DISABLE TRIGGER USER")
+            tx.execute(f"DELETE FROM neurigraph.{table} WHERE user_id = %s", [user_id])
+            tx.execute(f"ALTER TABLE neurigraph.{table} ENABLE TRIGGER USER")
+        tx.execute("SELECT neurigraph_private.derive_evidence(%s)", [user_id])
+    with here.database.agent(graph.claims) as tx:
+        (edge,) = shell(tx, graph.node("Family/Ana"))["edges"]
+    assert (edge["evidence_count"], edge["unproven_count"]) == (4, 2)
+    assert verify(here.context, user_id=user_id, read=False).findings == []
+    counts = []
+    for record_id in records:
+        erase(here, graph.claims, RECORD, record_id)
+        with here.database.agent(graph.claims) as tx:
+            counts.append([one["evidence_count"] for one in shell(tx, graph.node("Family/Ana"))["edges"]])
+    assert counts == [[3], [2], [1], []]
