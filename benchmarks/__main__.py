@@ -1,4 +1,7 @@
-"""``python -m benchmarks [NAME ...]``: measure, print, and write the figures to ``docs/benchmarks.md``."""
+"""``python -m benchmarks [NAME ...]``: measure, print, and write the figures to ``docs/benchmarks.md``.
+
+``python -m benchmarks check`` says which ratios of that page got worse.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,7 @@ from benchmarks import (
     unstored,
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
+from benchmarks.ratios import check
 from benchmarks.report import Section, markdown, write_section
 from benchmarks.retrieval import comparison, nodes
 
@@ -83,13 +87,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measure Neurigraph's speed, memory and search quality."
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}, or check; default: all"
+    )
     parser.add_argument("--quick", action="store_true", help="few repetitions, to check that it works")
     parser.add_argument("--large", action="store_true", help="also the biggest sizes: an hour and 15 GB more")
     parser.add_argument(
         "--output", type=Path, help="the page to write; default: docs/benchmarks.md, or none with --quick"
     )
+    parser.add_argument("--record", action="store_true", help="with check: record the ratios of the page")
     chosen = parser.parse_args()
+    if chosen.names == ["check"]:
+        sys.exit(check(chosen.output or PROJECT_ROOT / "docs" / "benchmarks.md", record=chosen.record))
     unknown = set(chosen.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(BENCHMARKS)}")

@@ -75,6 +75,16 @@ class Database(Protocol):
         """
         ...
 
+    def ask_value(self, claims: Claims, statement: SQL | Composed) -> str | None:
+        """Return the one text that a statement returns whose parameters are ``payload`` and ``signature``."""
+        ...
+
+    def asking_value(
+        self, claims: Claims, statement: SQL | Composed
+    ) -> AbstractContextManager[Callable[[], str | None]]:
+        """Run one statement as ``ask_value`` does, and let the caller work meanwhile, as ``asking`` does."""
+        ...
+
     def asking(
         self,
         claims: Claims | None,

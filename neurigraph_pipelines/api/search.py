@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -34,7 +34,7 @@ def search(
         asked_at=body.asked_at,
         run_after=background.add_task,
     )
-    return asdict(found)
+    return {one.name: getattr(found, one.name) for one in fields(found)}  # ``asdict`` would copy every value
 
 
 @router.post("/ask", response_model=responses.Reply)

@@ -6,10 +6,11 @@ What a candidate is worth follows from its mentions by trigger; ``ingestion.plac
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from operator import itemgetter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
+
+from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.graph.edges import DEFAULT_RELATION, Places
 from neurigraph_pipelines.graph.naming import display_name, name_key
@@ -66,54 +67,56 @@ def _promote(tx: Transaction, candidate_ids: list[UUID], node_id: UUID | None) -
     tx.execute(_QUERIES["delete_candidates"], values)
 
 
-def add_candidates(tx: Transaction, places: Places, candidates: Iterable[tuple[Witness, NodeCandidate]]) -> None:
-    """Add the evidence of one segment. Every caller locks candidates in the same order.
+def add_candidates(tx: Transaction, places: Places, candidates: Sequence[tuple[Witness, NodeCandidate]]) -> None:
+    """Add the evidence of one segment, in a statement for each table that locks candidates in the same order.
 
     What belongs to a candidate that another commit has made a node meanwhile goes to the node.
     """
-    user_id = places.user_id
-    ordered = sorted(((_id_of(user_id, one), witness, one) for witness, one in candidates), key=itemgetter(0))
-    for candidate_id, witness, candidate in ordered:
-        identity = {
-            "user_id": user_id,
-            "candidate_id": candidate_id,
-            "concept_kind": candidate.kind.value,
-            "name_key": name_key(candidate.name),
-            "node_name": candidate.name,
-            "parent_path": list(candidate.parent),
-            "confidence": candidate.confidence,
-        }
-        node = tx.execute(_QUERIES["node_of_candidate"], identity).fetchone()
-        tx.execute(_QUERIES["remember_candidate"], identity)
-        said = {
-            "record_id": witness.record_id,
+    rows = [
+        {
+            "candidate_id": str(_id_of(places.user_id, one)),
+            "concept_kind": one.kind.value,
+            "name_key": name_key(one.name),
+            "node_name": one.name,
+            "parent_path": list(one.parent),
+            "confidence": one.confidence,
+            "record_id": str(witness.record_id),
             "detected_by": witness.detected_by.value,
-            "messages": witness.messages_with(candidate.name),
+            "messages": witness.messages_with(one.name),
         }
-        tx.execute(_QUERIES["mention_candidate"], identity | said)
-        _add_waiting(tx, identity | said, places, candidate)
-        if node is not None:
-            _promote(tx, [candidate_id], node["node_id"])
+        for witness, one in candidates
+    ]
+    if not rows:
+        return
+    values = {"user_id": places.user_id, "candidates": Jsonb(rows)}
+    tx.execute(_QUERIES["remember_candidates"], values)
+    tx.execute(_QUERIES["mention_candidates"], values)
+    waiting = [row for (witness, one) in candidates for row in _waiting(places, witness, one)]
+    if waiting:
+        tx.execute(_QUERIES["add_waiting"], values | {"most": MAX_WAITING_EDGES, "waiting": Jsonb(waiting)})
+    for row in tx.execute(_QUERIES["nodes_of_candidates"], values).fetchall():
+        _promote(tx, [row["candidate_id"]], row["node_id"])
 
 
-def _add_waiting(tx: Transaction, values: dict[str, Any], places: Places, candidate: NodeCandidate) -> None:
-    """Add the relations that wait until the candidate is a node."""
+def _waiting(places: Places, witness: Witness, candidate: NodeCandidate) -> list[dict[str, Any]]:
+    """Return the relations that wait until the candidate is a node."""
     waiting = {
         (node_id, display_name(edge.relation) or DEFAULT_RELATION): edge.strength
         for edge in candidate.edges
         if (node_id := places.find(edge.from_path)) is not None
     }
-    if not waiting:
-        return
-    row = tx.execute(_QUERIES["waiting_relations"], values).fetchone()
-    room = MAX_WAITING_EDGES - (row["waiting"] if row is not None else 0)
-    kept = list(waiting.items())[: max(room, 0)]
-    columns = {
-        "from_nodes": [node_id for (node_id, _), _ in kept],
-        "relations": [relation for (_, relation), _ in kept],
-        "weights": [strength for _, strength in kept],
-    }
-    tx.execute(_QUERIES["add_waiting"], values | columns)
+    return [
+        {
+            "candidate_id": str(_id_of(places.user_id, candidate)),
+            "from_node_id": str(node_id),
+            "relation": relation,
+            "weight": strength,
+            "record_id": str(witness.record_id),
+            "detected_by": witness.detected_by.value,
+            "messages": witness.messages_with(candidate.name),
+        }
+        for (node_id, relation), strength in waiting.items()
+    ]
 
 
 def move_candidates(tx: Transaction, user_id: UUID, paths: Mapping[Path, Path]) -> None:

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import sql
@@ -179,7 +180,7 @@ def resolve_path(
     root = tx.execute(_QUERIES["root_of_user"], {"user_id": user_id}).fetchone()
     if root is None:
         raise NotFoundError("the user has no graph")
-    node = NodeRef(root["node_id"], root["schema_name"], 0, ())
+    node, version = NodeRef(root["node_id"], root["schema_name"], 0, ()), root["node_ddl_version"]
     plans = {tuple(map(name_key, plan.path)): plan for plan in planned}
     for depth in range(1, min(len(path), MAX_LAYER_DEPTH) + 1):
         row = tx.execute(
@@ -187,20 +188,25 @@ def resolve_path(
             {"user_id": user_id, "parent_node_id": node.node_id, "name_key": name_key(path[depth - 1])},
         ).fetchone()
         if row is not None:
-            node = NodeRef(row["node_id"], row["schema_name"], depth, (*node.names, row["node_name"]))
+            node, version = _child(node, row), row["node_ddl_version"]
             continue
         plan = plans.get(tuple(map(name_key, path[:depth])))
         if plan is not None:
-            node = _provision(tx, user_id, user_slug, node, plan)
+            node, version = _provision(tx, user_id, user_slug, node, plan), 0
             continue
         row = tx.execute(
             _QUERIES["child_by_alias"], {"user_id": user_id, "parent_node_id": node.node_id, "name": path[depth - 1]}
         ).fetchone()
         if row is None:
             break
-        node = NodeRef(row["node_id"], row["schema_name"], depth, (*node.names, row["node_name"]))
-    upgrade_node(tx, node.node_id, node.schema_name)
+        node, version = _child(node, row), row["node_ddl_version"]
+    if version < newest("node"):
+        upgrade_node(tx, node.node_id, node.schema_name)
     return node
+
+
+def _child(parent: NodeRef, row: Mapping[str, Any]) -> NodeRef:
+    return NodeRef(row["node_id"], row["schema_name"], parent.layer_depth + 1, (*parent.names, row["node_name"]))
 
 
 def resolve_node(tx: Transaction, node_id: UUID) -> NodeRef | None:

@@ -210,7 +210,8 @@ def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vecto
     passages = np.empty((begins.pop(), PASSAGE_DIMENSIONS), np.float16)
     texts, done = chain.from_iterable(group), 0
     while piece := list(islice(texts, _TEXTS_AT_ONCE)):
-        found = embedder.embed(piece)
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(piece))}  # short messages repeat
+        found = embedder.embed(list(distinct))[[distinct[text] for text in piece]]
         end = done + len(piece)
         passages[done:end] = to_passage_vectors(found, embedder.prefix_trained)
         summaries.update((begin, to_record_vector(found[begin - done])) for begin in begins if done <= begin < end)

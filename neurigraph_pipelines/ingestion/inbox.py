@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from neurigraph_pipelines.array_literals import columns
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.ingestion.intake import (
     AppendResult,
     CheckedMessage,
     Intake,
-    columns,
     known_messages,
     write,
 )
@@ -181,9 +181,10 @@ class Inbox:
             raise NotFoundError
         checked = {source_id: self._checked(messages) for source_id, messages in sent.items()}
         known = known_messages(tx, {source_id: found for source_id, found in checked.items() if source_id not in new})
-        intakes = [
-            Intake(sources[source_id], found, known[source_id], self._tokens) for source_id, found in checked.items()
-        ]
+        intakes = [Intake(sources[source_id], found, known[source_id]) for source_id, found in checked.items()]
+        counts = iter(self._tokens.count_each([text for intake in intakes for text in intake.uncounted]))
+        for intake in intakes:
+            intake.take(counts)
         write(tx, intakes)
         return [intake.result() for intake in intakes]
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from neurigraph_pipelines.array_literals import columns
 from neurigraph_pipelines.errors import ConflictError
 from neurigraph_pipelines.model import NewMessage
-from neurigraph_pipelines.ports import TokenCounter, Transaction
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("inbox")
+_encoded = json.JSONEncoder(sort_keys=True).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,6 @@ class Intake:
         source: The row of ``lock_sources``.
         messages: The messages sent, in order.
         known: Those of the source that are stored already, by external id.
-        counter: Counts the tokens of what is new.
 
     Attributes:
         source_id: The source.
@@ -109,9 +110,7 @@ class Intake:
         replacement: A newer version of the newest stored message.
         last_message: Number of the newest message, including the added ones.
         tokens: Growth of the source in tokens.
-
-    Raises:
-        ConflictError: The source has ended and a message is incomplete.
+        uncounted: The texts whose tokens ``take`` needs; those of a message that is stored already are known.
     """
 
     def __init__(
@@ -119,7 +118,6 @@ class Intake:
         source: Mapping[str, Any],
         messages: Sequence[CheckedMessage],
         known: Mapping[str, KnownMessage],
-        counter: TokenCounter,
     ) -> None:
         self.source_id: UUID = source["source_id"]
         self.added: list[_Row] = []
@@ -134,9 +132,21 @@ class Intake:
         self._ended = source["ended_at"] is not None
         self._live = not self._ended and source["last_message"] > 0
         self._clock: datetime = source["last_occurred_at"] or source["started_at"]
-        digests = [_content_hash(one.message) for one in messages]
-        for one, digest, tokens in zip(messages, digests, self._counts(messages, digests, counter), strict=True):
-            self._add(one, digest, tokens)
+        self._sent = [(one, _content_hash(one.message)) for one in messages]
+        self.uncounted = [one.message.content for one, digest in self._sent if self._stored(one, digest) is None]
+
+    def take(self, counts: Iterator[int]) -> None:
+        """Decide for each message.
+
+        Args:
+            counts: The tokens of each of ``uncounted``.
+
+        Raises:
+            ConflictError: The source has ended and a message is incomplete.
+        """
+        stored = [self._stored(one, digest) for one, digest in self._sent]
+        for (one, digest), same in zip(self._sent, stored, strict=True):
+            self._add(one, digest, same.token_count if same is not None else next(counts))
 
     def result(self) -> AppendResult:
         """Return the counts of what happened."""
@@ -150,21 +160,10 @@ class Intake:
             dict(self._redacted),
         )
 
-    def _counts(self, messages: Sequence[CheckedMessage], digests: Sequence[bytes], counter: TokenCounter) -> list[int]:
-        """Return the tokens of each message; those of a message that is stored already are not counted again."""
-        known = [self._known.get(one.message.external_id or "") for one in messages]
-        same = [
-            before is not None and before.content_hash == digest for before, digest in zip(known, digests, strict=True)
-        ]
-        counted = iter(
-            counter.count_each(
-                [one.message.content for one, is_same in zip(messages, same, strict=True) if not is_same]
-            )
-        )
-        return [
-            before.token_count if is_same and before is not None else next(counted)
-            for before, is_same in zip(known, same, strict=True)
-        ]
+    def _stored(self, sent: CheckedMessage, digest: bytes) -> KnownMessage | None:
+        """Return the stored message that a sent one repeats."""
+        before = self._known.get(sent.message.external_id or "")
+        return before if before is not None and before.content_hash == digest else None
 
     def _add(self, sent: CheckedMessage, digest: bytes, tokens: int) -> None:
         """Add, replace or skip the next message, and count it with its repairs and redactions."""
@@ -239,13 +238,8 @@ def write(tx: Transaction, intakes: Sequence[Intake]) -> None:
         tx.execute(_QUERIES["advance_sources"], columns(advanced))
 
 
-def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return rows with the same names as one list a name, as a statement with ``unnest`` takes them."""
-    return {name: [row[name] for row in rows] for name in rows[0]}
-
-
 def _content_hash(message: NewMessage) -> bytes:
     parts: list[Any] = [message.role.value, message.author, message.content, list(message.tool_calls)]
     if message.event is not None:
         parts.append(message.event.fields(message.content))
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
+    return hashlib.sha256(_encoded(parts).encode()).digest()

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid5
 
 import numpy as np
 from pgvector import HalfVector, Vector
 from psycopg import sql
 
+from neurigraph_pipelines.array_literals import array_literal
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
 from neurigraph_pipelines.graph.shell import Addition
@@ -280,24 +282,27 @@ class RecordRows:
         for start in range(0, len(passages), _PASSAGES_AT_ONCE):
             end = start + _PASSAGES_AT_ONCE
             part, counted = passages[start:end], counts[start:end]
+            arrays: dict[str, Sequence[Any]] = {
+                "seq": [passage.seq for passage in part],
+                "message": [passage.message.seq for passage in part],
+                "author": [passage.message.author for passage in part],
+                "byte_offset": [passage.byte_offset for passage in part],
+                "byte_length": [passage.byte_length for passage in part],
+                "lexemes": [" ".join(lexemes) for lexemes, _, _ in counted],
+                "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counted],
+                "lexeme_count": [total for _, _, total in counted],
+                "role": [passage.message.role.value for passage in part],
+                "window_length": lengths[start:end],
+                "voice": [record.voices[passage.message.seq].value for passage in part],
+                "statement_key": [statement_key(passage.text) for passage in part],
+            }
             tx.execute(
                 _QUERIES["insert_passages"].format(schema=schema),
                 {
                     "record_id": record.plan.record_id,
-                    "seq": [passage.seq for passage in part],
-                    "message": [passage.message.seq for passage in part],
-                    "author": [passage.message.author for passage in part],
-                    "byte_offset": [passage.byte_offset for passage in part],
-                    "byte_length": [passage.byte_length for passage in part],
-                    "embedding": [HalfVector(v) for v in vectors.passages[start:end]] if vectors else [],
-                    "window_embedding": [HalfVector(v) for v in vectors.windows[start:end]] if vectors else [],
-                    "lexemes": [" ".join(lexemes) for lexemes, _, _ in counted],
-                    "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counted],
-                    "lexeme_count": [total for _, _, total in counted],
-                    "role": [passage.message.role.value for passage in part],
-                    "window_length": lengths[start:end],
-                    "voice": [record.voices[passage.message.seq].value for passage in part],
-                    "statement_key": [statement_key(passage.text) for passage in part],
+                    "embedding": [HalfVector(v) for v in vectors.passages[start:end]] if vectors else None,
+                    "window_embedding": [HalfVector(v) for v in vectors.windows[start:end]] if vectors else None,
+                    **{name: array_literal(values) for name, values in arrays.items()},
                 },
             )
         return len(passages)

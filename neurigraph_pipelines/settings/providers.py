@@ -55,8 +55,12 @@ class ModelSettings(BaseModel):
     voyage_embedding_model: str = Field(
         default="voyage-3.5", description="Embedding model; 1024 dimensions are requested."
     )
-    minilm_threads: int = Field(
-        default=1, ge=1, le=64, description="Threads of the local embedder; more than the free cores slows it down."
+    minilm_threads: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description="Threads of the local embedder for several texts; a question takes one. Unset: one for each core. "
+        "All but the first have a low priority.",
     )
 
     @property

@@ -164,7 +164,7 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
     content, content_repaired = clean_text(message.content, policy)
     author, author_repaired = _clean_name("author", message.author, policy)
     external_id, id_repaired = _clean_name("external_id", message.external_id, policy)
-    calls, calls_repaired = clean_json(message.tool_calls, policy)
+    calls, calls_repaired = clean_json(message.tool_calls, policy) if message.tool_calls else ([], False)
     event, event_repaired = _clean_event(message.event, policy) if message.event is not None else (None, False)
     size = len(content.encode()) + (len(json.dumps(calls, ensure_ascii=False).encode()) if calls else 0)
     if event is not None:
@@ -178,15 +178,9 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
         # What a tool says is found by its text.
         said = event.said if event.said is not None else event.tool_name or ""
         content = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    cleaned = replace(
-        message,
-        content=content,
-        event=event,
-        author=author,
-        external_id=external_id,
-        occurred_at=None if message.occurred_at is None else utc(message.occurred_at),
-        tool_calls=tuple(calls),
-    )
+    occurred_at = None if message.occurred_at is None else utc(message.occurred_at)
+    # ``replace`` would take three times as long.
+    cleaned = NewMessage(message.role, content, author, external_id, occurred_at, tuple(calls), message.complete, event)
     return cleaned, content_repaired or author_repaired or id_repaired or calls_repaired or event_repaired
 
 

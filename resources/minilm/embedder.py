@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
+import sys
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,14 +36,18 @@ MAX_WINDOWS = 8
 _MAX_CHARACTERS = 32_000
 """Characters of one text that are tokenised: 16 for each embedded token, four times the usual."""
 
-_BATCH_TOKENS = 1_024
+_BATCH_TOKENS = 512
 """Tokens in one run of the model, padding included; larger batches do not fit the processor's cache and are slower."""
+
+_HELPERS_NICENESS = 10
+"""How far the threads beside the caller's stand back: a question's process gets a core as soon as it wants one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Up to 256 token ids of one text."""
+    """Up to 256 token ids of one text. ``number`` counts the windows of all texts."""
 
+    number: int
     text: int
     ids: list[int]
 
@@ -56,7 +64,8 @@ class MiniLmEmbedder:
 
     Args:
         cache_dir: Folder for the built graph; created when missing.
-        threads: Threads of one run of the model.
+        threads: Threads that embed several texts, the caller's among them; None for one for each core. One text takes
+            the caller's only.
 
     Raises:
         ConfigurationError: The package is not installed, or its files are not the pinned ones.
@@ -68,9 +77,9 @@ class MiniLmEmbedder:
     is_remote = False
     max_tokens = MAX_POSITIONS
 
-    def __init__(self, cache_dir: Path, threads: int = 1) -> None:
+    def __init__(self, cache_dir: Path, threads: int | None = None) -> None:
         self._cache_dir = cache_dir
-        self._threads = threads
+        self._threads = threads or _usable_cores()
         self._folder = model_folder()
         self._loading = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
@@ -90,13 +99,44 @@ class MiniLmEmbedder:
         if not texts:
             return sums
         tokenizer, session = self._loaded or self._load()
-        windows = [window for index, text in enumerate(texts) for window in _windows(tokenizer, index, text)]
-        for batch in _batches(windows):
-            vectors = _run(session, batch)
-            for window, vector in zip(batch, vectors, strict=True):
-                sums[window.text] += vector * len(window.ids)
+        windows = [
+            _Window(number, text, ids)
+            for number, (text, ids) in enumerate(
+                (index, ids) for index, text in enumerate(texts) for ids in _windows(tokenizer, text)
+            )
+        ]
+        vectors = self._run(session, windows)
+        sizes = np.array([len(window.ids) for window in windows], dtype=np.float32)
+        np.add.at(sums, [window.text for window in windows], vectors * sizes[:, None])
         unit: NDArray[np.float32] = sums / np.linalg.norm(sums, axis=1, keepdims=True)
         return unit
+
+    def _run(self, session: Any, windows: list[_Window]) -> NDArray[np.float32]:
+        """Return the vector of each window. The calling thread works too, since its processor time may be limited."""
+        vectors = np.empty((len(windows), DIMENSIONS), dtype=np.float32)
+        waiting = deque(_batches(windows))
+
+        def work() -> None:
+            while True:
+                try:
+                    batch = waiting.pop()  # the longest texts first
+                except IndexError:
+                    return
+                vectors[[window.number for window in batch]] = _run(session, batch)
+
+        helpers = min(self._threads, len(waiting)) - 1
+        if helpers < 1:
+            work()
+            return vectors
+        with ThreadPoolExecutor(helpers, "minilm", _stand_back) as pool:
+            others = [pool.submit(work) for _ in range(helpers)]
+            try:
+                work()
+            finally:
+                waiting.clear()
+        for other in others:
+            other.result()
+        return vectors
 
     def _load(self) -> tuple[Any, Any]:
         """Load tokeniser and graph once."""
@@ -105,7 +145,7 @@ class MiniLmEmbedder:
                 graph = self._cache_dir / f"minilm-l6-v2-{WEIGHTS_SHA256[:12]}-g{GRAPH_VERSION}-int8.onnx"
                 if not graph.exists():
                     write_whole(graph, build_graph(read_weights(self._folder), quantised=True))
-                self._loaded = _load_tokenizer(self._folder), open_session(graph, self._threads)
+                self._loaded = _load_tokenizer(self._folder), open_session(graph, threads=1)
             return self._loaded
 
 
@@ -174,11 +214,22 @@ def _read_pinned(file: Path, sha256: str) -> bytes:
     return content
 
 
-def _windows(tokenizer: Any, index: int, text: str) -> Iterator[_Window]:
-    """Yield the windows of one text; the empty text has one, of the two special tokens around every text."""
+def _usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _stand_back() -> None:
+    """Lower the priority of this thread, where threads have one of their own."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _HELPERS_NICENESS)
+
+
+def _windows(tokenizer: Any, text: str) -> Iterator[list[int]]:
+    """Yield the token ids of each window of a text; the empty text has one, of the special tokens around every text."""
     encoding = tokenizer.encode(well_formed(text[:_MAX_CHARACTERS]))
     for part in [encoding, *encoding.overflowing][:MAX_WINDOWS]:
-        yield _Window(index, part.ids)
+        yield part.ids
 
 
 def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:

@@ -29,7 +29,7 @@ MAX_STATEMENTS = 4
 QUOTED_CHARACTERS = 300
 """Messages up to this length are quoted whole."""
 
-OWN_WORDS, NEAR_WORDS, FIT, IN_PLACE, MEANING, ORDER = 3.0, 1.5, 2.5, 1.0, 3.0, 2.7
+OWN_WORDS, NEAR_WORDS, FIT, IN_PLACE, MEANING, ORDER = 3.0, 2.2, 2.5, 1.0, 3.0, 2.7
 LATE, WRONG_SUBJECT, ASKS, OF_ASSISTANT = 1.3, -0.9, -2.4, -1.0
 """What a sentence's score is made of, in logits: fitted to LoCoMo and the development half of the labelled
 conversations, each conversation judged by weights fitted to the others."""

@@ -50,7 +50,7 @@ LEAST = 3.2
 USUAL_MEANING = 0.4
 """The usual cosine of an answer, which is taken for each where there is no embedder."""
 
-SUPPORT_OF_PLACE, SUPPORT_OF_ANYTHING, OF_FOREIGN = 0.15, 0.3, 0.5
+SUPPORT_OF_PLACE, SUPPORT_OF_ANYTHING, OF_FOREIGN = 0.15, 0.25, 0.5
 """Least fit times match for a time, a person or a place, and for what cannot be checked. The sum above gains nothing
 there. A sentence about somebody else counts half."""
 

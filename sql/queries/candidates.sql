@@ -13,14 +13,24 @@ WHERE c.user_id = %(user_id)s AND c.segments > 0
 ORDER BY c.confidence DESC, c.candidate_id
 LIMIT %(limit)s;
 
--- name: remember_candidate
--- Locks the candidate. What it is worth follows from its mentions.
+-- name: remember_candidates
+-- Locks the candidates. What they are worth follows from their mentions.
 INSERT INTO neurigraph.node_candidates AS c (
     candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence
 )
-VALUES (
-    %(candidate_id)s, %(user_id)s, %(concept_kind)s, %(name_key)s, %(node_name)s, %(parent_path)s, %(confidence)s
+SELECT DISTINCT ON (r.candidate_id)
+    r.candidate_id,
+    %(user_id)s,
+    r.concept_kind,
+    r.name_key,
+    r.node_name,
+    r.parent_path,
+    r.confidence
+FROM jsonb_to_recordset(%(candidates)s) AS r (
+    candidate_id uuid, concept_kind neurigraph.concept_kind, name_key text, node_name text, parent_path text [],
+    confidence double precision, record_id uuid, detected_by neurigraph.detector, messages text
 )
+ORDER BY r.candidate_id
 ON CONFLICT (candidate_id) DO UPDATE SET last_seen_at = now();
 
 -- name: promote_candidate
@@ -32,19 +42,24 @@ WHERE c.user_id = %(user_id)s AND c.concept_kind = %(concept_kind)s AND c.name_k
 ORDER BY c.candidate_id
 FOR UPDATE;
 
--- name: node_of_candidate
--- The node that another commit made of the candidate in the meantime.
-SELECT g.node_id
-FROM neurigraph.graph_index AS g
+-- name: nodes_of_candidates
+-- The nodes that other commits made of candidates in the meantime.
+SELECT DISTINCT ON (r.candidate_id)
+    r.candidate_id,
+    g.node_id
+FROM jsonb_to_recordset(%(candidates)s) AS r (
+    candidate_id uuid, concept_kind neurigraph.concept_kind, name_key text, node_name text, parent_path text [],
+    confidence double precision, record_id uuid, detected_by neurigraph.detector, messages text
+)
+INNER JOIN neurigraph.graph_index AS g
+    ON g.user_id = %(user_id)s AND r.name_key = g.name_key AND r.concept_kind = g.concept_kind
 CROSS JOIN LATERAL (
     SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
     FROM neurigraph.graph_index AS a
     WHERE a.node_id = ANY(g.path) AND a.layer_depth > 0
 ) AS n
-WHERE g.user_id = %(user_id)s AND g.name_key = %(name_key)s AND g.concept_kind = %(concept_kind)s
-    AND (g.concept_kind = 'person' OR n.names = %(parent_path)s::text [] || g.node_name)
-ORDER BY g.created_at, g.node_id
-LIMIT 1;
+WHERE g.concept_kind = 'person' OR n.names = r.parent_path || g.node_name
+ORDER BY r.candidate_id, g.created_at, g.node_id;
 
 -- name: all_candidates
 SELECT
@@ -76,34 +91,47 @@ SELECT EXISTS (
     SELECT FROM neurigraph.node_candidates AS c WHERE c.candidate_id = %(candidate_id)s
 ) AS present;
 
--- name: mention_candidate
+-- name: mention_candidates
 INSERT INTO neurigraph.mentions (user_id, record_id, candidate_id, role, messages, confidence, detected_by)
-VALUES (
-    %(user_id)s, %(record_id)s, %(candidate_id)s, 'mention', %(messages)s::integer [], %(confidence)s, %(detected_by)s
+SELECT
+    %(user_id)s,
+    r.record_id,
+    r.candidate_id,
+    'mention',
+    r.messages::integer [],
+    r.confidence,
+    r.detected_by
+FROM jsonb_to_recordset(%(candidates)s) AS r (
+    candidate_id uuid, concept_kind neurigraph.concept_kind, name_key text, node_name text, parent_path text [],
+    confidence double precision, record_id uuid, detected_by neurigraph.detector, messages text
 );
 
--- name: waiting_relations
--- How many relations wait for a candidate.
-SELECT count(*) AS waiting
-FROM neurigraph.edge_evidence AS v
-WHERE v.candidate_id = %(candidate_id)s;
-
 -- name: add_waiting
+-- As many relations as may wait for a candidate.
 INSERT INTO neurigraph.edge_evidence (
     user_id, candidate_id, from_node_id, relation, record_id, messages, weight, detected_by
 )
 SELECT
     %(user_id)s,
-    %(candidate_id)s,
+    w.candidate_id,
     w.from_node_id,
     w.relation,
-    %(record_id)s,
-    %(messages)s::integer [],
+    w.record_id,
+    w.messages::integer [],
     w.weight,
-    %(detected_by)s
-FROM unnest(
-    %(from_nodes)s::uuid [], %(relations)s::text [], %(weights)s::real []
-) AS w (from_node_id, relation, weight);
+    w.detected_by
+FROM (
+    SELECT
+        r.*,
+        row_number() OVER (PARTITION BY r.candidate_id) AS place
+    FROM jsonb_to_recordset(%(waiting)s) AS r (
+        candidate_id uuid, from_node_id uuid, relation text, weight real, record_id uuid,
+        detected_by neurigraph.detector, messages text
+    )
+) AS w
+WHERE w.place + (
+    SELECT count(*) FROM neurigraph.edge_evidence AS v WHERE v.candidate_id = w.candidate_id
+) <= %(most)s;
 
 -- name: promote_mentions
 UPDATE neurigraph.mentions AS m SET node_id = %(node_id)s, candidate_id = NULL

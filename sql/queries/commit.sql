@@ -40,7 +40,8 @@ VALUES (
 RETURNING created_at;
 
 -- name: insert_passages
--- Inserts many at once, because statistics are counted once a statement. Lexemes contain no spaces.
+-- Inserts many at once, because statistics are counted once a statement. Lexemes contain no spaces. Vectors are sent in
+-- binary form: as text they took half of a commit's processor time.
 INSERT INTO {schema}.passages (
     record_id, seq, first_message, last_message, author, byte_offset, byte_length, embedding, window_embedding,
     lexemes, frequencies, lexeme_count, role, window_length, voice, statement_key
@@ -64,7 +65,7 @@ SELECT
     p.statement_key
 FROM unnest(
     %(seq)s::integer [], %(message)s::integer [], %(author)s::text [], %(byte_offset)s::bigint [],
-    %(byte_length)s::integer [], %(embedding)s::halfvec [], %(window_embedding)s::halfvec [], %(lexemes)s::text [],
+    %(byte_length)s::integer [], %(embedding)b::halfvec [], %(window_embedding)b::halfvec [], %(lexemes)s::text [],
     %(frequencies)s::text [], %(lexeme_count)s::integer [], %(role)s::neurigraph.message_role [],
     %(window_length)s::real [], %(voice)s::neurigraph.voice [], %(statement_key)s::bigint []
 ) AS p (

@@ -235,7 +235,7 @@ WHERE NOT EXISTS (
 
 -- name: follow_records
 -- The nodes whose shells follow from records, beside the nodes of the records: those that were made for one, which
--- `defined` says, and those that one states a relation to or uses a name of.
+-- `defined` says, people of whom one states a relation, and those that it uses a name of.
 SELECT
     n.node_id,
     bool_or(n.defined) AS defined
@@ -256,7 +256,8 @@ FROM (
         v.to_node_id,
         false
     FROM neurigraph.edge_evidence AS v
-    WHERE v.record_id = ANY(%(record_ids)s::uuid []) AND v.to_node_id IS NOT NULL
+    INNER JOIN neurigraph.graph_index AS g ON v.to_node_id = g.node_id AND g.concept_kind = 'person'
+    WHERE v.record_id = ANY(%(record_ids)s::uuid [])
     UNION ALL
     SELECT
         m.node_id,

@@ -8,7 +8,7 @@ DROP FUNCTION IF EXISTS neurigraph_private.shells(jsonb, uuid [], integer);
 CREATE FUNCTION neurigraph_private.shells(
     asking jsonb, visible uuid [], dimensions integer,
     OUT node_ids bytea, OUT parents bytea, OUT node_names text [], OUT aliases text [], OUT counts bytea,
-    OUT versions text [], OUT centroids bytea, OUT edges bytea
+    OUT versions text [], OUT centroids bytea, OUT edges bytea, OUT shell_stems text []
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -17,6 +17,9 @@ DECLARE
     is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
     can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
     are_visible boolean := neurigraph_private.counts_are_visible(asking);
+    -- Of so few nodes the process keeps the words, too, and counts those of a question itself.
+    are_few boolean := visible IS NULL
+        AND (SELECT count(*) <= 100 FROM (SELECT FROM neurigraph_private.nodes_of(owner, visible) LIMIT 101) AS n);
     width integer := least(dimensions, 512);
     none bytea := decode(repeat('00', 4 + 2 * width), 'hex');
 BEGIN
@@ -28,8 +31,9 @@ BEGIN
         string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
         array_agg(CASE WHEN can_be_kept AND NOT s.is_indexed THEN s.version END),
         -- A mean reveals something of what it is the mean of.
-        string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible)
-    INTO node_ids, parents, node_names, aliases, counts, versions, centroids
+        string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible),
+        array_agg(array_to_string(tsvector_to_array(s.tsv), ' ')) FILTER (WHERE are_few)
+    INTO node_ids, parents, node_names, aliases, counts, versions, centroids, shell_stems
     FROM (
         SELECT
             g.node_id,
@@ -38,6 +42,7 @@ BEGIN
             CASE WHEN g.layer_depth > 0 THEN array_to_string(g.aliases, E'\n') END AS aliases,
             g.record_count,
             g.routing_centroid,
+            g.tsv,
             coalesce(t.passages, 0)::integer AS passages,
             t.vector_index IS NOT NULL AND NOT is_moving AS is_indexed,
             coalesce(c.version, '') AS version,
@@ -78,7 +83,7 @@ RETURNS TABLE (
     data_version text, said_by text, occurrences integer [], content bytea, words bytea,
     model text, corpus_passages bigint, corpus_lexemes bigint, speakers text [], languages text [],
     node_ids bytea, parents bytea, node_names text [], aliases text [], counts bytea, versions text [],
-    centroids bytea, edges bytea,
+    centroids bytea, edges bytea, shell_stems text [],
     unstored_version text, unstored_horizon bigint, unstored json
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -150,7 +155,7 @@ BEGIN
         languages := CASE WHEN are_visible THEN neurigraph_private.marked(asking, '#') ELSE ARRAY(
             SELECT DISTINCT g.language::text FROM neurigraph.graph_index AS g WHERE g.node_id = ANY(visible)
         ) END;
-        SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges
+        SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges, shell_stems
         FROM neurigraph_private.shells(asking, visible, dimensions) AS h;
     END IF;
     SELECT u.* INTO unstored_version, unstored_horizon, unstored

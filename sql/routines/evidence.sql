@@ -3,23 +3,31 @@
 
 -- Whether a record may shape what everybody sees of a node: not if its source is private or it is in quarantine.
 CREATE OR REPLACE FUNCTION neurigraph.is_shared(record uuid) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT NOT i.quarantined AND s.privacy IS DISTINCT FROM 'private'
-    FROM neurigraph.record_index AS i
-    LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
-    WHERE i.record_id = record
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (
+        SELECT NOT i.quarantined AND s.privacy IS DISTINCT FROM 'private'
+        FROM neurigraph.record_index AS i
+        LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+        WHERE i.record_id = record
+    );
+END
 $$;
 
 -- Strength, count and validity of edges, over the evidence that the caller sees: the triggers see all of it. Evidence
 -- of records in quarantine or superseded counts nothing. Several records of one source are no independent evidence:
 -- the strongest counts. `unproven` counts the statements whose records are unknown. A model ends and denies only what
--- a model asserted.
+-- a model asserted. In PL/pgSQL, whose plans are cached once a connection, as all functions that a commit
+-- calls.
 CREATE OR REPLACE FUNCTION neurigraph.edge_sums(edges uuid [])
 RETURNS TABLE (
     edge_id uuid, strength real, evidence_count integer, unproven integer, valid tstzmultirange,
     first_seen_at timestamptz, last_seen_at timestamptz
 )
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH known AS MATERIALIZED (
         SELECT
             v.*,
@@ -81,7 +89,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     FROM known AS k
     LEFT JOIN held AS h ON k.edge_id = h.edge_id
     LEFT JOIN strengths AS s ON k.edge_id = s.edge_id
-    GROUP BY k.edge_id, s.strength, h.valid
+    GROUP BY k.edge_id, s.strength, h.valid;
+END
 $$;
 
 -- An edge as the caller may see it: its owner sees the sums over everything, others those over the evidence that is
@@ -240,7 +249,9 @@ BEGIN
     IF TG_OP <> 'DELETE' THEN
         edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM come AS c WHERE c.edge_id IS NOT NULL);
     END IF;
-    IF TG_OP = 'INSERT' AND edges <> '{}' THEN
+    IF TG_OP = 'INSERT' AND EXISTS (
+        SELECT FROM neurigraph.node_edges AS e WHERE e.edge_id = ANY(edges) AND e.strength = 1 AND e.evidence_count > 0
+    ) THEN
         done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM come AS c));
         edges := ARRAY(SELECT e.id FROM unnest(edges) AS e (id) WHERE e.id <> ALL(done));
     END IF;

@@ -74,7 +74,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT v.evidence_id, 'the evidence names other nodes than its edge'
     FROM neurigraph.edge_evidence AS v
     INNER JOIN neurigraph.node_edges AS e ON v.edge_id = e.edge_id
-    WHERE node IN (v.from_node_id, e.from_node_id)
+    WHERE e.from_node_id = node
         AND (v.from_node_id, v.to_node_id, v.relation) IS DISTINCT FROM (e.from_node_id, e.to_node_id, e.relation)
     UNION ALL
     SELECT g.node_id, 'the aliases of the node differ from those that people gave and records use'

@@ -92,6 +92,13 @@ def address(path: str) -> Send:
     return lambda client, text: client.get(path.format(quote(text, safe="")))
 
 
+def alias(client: httpx.Client, text: str) -> httpx.Response:
+    """Gives a node another name, and takes it back."""
+    path = f"/v1/nodes/{client.get('/v1/nodes', params={'limit': 1}).json()['nodes'][0]['node_id']}/aliases"
+    assert client.post(path, json={"value": text, "type": "external"}).status_code < 500
+    return client.delete(path, params={"value": text})
+
+
 FIELDS: dict[str, Send] = {
     **{
         f"{name} of a conversation": field("/v1/conversations", name) for name in ("title", "external_id", "started_at")
@@ -116,6 +123,8 @@ FIELDS: dict[str, Send] = {
     "name of a field": lambda client, text: client.post("/v1/search", json={"query": "q", text: 1}),
     "node in an address": address("/v1/nodes/{}"),
     "file in an address": address("/v1/files/{}"),
+    "alias": alias,
+    "alias that is looked up": lambda client, text: client.get("/v1/aliases", params={"value": text, "type": "name"}),
     "upload in an address": address("/v1/uploads/{}"),
     "page": lambda client, text: client.get("/v1/uploads", params={"limit": text, "cursor": text}),
     "API key": lambda client, text: client.get("/v1/tree", headers=[(b"Authorization", b"Bearer " + text.encode())]),

@@ -62,7 +62,10 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
         (neighbour,) = (row["record_id"] for row in other if row["record_id"] != to_erase)
         doubt(here, tx, user.user_id, as_witness(neighbour), [kept])
         # The definition of a node that was made for it, and one of the twin's that nobody made.
-        define = "UPDATE neurigraph.graph_index SET node_summary = %s, defined_by = %s WHERE node_id = %s"
+        define = (
+            "UPDATE neurigraph.graph_index SET node_summary = %s, node_keywords = '{}', defined_by = %s "
+            "WHERE node_id = %s"
+        )
         tx.execute(define, [f"Where {gone} lives.", to_erase, node_at(here, claims, "Family")])
         tx.execute(define, ["", None, node_at(here, twins, "Family")])
         authored(tx, "tests")

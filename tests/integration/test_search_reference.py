@@ -94,6 +94,7 @@ class Reference:
                 + WEIGHTS["speaker"] * (p["role"] == role)
                 + WEIGHTS["user"] * (p["role"] == "user")
                 + WEIGHTS["answer"] * self.answering(key)
+                + WEIGHTS["asked"] * self.asked_before(key, lexemes)
                 + WEIGHTS["summary"] * summaries[key[0]]
             )
             * (ASSISTANTS if p["role"] == "assistant" and role != "assistant" else 1)
@@ -107,6 +108,13 @@ class Reference:
             return 0
         before = self.at.get((record, seq - 1))
         return int(before is not None and "?" in before["lexemes"]) - int("?" in self.at[key]["lexemes"])
+
+    def asked_before(self, key: tuple[Any, int], lexemes: list[str]) -> float:
+        """Return the share of the rarity of the lexemes in the passage before, if that ends with a question."""
+        counts = self.counts.get((key[0], key[1] - 1), Counter[str]())
+        if "?" not in counts:
+            return 0.0
+        return sum(self.rarity(one) for one in lexemes if one in counts) / sum(map(self.rarity, lexemes))
 
     @staticmethod
     def likeness(embedding: Any, vector: np.ndarray[Any, Any]) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,7 +19,8 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.errors import NodeGoneError
+from neurigraph_pipelines.errors import ClockError, NodeGoneError
+from neurigraph_pipelines.statements import Statement, statements
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase, pipelined_transaction, url_for_role
 from tests.conftest import SECRET
@@ -159,6 +162,33 @@ def test_statement_that_takes_the_claims_sets_them_for_itself_alone(
         assert nobody == [{"version": None, "who": None}]
     with database.agent(None) as tx:
         assert tx.execute("SELECT neurigraph.asking_user_id() AS who").fetchall() == [{"who": None}]
+
+
+def test_one_value_for_the_claims(shared_installation: Installation, database: PostgresDatabase) -> None:
+    version = statements("search")["data_version"]
+    for _ in range(2):
+        _, claims = new_user(shared_installation)
+        (row,) = database.ask(claims, version, {})
+        assert row["version"] is not None
+        assert database.ask_value(claims, version) == row["version"]
+    assert database.ask_value(replace(claims, role="persona"), version) is None
+    with database.agent(None) as tx:
+        assert tx.execute("SELECT neurigraph.asking_user_id() AS who").fetchall() == [{"who": None}]
+        tx.execute("DEALLOCATE ALL")
+    with database.asking_value(claims, version) as value:
+        assert value() == row["version"], "it is prepared again"
+    with usable_afterwards(database), database.asking_value(claims, version):
+        pass
+    failing = Statement("SELECT 1 / length(left(%(payload)s || %(signature)s, 0))", "fails")
+    for _ in range(2):
+        with usable_afterwards(database), pytest.raises(psycopg.errors.DivisionByZero):
+            database.ask_value(claims, failing)
+    with pytest.raises(KeyboardInterrupt), database.asking_value(claims, version):
+        raise KeyboardInterrupt
+    assert database.ask_value(claims, version) == row["version"], "on another connection"
+    late = PostgresDatabase(shared_installation.administrator_url, Secret(SECRET, clock=lambda: time.time() - 600))
+    with closing(late), pytest.raises(ClockError):
+        late.ask_value(claims, version)
 
 
 def test_what_fails_is_not_kept_as_prepared(database: PostgresDatabase) -> None:

@@ -41,6 +41,14 @@ class DatabaseBetween:
     ) -> list[dict[str, Any]]:
         return self.inner.ask(claims, statement, parameters, binary=binary)
 
+    def ask_value(self, claims: Claims, statement: SQL | Composed) -> str | None:
+        return self.inner.ask_value(claims, statement)
+
+    def asking_value(
+        self, claims: Claims, statement: SQL | Composed
+    ) -> AbstractContextManager[Callable[[], str | None]]:
+        return self.inner.asking_value(claims, statement)
+
     def asking(
         self,
         claims: Claims | None,

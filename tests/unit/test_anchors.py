@@ -18,6 +18,7 @@ from neurigraph_pipelines.retrieval.query.node_scores import Bounds, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.select import INDEXED_COST, Anchor, select_nodes
+from neurigraph_pipelines.retrieval.query.words import unpacked
 
 OPEN = Bounds(within=None, nodes=50, passages=5_000, records=10)
 
@@ -58,6 +59,7 @@ def shells_of(
             "versions": [None if node.is_indexed else "7" for node in nodes] or None,
             "centroids": b"".join(b"\0\2\0\0" + struct.pack(">ee", *n.centroid) for n in nodes) if are_told else None,
             "edges": b"".join(node_id(place).bytes for edge in edges for place in edge) or None,
+            "shell_stems": None,
         }
     )
 
@@ -102,7 +104,8 @@ def anchors(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[Anchor]:
     scores = score_nodes(shells, said.query, said.begins, route, bounds)
     view = GraphView(shells, (), QueryEmbedding(said.query), False, bounds, scores)
     parsed = parse(Question(said.query or "?"), "english")
-    return select_nodes(Evidence(parsed, view, (), np.array(said.rarities), said.content_bytes, said.word_bytes))
+    words = unpacked(shells, {"occurrences": (), "content": said.content_bytes, "words": said.word_bytes})
+    return select_nodes(Evidence(parsed, view, words, np.array(said.rarities)))
 
 
 def places(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[int]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+import numpy as np
 import pytest
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.retrieval.query.parse import MAX_QUERY_LEXEMES, in_languages, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.retrieval.query.several import SPREAD, spread
 from neurigraph_pipelines.text.lexemes import Lexer
 
 NOON = datetime(2023, 5, 9, 12, tzinfo=UTC)
@@ -106,6 +108,26 @@ def test_framing_is_not_looked_for(query: str, asked: str) -> None:
 def test_invalid_question_is_refused(changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
         parse(Question(**{"query": "boat", **changes}), "english")
+
+
+@pytest.mark.parametrize(
+    ("query", "several"),
+    [
+        ("How many cats do I have?", True),
+        ("What do Ana and Ben have in common?", True),
+        ("Can you list my plants in order?", True),
+        ("Where is my bookcase?", False),
+        ("Wie viele Katzen habe ich?", False),
+    ],
+)
+def test_questions_for_several_things(query: str, *, several: bool) -> None:
+    assert parse(Question(query), "english").asks_for_several is several
+
+
+def test_messages_pay_for_better_ones_of_their_record() -> None:
+    score, record = np.array([1.0, 0.9, 0.8, 0.7]), np.array([5, 5, 2, 5])
+    assert spread(score, record).tolist() == pytest.approx([1.0, 0.9 - SPREAD, 0.8, 0.7 - 2 * SPREAD])
+    assert spread(score[:0], record[:0]).tolist() == []
 
 
 def test_moment_asked_is_given_or_that_of_the_past_or_now() -> None:

@@ -1,12 +1,14 @@
 """Streaming reader for the items of a large JSON document, with memory bounded by the largest item.
 
-Splits the document at the brackets of its items and parses each item separately, so a broken item loses only itself.
+Parses one item after the other. Where that fails, it splits the document at the brackets of the item, so a broken item
+loses only itself.
 ijson is not used: version 3.6 crashes the process on a number of 5,000 digits and stops at the first error. The modules
 of the formats interpret the items.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import re
@@ -23,6 +25,8 @@ MAX_ITEM_BYTES = 256 * 1024**2
 """Longest item; a longer one counts as an error of the document."""
 
 _WHITE = b" \t\r\n"
+_BETWEEN = re.compile(r"[ \t\r\n,]*+")
+_parse_at = json.JSONDecoder().raw_decode
 # Everything up to the next bracket outside a string; stops before a string whose end is not in the buffer yet.
 _TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 
@@ -69,11 +73,11 @@ def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, dict
     number = 0
     splitter = _Splitter(stream)
     try:
-        for start, data in splitter.items():
+        for start, item in splitter.items():
             number += 1
             where = f"{name}, conversation {number}"
             try:
-                yield where, parse_object(data)
+                yield where, item if isinstance(item, dict) else parse_object(item)
             except InvalidInputError as error:
                 yield RejectedItem(f"{where} (byte {start + 1:,})", str(error))
     except (_UnreadableError, *READ_ERRORS) as error:
@@ -99,7 +103,7 @@ class _UnreadableError(Exception):
 
 
 class _Splitter:
-    """Splits a document into the texts of its items.
+    """Splits a document into its items: parsed ones, and the texts of those that could not be parsed at once.
 
     Attributes:
         position: Number of scanned bytes of the document.
@@ -111,18 +115,21 @@ class _Splitter:
         self._start = 0  # index in the buffer after the last item
         self._scan = 0  # index in the buffer up to which it is scanned
         self._offset = 0  # position of the buffer in the document
+        self._is_new = False  # whether nothing of the buffer was parsed yet
 
     @property
     def position(self) -> int:
         return self._offset + self._scan
 
-    def items(self) -> Iterator[tuple[int, bytes]]:
-        """Yield position and text of every item of an array, or of the one object."""
+    def items(self) -> Iterator[tuple[int, dict[str, Any] | bytes]]:
+        """Yield position and value or text of every item of an array, or of the one object."""
         outer = 1 if self._next_bracket() == b"[" else 0
         self._scan += outer
         self._start = self._scan
         depth = outer
         while depth >= outer:
+            if depth == outer == 1:
+                yield from self._parsed()
             opens = self._next_bracket() in (b"{", b"[")
             if depth == outer:
                 yield from self._scanned()  # text between two items, if it is more than a comma
@@ -133,6 +140,35 @@ class _Splitter:
                 if not outer:
                     break
         self._expect_end()
+
+    def _parsed(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the next objects of the buffer, up to one that is broken or does not end in it.
+
+        The rest of the buffer is scanned then, so that many broken items cost no more than one.
+        """
+        if not self._is_new:
+            return
+        self._is_new = False
+        try:
+            text, _ = codecs.utf_8_decode(self._buffer[self._start :])
+        except UnicodeDecodeError:
+            return
+        at, is_ascii = 0, text.isascii()
+        while True:
+            between = _BETWEEN.match(text, at)
+            assert between is not None  # the expression matches the empty text
+            begin = between.end()
+            if text[begin : begin + 1] != "{":
+                return
+            try:
+                item, end = _parse_at(text, begin)
+            except (ValueError, RecursionError):
+                return
+            self._start += begin - at  # a comma and white space take a byte each
+            where = self._offset + self._start
+            self._start += end - begin if is_ascii else len(text[begin:end].encode())
+            self._scan, at = self._start, end
+            yield where, item
 
     def _next_bracket(self) -> bytes:
         """Find the next bracket outside a string without consuming it; read more data as needed."""
@@ -156,6 +192,7 @@ class _Splitter:
         self._buffer = self._buffer[self._start :] + chunk
         self._offset += self._start
         self._start, self._scan = 0, self._scan - self._start
+        self._is_new = True
 
     def _scanned(self) -> Iterator[tuple[int, bytes]]:
         """Yield the scanned text since the last item, unless it is only a comma."""

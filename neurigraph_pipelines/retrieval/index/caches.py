@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -27,6 +27,7 @@ ANSWER_SECONDS = 60.0
 WATCH_SECONDS = 60.0
 """Age at which it is asked again whether a graph has canaries."""
 
+Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
@@ -66,6 +67,20 @@ class Cache(Generic[Value]):
             self._entries.move_to_end(key)
             self.hits += 1
             return entry.value
+
+    def get_all(self, versions: Mapping[Key, Hashable]) -> dict[Key, Value] | None:
+        """Return the values of some keys in these versions; None unless all are there."""
+        with self._lock:
+            found = {}
+            for key, version in versions.items():
+                entry = self._entries.get(key)
+                if entry is None or entry.version != version or entry.expires_at <= time.monotonic():
+                    return None
+                found[key] = entry.value
+            for key in found:
+                self._entries.move_to_end(key)
+            self.hits += len(found)
+            return found
 
     def peek(self, key: Hashable) -> Value | None:
         """Return the value of ``key`` in whichever version it is, unless it has expired."""

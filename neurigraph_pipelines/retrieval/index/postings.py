@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import compress, count
 from typing import Any
 
@@ -53,6 +53,7 @@ class Postings:
         self._numbers: dict[str, int] = dict(numbers)
         self._starts: Numbers = np.concatenate(([0], np.cumsum(counts)))
         self._occurrences: NDArray[np.int32] = np.stack((rows, frequencies), axis=1).astype(np.int32)[order]
+        self._counts: tuple[int, list[int]] | None = None
 
     def of(self, lexemes: Iterable[str]) -> list[tuple[int, NDArray[np.int32]]]:
         """Return, for each lexeme that occurs, its place in ``lexemes`` and ``(occurrences, 2)``: row and frequency."""
@@ -63,6 +64,17 @@ class Postings:
                 begin, end = self._starts.item(number), self._starts.item(number + 1)
                 found.append((place, self._occurrences[begin:end]))
         return found
+
+    def passages_with(self, lexemes: Iterable[str], places: int) -> Iterator[tuple[int, int]]:
+        """Yield, for each lexeme that occurs in the first ``places`` rows, its place in ``lexemes`` and in how many."""
+        if self._counts is None or self._counts[0] != places:
+            row, codes = self._occurrences[:, 0], np.repeat(np.arange(len(self._numbers)), np.diff(self._starts))
+            self._counts = places, np.bincount(codes[row < places], minlength=len(self._numbers)).tolist()
+        counts = self._counts[1]
+        for place, lexeme in enumerate(lexemes):
+            number = self._numbers.get(lexeme)
+            if number is not None and counts[number]:
+                yield place, counts[number]
 
     def totals(self, rows: int) -> NDArray[Any]:
         """Return the sum of all frequencies in each of the first ``rows`` rows."""

@@ -63,9 +63,21 @@ class Rows:
     @cached_property
     def answering(self) -> NDArray[np.int8]:
         """1 for a passage after a question, -1 for one that ends with a question, 0 where an assistant takes part."""
-        asked = self._places_of([ASKING])
+        asked = self.asking
         answering: NDArray[np.int8] = (asked[self.place - 1] - asked[self.place]) * self._among_people
         return answering
+
+    @cached_property
+    def asking(self) -> NDArray[np.int8]:
+        """1 for the places of passages that end with a question."""
+        return self._places_of([ASKING])
+
+    @cached_property
+    def of_long_messages(self) -> NDArray[np.bool_]:
+        """Whether each passage is one of several of a message."""
+        begins = np.diff(self.message, prepend=-1, append=-1) != 0
+        several: NDArray[np.bool_] = ~(begins[:-1] & begins[1:])
+        return several
 
     @cached_property
     def telling_times(self) -> NDArray[np.int8]:

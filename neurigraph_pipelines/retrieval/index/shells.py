@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -80,6 +80,7 @@ class Shells:
         self._first_neighbour: Numbers = np.searchsorted(np.sort(both_ways[:, 0]), np.arange(len(self) + 1))
         self._versions: list[str | None] = row["versions"] or []
         self._locations: dict[int, tuple[str, str | None, str]] = {}
+        self._stems: Sequence[str] | None = row["shell_stems"]
         self._centroids = decode_vectors(row["centroids"], ">f2", len(counts))
 
     def __len__(self) -> int:
@@ -156,6 +157,27 @@ class Shells:
     def size(self) -> int:
         """Approximate size in bytes."""
         return 2 * self._centroids.nbytes + len(self) * _BYTES_OF_NODE
+
+    @cached_property
+    def filled(self) -> Numbers:
+        """The numbers of the nodes that hold anything."""
+        return np.flatnonzero((self.records > 0) | (self.passages > 0))
+
+    @cached_property
+    def median_passages(self) -> float:
+        """The median number of passages of the nodes that have any; 0 if none has."""
+        filled = self.passages[self.passages > 0]
+        return float(np.median(filled)) if len(filled) else 0.0
+
+    @cached_property
+    def versions(self) -> dict[str, str | None]:
+        """The versions of the layers that hold anything, by node id."""
+        return {node_id: version for node_id, version, _ in map(self.location, self.filled.tolist())}
+
+    @cached_property
+    def stems(self) -> tuple[frozenset[str], ...] | None:
+        """The stems of each node's name, keywords and summary; None in a graph of many nodes."""
+        return tuple(frozenset(stems.split(" ")) for stems in self._stems) if self._stems is not None else None
 
     @cached_property
     def _directions(self) -> Floats:

@@ -123,6 +123,8 @@ class Unstored:
     @property
     def size(self) -> int:
         """Approximate size in bytes."""
+        if not self.sources:
+            return 0
         texts = sum(len(one.message.content) for source in self.sources for one in source.messages)
         return self.layer.size + 2 * _BYTES_OF_CHARACTER * texts
 

@@ -17,6 +17,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
@@ -25,6 +26,7 @@ from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores,
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.retrieval.query.unstored import cached_unstored, parameters, unstored_of
+from neurigraph_pipelines.retrieval.query.words import WordCounts, counted, unpacked
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.lexemes import lexer_of
@@ -85,24 +87,22 @@ class Evidence:
 
     Attributes:
         parsed: The question, in the languages of the memories.
-        occurrences: The number of passages that hold each lexeme of the question.
+        words: Where the question's words occur.
         rarities: The inverse document frequency of each lexeme.
-        content: Packed by the database: which nodes hold which lexeme in how many passages.
-        words: Packed by the database: the share of the question's stems that the shells of nodes hold.
         said_by: The speaker asked for, in the lower case of the database.
         unstored: The messages that were not stored yet in that moment.
         data_version: The version of all that it comes from; None if the caller may not know it.
+        layers: All layers of the graph that hold anything, by node id, if all of them are in memory.
     """
 
     parsed: ParsedQuestion
     view: GraphView
-    occurrences: Sequence[int]
+    words: WordCounts
     rarities: NDArray[Any]
-    content: bytes | None = None
-    words: bytes | None = None
     said_by: str | None = None
     unstored: Unstored | None = None
     data_version: str | None = None
+    layers: Mapping[str, MetadataLayer] | None = None
 
 
 @measured("search.evidence")
@@ -117,7 +117,13 @@ def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None
     """
     earlier = search_caches(context).shells.get(graph_key(context)) if cache_bytes(context) else None
     known = earlier.languages if earlier else ()
-    evidence = _gather(context, in_languages(parsed, known), earlier)
+    asked, embedding = in_languages(parsed, known), None
+    if earlier is not None and (remembered := _from_memory(context, asked, earlier)) is not None:
+        of_memory, is_current = remembered
+        if is_current:
+            return of_memory
+        embedding = of_memory.view.embedding
+    evidence = _gather(context, asked, earlier, embedding)
     if evidence is None or evidence.view.shells.languages == known:
         return evidence
     shells = evidence.view.shells
@@ -125,6 +131,40 @@ def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None
     if asked_again.stems == evidence.parsed.stems:
         return evidence
     return _gather(context, asked_again, shells if cache_bytes(context) else None, evidence.view.embedding)
+
+
+def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tuple[Evidence, bool] | None:
+    """Return the evidence of a small graph that is in memory as a whole, and whether it is current; None if it is not.
+
+    The database checks the claims meanwhile, and says whether the graph is still as it was read.
+    """
+    are_plain = all(stem.isascii() and stem.isalnum() for stem in parsed.stems)  # others are split by Postgres' parser
+    question = parsed.question
+    if shells.data_version is None or shells.stems is None or question.speaker is not None or not are_plain:
+        return None
+    if question.node_id is not None and shells.number(question.node_id) is None:  # the database decides
+        return None
+    versions = {node_id: (version, shells.model) for node_id, version in shells.versions.items()}
+    layers = search_caches(context).layers.get_all(versions)
+    if not layers:
+        return None
+    # No connection is held while a remote embedder works.
+    view = view_graph(context, parsed, shells) if context.embedder.is_remote else None
+    with context.database.asking_value(context.claims, _QUERIES["data_version"]) as version:
+        view = view or view_graph(context, parsed, shells)
+        numbered = dict(zip(shells.filled.tolist(), layers.values(), strict=True))
+        words = counted(numbered, shells.stems, parsed.lexemes, parsed.stems)
+        found = version()
+    rarity = rarities(words.occurrences, shells.corpus_passages)
+    unstored = cached_unstored(context, question)
+    expected = _version(shells, unstored.version if unstored else None)
+    evidence = Evidence(parsed, view, words, rarity, unstored=unstored, data_version=expected, layers=layers)
+    return evidence, found == expected
+
+
+def _version(shells: Shells, unstored_version: str | None) -> str | None:
+    """Return the version of all that an answer comes from, as ``neurigraph.data_version`` does; None if unknown."""
+    return f"{shells.data_version}{unstored_version or ''}" if shells.data_version is not None else None
 
 
 def _gather(
@@ -160,17 +200,10 @@ def _ask(
         return None
     if view is None or view.shells is not shells:  # the shells are new, or changed meanwhile
         view = view_graph(context, parsed, shells, view.embedding if view else embedding)
-    return Evidence(
-        parsed,
-        view,
-        row["occurrences"],
-        rarities(row["occurrences"], shells.corpus_passages),
-        row["content"],
-        row["words"],
-        row["said_by"],
-        unstored_of(context, parsed.question, row, known),
-        f"{shells.data_version}{row['unstored_version'] or ''}" if shells.data_version is not None else None,
-    )
+    words = unpacked(shells, row)
+    rarity = rarities(words.occurrences, shells.corpus_passages)
+    unstored = unstored_of(context, parsed.question, row, known)
+    return Evidence(parsed, view, words, rarity, row["said_by"], unstored, _version(shells, row["unstored_version"]))
 
 
 def view_graph(

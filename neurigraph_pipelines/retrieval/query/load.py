@@ -51,7 +51,7 @@ def load_nodes(context: Context, evidence: Evidence, anchors: Sequence[Anchor]) 
         None if the user moved to another embedding model after the evidence was gathered.
     """
     model = evidence.view.shells.model
-    layers = read_layers(
+    layers = evidence.layers or read_layers(
         context.database,
         search_caches(context).layers,
         cache_bytes(context),
@@ -139,7 +139,7 @@ def _candidates(context: Context, evidence: Evidence) -> dict[str, Any]:
     question = parsed.question
     asked = {
         "stems": parsed.stems,
-        "rare": _rare_lexemes(parsed.lexemes, evidence.occurrences, evidence.rarities),
+        "rare": _rare_lexemes(parsed.lexemes, evidence.words.occurrences, evidence.rarities),
         "model": context.embedder.model,
         "dimensions": context.embedder.dimensions,
         "limit": question.limit,

@@ -16,6 +16,7 @@ from neurigraph_pipelines.retrieval.query.question import (
     MAX_QUERY_CHARACTERS,
     Question,
 )
+from neurigraph_pipelines.retrieval.query.several import asks_for_several
 from neurigraph_pipelines.retrieval.query.speakers import role_asked
 from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, asks_when, event_phrases, time_phrases
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
@@ -39,6 +40,7 @@ class ParsedQuestion:
         lexemes: The distinct stems without accents, the form in which passages hold them.
         role: The role that the question is about: the user for "my", the assistant for "your".
         asks_when: Whether it asks for a time.
+        asks_for_several: Whether it counts, lists, orders or compares things.
     """
 
     question: Question
@@ -48,6 +50,7 @@ class ParsedQuestion:
     lexemes: tuple[str, ...]
     role: Role | None
     asks_when: bool
+    asks_for_several: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,9 @@ def parse(question: Question, language: str) -> ParsedQuestion:
     checked = _with_checked_filters(question)
     _require_valid_query(checked)
     asked, role = unframed(checked.query), role_asked(without_requests(checked.query))
-    return _asked_in((language,), ParsedQuestion(checked, asked, language, (), (), role, asks_when(asked)))
+    several = asks_for_several(checked.query)
+    parsed = ParsedQuestion(checked, asked, language, (), (), role, asks_when(asked), several)
+    return _asked_in((language,), parsed)
 
 
 def in_languages(parsed: ParsedQuestion, others: Iterable[str]) -> ParsedQuestion:

@@ -60,8 +60,8 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
     bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, settings.language)
     key = (graph_key(context), parsed.question, context.embedder.model, bounds)
     if answers.peek(key) is not None:
-        (row,) = context.database.ask(context.claims, _QUERIES["data_version"], {})
-        cached: Found | None = answers.get(key, row["version"])
+        version = context.database.ask_value(context.claims, _QUERIES["data_version"])
+        cached: Found | None = answers.get(key, version)
         if cached is not None:
             return cached
     found, version = _run_steps(context, parsed)

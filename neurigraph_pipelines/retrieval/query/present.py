@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from neurigraph_pipelines.measuring import measured
@@ -121,6 +122,7 @@ def _period(period: Period) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4_096)
 def _moment(moment: datetime) -> str:
     """Return a moment in UTC as Postgres writes it in JSON: fractions of a second without trailing zeros."""
     text = moment.isoformat()

@@ -30,6 +30,7 @@ from neurigraph_pipelines.retrieval.query.authority import (
     unrepeated,
 )
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.several import spread
 from neurigraph_pipelines.retrieval.query.signals import (
     LexicalSignals,
     both,
@@ -74,6 +75,7 @@ class RankingQuery:
         role: The role that the question is about.
         periods: The stretches of time that it names.
         asks_when: Whether it asks for a time.
+        asks_for_several: Whether it counts, lists, orders or compares things.
         include_superseded: Also show superseded records.
         explain: Return the components of the scores.
         record_ids: Only these records; empty for all.
@@ -94,6 +96,7 @@ class RankingQuery:
     role: Role | None = None
     periods: tuple[tuple[float, float], ...] = ()
     asks_when: bool = False
+    asks_for_several: bool = False
     include_superseded: bool = False
     explain: bool = False
     record_ids: tuple[str, ...] = ()
@@ -135,6 +138,7 @@ def ranking_query(evidence: Evidence) -> RankingQuery:
         role=parsed.role,
         periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
         asks_when=parsed.asks_when,
+        asks_for_several=parsed.asks_for_several,
         explain=question.explain,
         include_superseded=question.include_superseded,
         record_ids=tuple(map(str, question.record_ids)),
@@ -148,8 +152,9 @@ def rank(rows: Rows, boosts: Sequence[float], query: RankingQuery) -> tuple[list
     A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its
     window, in which messages around it count less with their distance, and those before it more than those after,
     because an answer is found by its question; the cosine of the message; and the cosine of its window. Bounded
-    boosts are added to that, never filters: for the speaker whom the question is about, for the user's own words, and
-    for the time that it names; what an assistant said counts less. A record's score is a mix of its best message, of
+    boosts are added to that, never filters: for the speaker whom the question is about, for the user's own words, for
+    an answer to a question with the same words, and for the time that it names; what an assistant said counts less, and
+    so does a part of a long message. A record's score is a mix of its best message, of
     BM25 of all its passages, and of its summary.
 
     Args:
@@ -225,6 +230,8 @@ class _Ranking:
         if self.period is not None:
             boosts["period"] = self.period[self.rows.record]
         boosts["answer"] = WEIGHTS["answer"] * self.rows.answering
+        boosts["asked"] = WEIGHTS["asked"] * self.lexical.coverage_before()
+        boosts["part"] = WEIGHTS["part"] * self.rows.of_long_messages
         if self.query.asks_when:
             boosts["time"] = WEIGHTS["time"] * self.rows.telling_times
         boosts["summary"] = WEIGHTS["summary"] * self.summaries[self.rows.record]
@@ -283,12 +290,17 @@ class _Ranking:
         best = np.full(self.rows.messages, -np.inf)
         np.maximum.at(best, self.rows.message, score)
         limit = self.query.message_limit
-        first = self._first_passages(best, score, limit)
-        if repeats_itself(lambda: self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST])):
+        first, several = self._first_passages(best, score, limit), self.query.asks_for_several
+        repeats = repeats_itself(lambda: self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST]))
+        if several or repeats:  # more messages fill the places that others lose
             first = self._first_passages(best, score, limit + COMPARED_FOR_REPETITION)
             score = score.copy()
-            score[first] = unrepeated(score[first], self._vectors_of(first), self._sources_of(first))
-            first.sort(key=lambda row: -score[row])
+            if several:
+                score[first] = spread(score[first], self.rows.record[first])
+                first.sort(key=lambda row: -score[row])
+            if repeats:
+                score[first] = unrepeated(score[first], self._vectors_of(first), self._sources_of(first))
+                first.sort(key=lambda row: -score[row])
         return _ranked(first[:limit], self.rows.first_passage, score, parts)
 
     def _first_passages(self, best: NDArray[Any], score: NDArray[Any], limit: int) -> list[int]:

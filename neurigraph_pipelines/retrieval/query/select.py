@@ -11,6 +11,7 @@ from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.retrieval.index.names import NEARLY
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.words import content_scores
 
 INDEXED_COST = 1_500
 """Searching a node by its vector indexes costs about as much as comparing so many passages one by one."""
@@ -24,9 +25,6 @@ bound to its whole, 0.775 with an eighth, and 0.815 when everything is searched.
 OUTSIZED = 8
 """So many times the passages of the median node are what a larger node counts for: a flood is compared, but takes only
 a fair share of the bound from the other nodes."""
-
-_CONTENT = np.dtype([("lexeme", ">i4"), ("node_id", "S16"), ("passages", ">i4")])
-_WORDS = np.dtype([("node_id", "S16"), ("score", ">f4")])
 
 
 class Anchor(NamedTuple):
@@ -58,7 +56,7 @@ def select_nodes(evidence: Evidence) -> list[Anchor]:
     node, rare words in the content, words of the shell, and, where the question names no node, the centroid.
     """
     shells, bounds, scores = evidence.view.shells, evidence.view.bounds, evidence.view.scores
-    word = _content_scores(shells, evidence.content, evidence.rarities) + 0.5 * _shell_scores(shells, evidence.words)
+    word = content_scores(evidence.words, evidence.rarities) + 0.5 * evidence.words.in_shells
     score = np.maximum(np.maximum(scores.name, scores.linked), 0.5 * (np.minimum(word, 1) + scores.centroid))
     searched = scores.inside & (shells.records > 0)
     if not scores.are_few:
@@ -87,36 +85,13 @@ def _costs(shells: Shells, bound: int) -> NDArray[Any]:
 
     Half of the nodes would have to be flooded to change the median. Small graphs have no outsized nodes.
     """
-    filled = shells.passages[shells.passages > 0]
-    if not len(filled):
-        return shells.passages
-    share = max(OUTSIZED * float(np.median(filled)), bound / 20)
+    share = max(OUTSIZED * shells.median_passages, bound / 20)
     return np.where(shells.is_indexed, INDEXED_COST, np.minimum(shells.passages, int(share)))
 
 
 def _budget(corpus: int, bound: int) -> int:
     """Return how many passages are compared: all up to the bound, and less and less up to twice the bound."""
     return bound - int((1 - SEARCHED) * min(max(corpus - bound, 0), bound))
-
-
-def _content_scores(shells: Shells, packed: bytes | None, rarities: NDArray[Any]) -> NDArray[Any]:
-    """Return, for each node, how much of the question's rarity its content holds, and how often; 0 for most."""
-    if not packed:
-        return np.zeros(len(shells))
-    rows = np.frombuffer(packed, _CONTENT)
-    lexeme, passages, number = rows["lexeme"] - 1, rows["passages"], shells.numbers(rows["node_id"])
-    is_counted = np.bincount(lexeme, minlength=len(rarities)) > 0
-    share = rarities[lexeme] / rarities[is_counted].sum() * passages / (passages + 1)
-    # A node that is newer than the shells has the number -1, and its share is dropped.
-    return np.bincount(number + 1, share, minlength=len(shells) + 1)[1:]
-
-
-def _shell_scores(shells: Shells, packed: bytes | None) -> NDArray[Any]:
-    """Return, for each node, the share of the question's stems that its shell holds; 0 for most."""
-    if not packed:
-        return np.zeros(len(shells))
-    rows = np.frombuffer(packed, _WORDS)
-    return np.bincount(shells.numbers(rows["node_id"]) + 1, rows["score"], minlength=len(shells) + 1)[1:]
 
 
 def _with_evidence(shells: Shells, inside: NDArray[Any], has_evidence: NDArray[Any], wanted: int) -> NDArray[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,9 +79,19 @@ class LexicalSignals:
 
     def coverage(self) -> NDArray[Any]:
         """Return the share of the question's rarity in the words of each passage itself, however often they occur."""
-        rows = self._rows
-        lexeme, place = np.divmod(self._in_passages[0], rows.places)
-        covered: NDArray[Any] = np.bincount(place, self._rarity[lexeme], minlength=rows.places)[rows.place]
+        covered: NDArray[Any] = self._covered[self._rows.place]
+        return covered
+
+    def coverage_before(self) -> NDArray[Any]:
+        """Return the same share of the passage before, where that ends with a question; 0 elsewhere."""
+        before: NDArray[Any] = (self._covered * self._rows.asking)[self._rows.place - 1]
+        return before
+
+    @cached_property
+    def _covered(self) -> NDArray[Any]:
+        """The share of the question's rarity at each place."""
+        lexeme, place = np.divmod(self._in_passages[0], self._rows.places)
+        covered: NDArray[Any] = np.bincount(place, self._rarity[lexeme], minlength=self._rows.places)
         return covered / max(float(self._rarity.sum()), sys.float_info.min)
 
     def segments(self, counted: NDArray[Any] | None) -> NDArray[Any]:

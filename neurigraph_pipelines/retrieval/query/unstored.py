@@ -70,11 +70,14 @@ def unstored_of(
         KeyError: Messages that are neither known nor sent are among the newest again: ask for all of them.
     """
     version, found = row["unstored_version"], row["unstored"]
-    if version is None or not _most(context, question):
+    if not _most(context, question) or (version is None and known is None):
         return None
-    if found is None:
+    if version is None:  # none is left
+        unstored = Unstored("", None, "", context.settings.language, is_cut=False, sources=())
+    elif found is None:
         return known
-    unstored = _joined(context, version, row["unstored_horizon"], found, known)
+    else:
+        unstored = _joined(context, version, row["unstored_horizon"], found, known)
     capacity = int(_SHARE * cache_bytes(context))
     if capacity:
         search_caches(context).unstored.put(_key(context), unstored, capacity, size=unstored.size)

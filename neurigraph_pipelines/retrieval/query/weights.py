@@ -11,6 +11,8 @@ WEIGHTS = {
     "period": 0.45,
     "answer": 0.05,
     "time": 0.10,
+    "asked": 0.10,
+    "part": -0.08,
     "summary": 0.10,
     "best_passage": 0.55,
     "segment_lexical": 0.21,
@@ -18,12 +20,13 @@ WEIGHTS = {
     "summary_lexical": 0.12,
     "name": 0.10,
 }
-"""The weights of the signals, each in 0..1; fitted on LoCoMo, BEAM and QMSum, on a plateau where 30 % more or less of
-any changes little. The first three make a message's score. The next six are added to messages by somebody whom the
-question is about, by the user, in a time that the question names, after a question of another person (and taken from
-such a question), with a word for a time if the question begins with "when", and in records whose summaries hold its
-words. A record's score mixes its best message, all of its passages together, and its summary; ``name`` is added to the
-records of a node that the question names."""
+"""The weights of the signals, set on LoCoMo, BEAM and QMSum; 30 % more or less of any changes little. ``python -m
+benchmarks.fitting`` fits those of messages again, and hardly moves them. The first three make a message's score. The
+next eight are added to messages by somebody whom the question is about, by the user, in a time that the question names,
+after a question of another person (and taken from such a question), with a word for a time if the question begins with
+"when", by the share of the asked words in the question that stands before them, to parts of long messages, and in
+records whose summaries hold its words. A record's score mixes its best message, all of its passages together, and its
+summary; ``name`` is added to the records of a node that the question names."""
 
 IMPORTANCE = 0.05
 """Share of its score that a record of importance 1 gains, and one of importance 0 loses. It decides between records
@@ -42,4 +45,4 @@ nearest by estimate, since the best of each signal scales it. On LoCoMo and QMSu
 compared; of noise less than one in a hundred is missed (ADR 0019)."""
 
 SIGNALS = ("window_lexical", "dense", "window_dense")
-BOOSTS = ("speaker", "user", "period", "answer", "time", "summary")
+BOOSTS = ("speaker", "user", "period", "answer", "asked", "part", "time", "summary")

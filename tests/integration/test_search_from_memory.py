@@ -1,0 +1,78 @@
+"""Questions to a graph that is in memory as a whole: the database only checks the claims and the version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.wiring import Installation
+from resources.postgres.database import PostgresDatabase
+from tests.conftest import SECRET
+from tests.support.delegating_database import DatabaseBetween
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
+
+QUESTIONS = (
+    Question("Which boat needs oil in the harbour?"),
+    Question("boats"),
+    Question("What did we cook, and who says it isn't 5.5 C?"),
+    Question("Where is the Zürich ferry?"),
+    Question("nothing of that", explain=True),
+    Question("the"),
+    Question("oil", speaker="Dave"),
+)
+
+
+class Counting(DatabaseBetween):
+    """Counts the questions for evidence."""
+
+    def __init__(self, inner: Database) -> None:
+        super().__init__(inner)
+        self.asked = 0
+
+    def asking(self, *arguments: Any, **named: Any) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
+        self.asked += 1
+        return super().asking(*arguments, **named)
+
+
+def test_answers_from_memory(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+
+    def remember(*contents: str) -> None:
+        converse(here, claims, *contents)
+        ingest(plain_context(here), user)
+
+    remember("#Boats The boat needs oil.", "#Boats A boat floats in the harbour.")
+    remember("#Food We cook soup.", "#Food Boat soup?", "#Food Zürich soup is better.")
+    database = Counting(here.database)
+    settings = here.settings.changed(answer_cache_entries=0)
+    caching = here.acting_for(claims).using(settings=settings, embedder=WordEmbedder(), database=database)
+    reading = caching.using(settings=settings.changed(layer_cache_mb=0), database=here.database)
+
+    def ask(question: Question) -> tuple[Answer, int]:
+        before = database.asked
+        return phase_one(caching, question), database.asked - before
+
+    ask(QUESTIONS[0])
+    for question in QUESTIONS:
+        answer, asked = ask(question)
+        assert answer == phase_one(reading, question), "word for word what the database finds"
+        is_counted_there = not question.query.isascii() or question.speaker is not None
+        assert asked == is_counted_there, question
+    below = Question("boat", node_id=UUID(ask(Question("soup"))[0].anchors[0]["node_id"]))
+    assert ask(below) == (phase_one(reading, below), 0)
+
+    remember("#Boats Another boat sinks.")
+    assert ask(QUESTIONS[0]) == (phase_one(reading, QUESTIONS[0]), 1), "a change is seen at once"
+    assert ask(QUESTIONS[0]) == (phase_one(reading, QUESTIONS[0]), 0)
+
+    stranger = PostgresDatabase(here.administrator_url, Secret("another secret, which signs nothing here", SECRET))
+    with closing(stranger):
+        database.inner = stranger
+        assert ask(QUESTIONS[0]) == (Answer(), 1), "claims that do not verify find nothing, whatever is in memory"

@@ -1,0 +1,49 @@
+"""The check of recorded ratios: what it reads from the page, and when it fails."""
+
+from __future__ import annotations
+
+from benchmarks.ratios import compare, read_ratios
+
+PAGE = """<!-- begin pipeline -->
+| conversations in a batch | records/s | plain table ÷ job |
+| --- | --- | --- |
+| 10 | 1.91 | 539 (341–781) |
+
+| step | share |
+| --- | --- |
+| 10 | 3% |
+<!-- end pipeline -->
+<!-- begin quality -->
+| questions | how many | ranking | @1 | @10 |
+| --- | --- | --- | --- | --- |
+| BEAM | 54 | BM25 alone | 0.1 | 0.2 |
+| BEAM | 54 | Neurigraph | 0.3 | 0.5 |
+<!-- end quality -->
+<!-- begin search_nodes -->
+| passages | in memory ms | indexed ms |
+| --- | --- | --- |
+| 50,000 | 6.00 (4–9) | 1,500 (1–2) |
+<!-- end search_nodes -->
+"""
+JOB, RECALL = "pipeline: 10, plain table ÷ job", "quality: BEAM, *, Neurigraph, @10"
+
+
+def test_ratios_are_read_from_the_page() -> None:
+    found = read_ratios(PAGE)
+    assert found == {
+        JOB: 539,
+        RECALL: 0.5,
+        "quality: BEAM, *, Neurigraph, @1": 0.3,
+        "search_nodes: 50,000, indexed ms ÷ 50,000 in memory ms": 250,
+    }
+
+
+def test_a_tenth_is_tolerated() -> None:
+    now = read_ratios(PAGE)
+    lines, is_worse = compare({JOB: 500, RECALL: 0.55, "quality: BEAM, *, Neurigraph, @5": 0.4}, now)
+    assert not is_worse
+    assert [line.split(maxsplit=1)[0] for line in lines] == ["not", "ok", "ok"]
+    for before in ({JOB: 480}, {RECALL: 0.56}):
+        (line,), is_worse = compare(before, now)
+        assert is_worse
+        assert line.startswith("WORSE")
