@@ -25,7 +25,7 @@ from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key,
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
-from neurigraph_pipelines.retrieval.query.unstored import cached_unstored, parameters, unstored_of
+from neurigraph_pipelines.retrieval.query.unstored import MissingMessageError, cached_unstored, parameters, unstored_of
 from neurigraph_pipelines.retrieval.query.words import WordCounts, counted, unpacked
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.disguises import undisguised
@@ -173,7 +173,7 @@ def _gather(
     known = cached_unstored(context, parsed.question)
     try:
         return _ask(context, parsed, earlier, embedding, known)
-    except KeyError:  # older messages are among the newest again
+    except MissingMessageError:
         return _ask(context, parsed, earlier, embedding, None)
 
 

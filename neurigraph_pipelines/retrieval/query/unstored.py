@@ -41,6 +41,10 @@ _SHARE = 1 / 8
 """Unstored messages are cached up to this share of the room for layers, in addition to it."""
 
 
+class MissingMessageError(Exception):
+    """A message is neither known nor sent: older ones are among the newest again. Ask for all of them."""
+
+
 def cached_unstored(context: Context, question: Question) -> Unstored | None:
     """Return the unstored messages that the cache has for the caller of a question."""
     if not cache_bytes(context) or not _most(context, question):
@@ -67,7 +71,7 @@ def unstored_of(
         None if there are none.
 
     Raises:
-        KeyError: Messages that are neither known nor sent are among the newest again: ask for all of them.
+        MissingMessageError: Ask for all of them.
     """
     version, found = row["unstored_version"], row["unstored"]
     if not _most(context, question) or (version is None and known is None):
@@ -107,6 +111,8 @@ def _joined(
     for fields in found["messages"]:
         sent.setdefault(fields["source_id"], []).append(message_of(fields))
     known.update(_indexed(context, sent))
+    if any((source["source_id"], seq) not in known for source in found["sources"] for seq in source["seqs"]):
+        raise MissingMessageError
     sources = tuple(
         UnstoredSource(
             source["source_id"],
