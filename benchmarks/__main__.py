@@ -40,7 +40,7 @@ from benchmarks import (
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.ratios import check
 from benchmarks.report import Section, markdown, write_section
-from benchmarks.retrieval import comparison, nodes
+from benchmarks.retrieval import comparison, first_questions, nodes
 
 
 def measure_embedding(_: Bench) -> Section:
@@ -69,6 +69,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "search_speed": comparison.run,
     "search_nodes": nodes.run,
     "unstored": unstored.run,
+    "first_questions": first_questions.run,
     "load": load.run,
     "instrumentation": instrumentation.run,
     "lifecycle": lifecycle.run,

@@ -6,6 +6,7 @@ import dagster as dg
 
 from neurigraph_pipelines.defs import (
     embedding_assets,
+    fact_assets,
     failure_sensor,
     ingestion_job,
     installation,
@@ -28,6 +29,7 @@ defs = dg.Definitions.merge(
     failure_sensor.definitions(),
     embedding_assets.definitions(),
     summary_assets.definitions(),
+    fact_assets.definitions(),
     lifecycle_assets.definitions(),
     lifecycle_checks.definitions(),
     vector_index_assets.definitions(),

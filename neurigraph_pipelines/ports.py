@@ -29,6 +29,7 @@ from neurigraph_pipelines.model import (
     StoredObject,
     Summary,
 )
+from neurigraph_pipelines.model.facts import Fact
 
 if TYPE_CHECKING:  # slow to load, and not needed by commands that embed nothing
     import numpy as np
@@ -228,6 +229,10 @@ class LanguageModel(Protocol):
 
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Return entities, topics, resolved dates and relationships."""
+        ...
+
+    def extract_facts(self, segment: Segment) -> list[Fact]:
+        """Return the facts that the messages state, in order; it may be empty."""
         ...
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:

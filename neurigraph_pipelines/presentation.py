@@ -37,6 +37,7 @@ _RECORD = {
     "compression_state": "file_state",
     "w": "changed_at",
 }
+_FACT = {"where_context": "where"}
 _FILE = {"file_name": "name", "file_type": "type", "recompress_after": "recompress_at"}
 _MESSAGE = {"text": "content"}
 _DELTA = {"w": "changed_at"}
@@ -81,6 +82,13 @@ def node_state(state: NodeState) -> dict[str, Any]:
 def record(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record, one of its earlier versions, or some of its fields."""
     return _renamed(found, _RECORD)
+
+
+def fact(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a fact with its source."""
+    shown = _renamed(found, _FACT)
+    kind, _, source_id = shown.pop("source").partition(":")
+    return {**shown, "source_kind": kind, "source_id": UUID(source_id)}
 
 
 def records(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

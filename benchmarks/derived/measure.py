@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import get_args
 
 from benchmarks.bench import Bench, SkippedError
+from benchmarks.derived.fact_turns import fact_table
 from benchmarks.derived.labels import HALVES, Form, Labelled, Language, load
 from benchmarks.derived.locomo_answers import answers_table
 from benchmarks.derived.observations import observation_table
@@ -39,16 +40,16 @@ with the name of its owner, with {model} and MiniLM; then their questions go thr
 compared with what a careful person wrote. Half of the conversations are held out: rules are not fitted to them. P is
 precision, R is recall: dates must be equal; of two names one must contain the other as whole words; a relation needs
 its name and its word. *facts*: the labelled facts whose words stand in one sentence of a summary, whatever their
-endings. *dependent*: sentences of summaries that begin with a pronoun, a figure or a conjunction (lower is better; a
-proxy, since only a reader can tell). *node*: records in the labelled node or a parent of it, compared by common words;
-*area*: records whose first name is right. *quoted*, *first*: the answer stands in the statements, or in the first one;
-*cited*: in the messages behind them. *declined*: questions without an answer that get none. The last two tables need
-the data folder. One takes the offline model alone: the observations that LoCoMo's authors have of each session, and how
-many of their words (without the speakers' names) stand in the session's summary, title or keywords. The other is of
-LoCoMo's questions: *cited* and *first* are answers behind which a message of the evidence stands, *quoted* those with
-most words of the gold answer; adversarial questions name the wrong speaker, and should be declined.
-`NEURIGRAPH_LANGUAGE_MODEL` or `NEURIGRAPH_LANGUAGE_MODEL_URL` choose another model, and `python -m benchmarks.derived`
-prints sentences and mistakes of the development half."""
+endings ("29th" counts as "29"). *dependent*: sentences of summaries that begin with a pronoun, a figure or a
+conjunction (lower is better; a proxy, since only a reader can tell). *node*: records in the labelled node or a parent
+of it, compared by common words; *area*: records whose first name is right. *quoted*, *first*: the answer stands in the
+statements, or in the first one; *cited*: in the messages behind them. *declined*: questions without an answer that get
+none. The last two tables need the data folder. One takes the offline model alone: the observations that LoCoMo's
+authors have of each session, and how many of their words (without the speakers' names) stand in the session's summary,
+title or keywords. The other is of LoCoMo's questions: *cited* and *first* are answers behind which a message of the
+evidence stands, *quoted* those with most words of the gold answer; adversarial questions name the wrong speaker, and
+should be declined. `NEURIGRAPH_LANGUAGE_MODEL` or `NEURIGRAPH_LANGUAGE_MODEL_URL` choose another model, and `python -m
+benchmarks.derived` prints sentences and mistakes of the development half."""
 
 
 def run(bench: Bench) -> Section:
@@ -60,7 +61,7 @@ def run(bench: Bench) -> Section:
     results = list(observer.observe(given))
     parts = [score_table(results), _first_table(), title_table(results), _step_table(observer.times, len(results))]
     with suppress(SkippedError):
-        parts += [] if bench.quick else [observation_table()]
+        parts += [] if bench.quick else [observation_table(), fact_table()]
         parts.append(answers_table(bench))
     return Section("Derived content", _METHOD.format(model=f"`{observer.model}`"), "\n\n".join(parts))
 

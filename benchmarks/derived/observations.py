@@ -25,6 +25,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.text.lexemes import lexer_of
 from resources.offline.language_model import OfflineLanguageModel
+from resources.tokens.estimate import estimate_tokens
 
 FIRST = "0.64 0.52"
 """Scores of the offline model on 2026-11-22, before its rules were worked on."""
@@ -32,7 +33,9 @@ FIRST = "0.64 0.52"
 MOST = 2 / 3
 """Share of an observation's words from which most of it counts as covered."""
 
-_FILES = DATA / "locomo"
+FILES = DATA / "locomo"
+"""The conversations and their observations."""
+
 _NOBODY = UUID(int=0)
 
 
@@ -52,7 +55,7 @@ def observation_table() -> str:
     """Return the coverage now and at first; why there is none if the data folder is absent."""
     found = list(coverages())
     if not found:
-        return f"Observations of LoCoMo: skipped, because there are none in {_FILES}."
+        return f"Observations of LoCoMo: skipped, because there are none in {FILES}."
     total = sum((one for _, one in found), Coverage())
     rows = [[name, str(one.words), str(one.observations)] for name, one in (*found, ("all", total))]
     header = ["LoCoMo", "words of observations in summary or keywords", "observations with two thirds of their words"]
@@ -62,7 +65,7 @@ def observation_table() -> str:
 def coverages() -> Iterator[tuple[str, Coverage]]:
     """Yield each conversation of LoCoMo with its coverage."""
     model = OfflineLanguageModel(None)
-    for path in sorted(_FILES.glob("*.observations.json")):
+    for path in sorted(FILES.glob("*.observations.json")):
         observed = json.loads(path.read_text(encoding="utf-8"))["observation"]
         sessions = path.with_name(path.name.replace(".observations", ""))
         total = Coverage()
@@ -71,7 +74,7 @@ def coverages() -> Iterator[tuple[str, Coverage]]:
                 number = session.external_id.rsplit("_", 1)[1]
                 said = observed.get(f"session_{number}_observation", {})
                 texts = [text for one in said.values() for text, _ in one]
-                total += _coverage(model, _segment(session), texts)
+                total += _coverage(model, segment_of(session), texts)
         yield sessions.stem, total
 
 
@@ -90,9 +93,17 @@ def _coverage(model: OfflineLanguageModel, segment: Segment, observations: list[
     return total
 
 
-def _segment(session: NewConversation) -> Segment:
+def segment_of(session: NewConversation) -> Segment:
+    """Return a session as the steps of the job see it."""
     messages = tuple(
-        Message(n, one.role, one.content, 1, one.occurred_at or datetime.now(UTC), one.author)
+        Message(
+            n,
+            one.role,
+            one.content,
+            estimate_tokens(one.content),
+            one.occurred_at or datetime.now(UTC),
+            one.author,
+        )
         for n, one in enumerate(session.messages, start=1)
     )
     ref = SegmentRef(

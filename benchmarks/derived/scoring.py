@@ -32,6 +32,9 @@ _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 _BULLET = re.compile(r"^\s*(?:[-*•–]\s+)+")
 _SPEAKER = re.compile(r"^[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,2}: ")
 _FIGURE = re.compile(r"[^\w\s]*\d")
+_COUNTED_DAY = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+"""Ending of "the 29th", which is the same day as "29 March"."""
+
 _ADDED_DATE = re.compile(r" \((?:(?:\d{1,2} )?[^\W\d_]+ )?\d{4}\)")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _OF = re.compile(r"(?P<whose>.+?)(?:['’]s|(?<=s)['’]) (?P<what>.+)")
@@ -174,7 +177,7 @@ def sentences_of(text: str, language: str) -> list[str]:
 
 
 def holds_fact(sentences: Sequence[str], words: Sequence[str], language: str) -> bool:
-    """Return whether one sentence holds an alternative of each word, whatever their endings."""
+    """Return whether one sentence holds an alternative of each word, whatever their endings; "29th" is "29"."""
     return any(all(_holds(sentence, word, language) for word in words) for sentence in sentences)
 
 
@@ -263,9 +266,9 @@ def _differences(
 
 
 def _holds(sentence: str, alternatives: str, language: str) -> bool:
-    stems = set(_stems(sentence, language))
+    stems = set(_stems(_COUNTED_DAY.sub("", sentence), language))
     for one in alternatives.split("|"):
-        wanted = _stems(one, language)
+        wanted = _stems(_COUNTED_DAY.sub("", one), language)
         if (wanted and stems.issuperset(wanted)) or (not wanted and stands_in(one, sentence)):
             return True
     return False

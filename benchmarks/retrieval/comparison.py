@@ -19,6 +19,7 @@ from benchmarks.retrieval.peer_process import BY_API
 from benchmarks.retrieval.peers import PEERS, PeerUnavailableError, RunningPeer, hand_over, start
 from benchmarks.retrieval.synthetic import DIMENSIONS, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
+from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.settings import Settings
@@ -117,6 +118,7 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
     embedder = SyntheticEmbedder(graph.questions)
     while build_vector_indexes(installation.context.using(settings=keeping)):
         pass
+    pack_layers(installation.context, 10**6)
     with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
 

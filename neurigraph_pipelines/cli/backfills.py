@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 _DAY = ["%Y-%m-%d"]
-_Since = Annotated[datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or later.")]
-_Until = Annotated[
+Since = Annotated[datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or later.")]
+Until = Annotated[
     datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or earlier.")
 ]
-_NOT_ALL = 1
+NOT_ALL = 1
 
 
 @commands.command()
-def reembed(since: _Since = None, until: _Until = None, user: AnyUserSlug = None, as_json: Json = False) -> None:
+def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Embed records that have no vectors of the configured model: all records, or those stored in a range of days.
 
     A user's searches switch to the model once all of the user's records have its vectors. If the command is
@@ -36,7 +36,7 @@ def reembed(since: _Since = None, until: _Until = None, user: AnyUserSlug = None
     from neurigraph_pipelines.ingestion.reembed import reembed as backfill
 
     output = Output(as_json)
-    first, end = _moments(since, until)
+    first, end = moments(since, until)
     with opened() as installation:
         user_id = claims_of(installation, user).user_id if user is not None else None
         with output.progress() as progress:
@@ -46,7 +46,7 @@ def reembed(since: _Since = None, until: _Until = None, user: AnyUserSlug = None
             )
     output.result(asdict(done), lambda: _reembedded(done))
     if done.failed:
-        raise typer.Exit(_NOT_ALL)
+        raise typer.Exit(NOT_ALL)
 
 
 @commands.command()
@@ -56,8 +56,8 @@ def resummarize(
         typer.Argument(metavar="RECORD_ID…", help="Only these memories of the user.", show_default=False),
     ] = None,
     user: AnyUserSlug = None,
-    since: _Since = None,
-    until: _Until = None,
+    since: Since = None,
+    until: Until = None,
     again: Annotated[
         bool, typer.Option("--again", help="Include memories that this model has summarised already.")
     ] = False,
@@ -79,7 +79,7 @@ def resummarize(
     if records and (user is None or since is not None or until is not None):
         raise InvalidInputError("give the ids of memories together with --user, and without --since and --until")
     output = Output(as_json)
-    first, end = _moments(since, until)
+    first, end = moments(since, until)
     record_ids = [record_id_of(identifier) for identifier in records] if records else None
     with opened() as installation:
         user_id = claims_of(installation, user).user_id if user is not None else None
@@ -97,10 +97,10 @@ def resummarize(
             )
     output.result(asdict(done), lambda: _resummarized(done, dry_run))
     if done.failed:
-        raise typer.Exit(_NOT_ALL)
+        raise typer.Exit(NOT_ALL)
 
 
-def _moments(since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime]:
+def moments(since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime]:
     """Return the first moment of a range of days (None for the beginning), and the first moment after it."""
     first = since.replace(tzinfo=UTC) if since is not None else None
     # The default includes tomorrow, because the clock of the database may be slightly ahead of this machine's.

@@ -108,6 +108,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     from neurigraph_pipelines.ingestion import triggers
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due
     from neurigraph_pipelines.ingestion.healing import heal_pending
+    from neurigraph_pipelines.retrieval.packing import pack_after_commit
 
     output = Output(as_json)
     results: list[BatchResult] = []
@@ -132,6 +133,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
                 progress.update(task, completed=progress.tasks[0].total)
             task = progress.add_task("embedding waiting records", total=None)
             healed = heal_pending(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
+            pack_after_commit(context, None if user_id is None else {user_id})
         installation.uploads.clear()
         queue = triggers.queue(installation.database, user_id)
         data = _ingest_data(installation, results, healed, queue)

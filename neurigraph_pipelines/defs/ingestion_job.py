@@ -163,9 +163,11 @@ def commit(
 ) -> dg.Output[BatchResult]:
     """Commits each segment completely or not at all."""
     from neurigraph_pipelines.ingestion import batch
+    from neurigraph_pipelines.retrieval.packing import pack_after_commit
 
     started = time.monotonic()
     result = batch.commit(installation.context, assigned, summarized, described, embedded)
+    pack_after_commit(installation.context, {plan.ref.user_id for plan in assigned.plans})
     for failure, state in result.returned:
         context.log.error("segment %s is %s after %s", failure.trigger_id, state, failure.step)
     for materialization in materializations(result.stored, embedded.model):

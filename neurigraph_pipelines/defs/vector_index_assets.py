@@ -7,6 +7,9 @@ from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes, count_due, drop_vector_indexes
 
+PACKED_AT_ONCE = 1_000
+"""Most layers that one run packs."""
+
 
 class IndexConfig(JobConfig):
     """How many indexes one run builds."""
@@ -40,11 +43,21 @@ def vector_indexes(context: dg.AssetExecutionContext, installation: Installation
     )
 
 
+@dg.asset(group_name="maintenance", owners=["team:data-engineering"], kinds={"postgres"})
+def layer_packs(installation: InstallationResource) -> dg.MaterializeResult[None]:
+    """Packed layers of the nodes that changed, by which first questions are answered without reading their tables."""
+    from neurigraph_pipelines.retrieval.packing import pack_layers
+
+    packed = pack_layers(installation.opened.context, PACKED_AT_ONCE)
+    return dg.MaterializeResult(metadata={"nodes packed": packed})
+
+
 vector_index_job = dg.define_asset_job(
     "vector_index_job",
-    selection=[vector_indexes],
+    selection=[vector_indexes, layer_packs],
     executor_def=dg.in_process_executor,
-    description="Builds vector indexes for nodes too large for exact search, and drops those of nodes that shrank.",
+    description="Builds vector indexes for nodes too large for exact search, drops those of nodes that shrank, and "
+    "packs the layers of nodes that changed.",
 )
 
 
@@ -52,16 +65,21 @@ vector_index_job = dg.define_asset_job(
     job=vector_index_job,
     cron_schedule="*/10 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Checks every ten minutes and launches a run only if an index has to be built or dropped.",
+    description="Checks every ten minutes and launches a run only if an index has to be built or dropped, or a layer "
+    "to be packed.",
 )
 def vector_index_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
-    """Launches a run if an index has to be built or dropped."""
+    """Launches a run if an index has to be built or dropped, or a layer to be packed."""
+    from neurigraph_pipelines.retrieval.packing import count_due as count_unpacked
+
     opened = installation.opened
-    if not count_due(opened.context):
-        return dg.SkipReason("no index has to be built or dropped")
+    if not count_due(opened.context) and not count_unpacked(opened.context):
+        return dg.SkipReason("no index has to be built or dropped, and no layer to be packed")
     return dg.RunRequest()
 
 
 def definitions() -> dg.Definitions:
-    """Return the definitions of vector indexes."""
-    return dg.Definitions(assets=[vector_indexes], jobs=[vector_index_job], schedules=[vector_index_schedule])
+    """Return the definitions of vector indexes and packed layers."""
+    return dg.Definitions(
+        assets=[vector_indexes, layer_packs], jobs=[vector_index_job], schedules=[vector_index_schedule]
+    )

@@ -54,6 +54,7 @@ from neurigraph_pipelines.voices import voices_of
 
 STEP = "commit"
 
+_FACTS = statements("facts")
 _QUERIES = statements("commit")
 _TRIGGERS = statements("triggers")
 _UPLOADS = statements("uploads")
@@ -216,6 +217,9 @@ class _SegmentStorage:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
                 settle_versions(tx, ref, one.committed.record_id)
         self._update_graph(tx, ref, inserted)
+        if self._context.settings.ingestion.facts:
+            new = [one.committed.record_id for one in inserted if one.witness is not None]
+            tx.execute(_FACTS["insert_pending"], {"record_ids": new})
         self._finish_trigger(tx, ref)
         count_stored(tx, ref, committed)
         return committed

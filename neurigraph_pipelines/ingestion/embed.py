@@ -61,6 +61,7 @@ class RecordTexts:
     record_id: UUID
     summary: str
     passages: Sequence[Passage]
+    embeds_windows: bool = True
 
     def __len__(self) -> int:
         return 1 + len(self.passages) + len(self.windows)
@@ -69,7 +70,7 @@ class RecordTexts:
     def windows(self) -> list[int]:
         """The passages whose windows are embedded: whole messages beside others. Of parts, ``window_means`` is near."""
         of_message = Counter(passage.message.seq for passage in self.passages)
-        if len(self.passages) < 2:
+        if len(self.passages) < 2 or not self.embeds_windows:
             return []
         return [index for index, passage in enumerate(self.passages) if of_message[passage.message.seq] == 1]
 
@@ -173,7 +174,7 @@ def _texts(
         except Exception as error:  # one bad item must not fail the others
             failures.append(failure_of(plan.ref.trigger_id, STEP, error))
             continue
-        yield RecordTexts(plan.record_id, summary, passages)
+        yield RecordTexts(plan.record_id, summary, passages, context.settings.ingestion.embed_windows)
 
 
 def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:

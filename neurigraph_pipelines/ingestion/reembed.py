@@ -134,7 +134,9 @@ def embed_records(
             except Exception as error:  # one damaged file must not fail the others
                 unreadable.append((location, error))
                 continue
-            read[location.record_id] = RecordTexts(location.record_id, summary, passages)
+            read[location.record_id] = RecordTexts(
+                location.record_id, summary, passages, context.settings.ingestion.embed_windows
+            )
             yield read[location.record_id]
 
     for group in embed_texts(context.embedder, texts()):

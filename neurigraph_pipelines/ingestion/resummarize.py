@@ -21,23 +21,19 @@ from neurigraph_pipelines.errors import ConflictError, NeurigraphError, NotFound
 from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.keywords import keywords_of
-from neurigraph_pipelines.ingestion.record_locations import lock_record, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.revision import Revision, checked, lock_words, replace_words
+from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.summarize import summary_of
-from neurigraph_pipelines.ingestion.triggers import ref_of
-from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
-from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.transcript import read_messages
 from neurigraph_pipelines.text.vectors import to_record_vector
 
 _DOWN_AFTER = 3
 """Consecutive transient failures after which the provider counts as down; a single one may be the record's fault."""
 
 _HISTORY = statements("history")
-_TRIGGERS = statements("triggers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +193,7 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
         ConflictError: It was revised meanwhile.
     """
     model = context.language_model
-    segment = _read(context, user_id, record_id)
+    segment = read_segment(context, user_id, record_id)
     summary = summary_of(model, segment, context.settings.ingestion.summary_words)
     values = checked(Revision(summary.title, summary.text, **asdict(keywords_of(model, segment))), context.redactor)
     # Unlike a person's revision, this fails if the embedder is down, so a record never loses its vector.
@@ -210,17 +206,3 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
         if _words_of(tx, [record_id])[record_id] != words:
             raise ConflictError("the record was revised while it was being summarised: its words stay as they are now")
         return replace_words(tx, locked, values, vector, context.embedder.model, pipeline_author(model.name))
-
-
-def _read(context: Context, user_id: UUID, record_id: UUID) -> Segment:
-    """Read the part of a segment that a record consists of, from its transcript."""
-    with context.database.pipeline() as tx:
-        location = lock_record(tx, user_id, record_id)
-        if location is None:
-            raise NotFoundError
-        query = _TRIGGERS["segment_of_record"].format(schema=location.schema)
-        row = tx.execute(query, {"record_id": record_id}).fetchone()
-    if row is None:
-        raise ConflictError("the record has no transcript to summarise")
-    content = durable_content(context.objects, row).content
-    return Segment(ref_of(row), tuple(read_messages(content)))

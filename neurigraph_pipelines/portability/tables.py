@@ -22,6 +22,7 @@ LEFT_OUT = {
     "erased_objects": "objects that are still to be removed from an installation's object store",
     "erasures": "receipts of an installation, which outlive the erased data",
     "heartbeats": "about processes of an installation, not about a user",
+    "layer_packs": "made of the nodes",
     "node_changes": "versions of cached nodes",
     "node_lexemes": "counted from the passages",
     "node_statistics": "counted from the passages",

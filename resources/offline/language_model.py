@@ -11,9 +11,10 @@ from datetime import datetime
 
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
+from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.languages import CODES
-from resources.offline import answers, keywords, summaries
+from resources.offline import answers, facts, keywords, summaries
 from resources.offline.placement import Placer
 from resources.offline.prose import Prose
 
@@ -54,6 +55,11 @@ class OfflineLanguageModel:
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Return names, key phrases, dates resolved against each message's time, and stated relationships."""
         return keywords.extract(Prose(segment, self._language))
+
+    @measured("model.extract_facts")
+    def extract_facts(self, segment: Segment) -> list[Fact]:
+        """Return the sentences worth remembering, each so that it can be understood alone."""
+        return facts.extract(Prose(segment, self._language))
 
     @measured("model.answer")
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:

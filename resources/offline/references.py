@@ -51,16 +51,22 @@ _POINTS_BACK = re.compile(
     r"|\bwhich one\b|\bone (?:at|behind|from|in|is|of mine|on|was|with)\b"
     r"|\bthe (?:others?|same|rest|first|second|latter|former)(?=[,.;!?]|$)"
     r"|\b(?:both|some|none|all|each|half|most|one|two|three) of (?:them|it|those|these)\b"
-    r"|\bsame \w+(?! as\b)",
+    r"|\bsame \w+(?! as\b)|\bthan (?:that|this|those|it)\b",
     re.I,
 )
-_COMPARES = re.compile(r"(?:the )?(?:new|next|other|same|second|third|last|rest|remaining|only)\s(?!time\b)", re.I)
+_COMPARES = re.compile(
+    r"(?:the )?(?:new|next|other|same|second|third|last|rest|remaining)\s(?!time\b)|the only\s", re.I
+)
 _THAT_TIME = re.compile(
     r"(?:next|last) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)\w*|night|week|weekend|month|year|spring|summer|autumn|"
     r"fall|winter)\b",
     re.I,
 )
-_KNOWN_THING = re.compile(r"the [\w-]+ (?:is|was|are|were|isn't|wasn't|has|had|will|can|could|comes|came|went)\b", re.I)
+_KNOWN_THING = re.compile(
+    r"the [\w-]+(?: (?:at|in|on|of|from) the [\w-]+)? "
+    r"(?:is|was|are|were|isn't|wasn't|has|had|will|can|could|comes|came|went)\b",
+    re.I,
+)
 _DETAIL = re.compile(r"\d|\s[A-Z]\w")
 _PERSON_WORDS = frozenset(
     "man woman lady guy boy girl boss doctor lawyer solicitor teacher owner secretary physio mediator dentist nurse "

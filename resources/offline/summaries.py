@@ -22,8 +22,8 @@ MAX_WORDS = 200
 FULL_ENOUGH = 120
 """Words after which a summary takes no more small talk."""
 
-MIN_WEIGHT = 1.0
-"""Least weight of a unit that is no small talk."""
+SMALL_TALK = 1.3
+"""Weight of a unit that is small talk, as a share of the mean weight of the sentences that were chosen before."""
 
 SHARE_KNOWN = 0.2
 """What a unit is worth when all of its words are in the summary already."""
@@ -62,11 +62,12 @@ class _Choice:
         ]
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]
         self._covered: set[str] = set()
+        self._told: dict[Unit, str] = {}
 
     def _says_enough(self, unit: Unit, salience: Salience) -> bool:
         """Whether a reader who was not there learns something: "I am dead already" says too little."""
         content = sum(len(self._prose.sentences[n].content) for n in unit.sentences)
-        if content >= 4 or unit.question is not None:
+        if content >= 4 or unit.before is not None:
             return content > 0
         is_named = content == 3 and salience.is_named(unit.sentences)
         return is_named or any(character.isdigit() for text in unit.texts for character in text)
@@ -75,43 +76,51 @@ class _Choice:
         """Return the chosen units as sentences, in order, at most ``budget`` words together."""
         heap = [(-value, number) for number in range(len(self._units)) if (value := self._gain(number)) > 0]
         heapq.heapify(heap)
-        chosen: list[tuple[Unit, str]] = []
+        lines: dict[int, list[Unit]] = {}
         taken: set[int] = set()
         misfits = words = 0
-        while heap and budget > 5 and misfits < _MISFITS:
+        weight = 0.0
+        while heap and words + 5 < budget and misfits < _MISFITS:
             _, number = heapq.heappop(heap)
             unit = self._units[number]
-            is_small_talk = self._weights[number] < MIN_WEIGHT and words >= FULL_ENOUGH
+            is_small_talk = words >= FULL_ENOUGH and self._weights[number] * len(taken) < SMALL_TALK * weight
             if is_small_talk or not taken.isdisjoint(unit.sentences):
                 continue
             value = self._gain(number)
             if heap and value < -heap[0][0]:
                 heapq.heappush(heap, (-value, number))
                 continue
-            if chosen and unit.length > budget:
-                misfits += 1
-                continue
-            text = self._teller.tell(unit)
-            length = len(text.split())
-            if chosen and length > budget:
+            message = self._prose.sentences[unit.sentences[0]].message
+            before = next((one for one in lines.get(message, ()) if one.goes_on_with(unit)), None)
+            line = unit if before is None else before.with_(unit)
+            length = self._words(line) - (0 if before is None else self._words(before))
+            if lines and words + length > budget:
                 misfits += 1
                 continue
             misfits = 0
-            chosen.append((unit, text))
+            lines.setdefault(message, []).append(line)
+            if before is not None:
+                lines[message].remove(before)
             taken.update(unit.sentences)
+            weight += self._weights[number]
             self._covered.update(word.stem for n in unit.sentences for word in self._prose.sentences[n].words)
-            budget -= length
             words += length
-        return [text for _, text in sorted(chosen, key=lambda pair: pair[0].sentences)]
+        chosen = sorted((unit for units in lines.values() for unit in units), key=lambda one: one.sentences)
+        return [self._told[unit] for unit in chosen]
+
+    def _words(self, unit: Unit) -> int:
+        """Return the number of words that a unit has in the summary."""
+        if unit not in self._told:
+            self._told[unit] = self._teller.tell(unit)
+        return len(self._told[unit].split())
 
     def _gain(self, number: int) -> float:
         """Return what a unit adds for its length."""
         unit, sentences = self._units[number], self._prose.sentences
         stems = {word.stem for n in unit.sentences for word in sentences[n].content}
         new = len(stems - self._covered) / max(1, len(stems))
-        length = unit.length + (len(sentences[unit.question].words) if unit.question is not None else 0)
         worth = self._weights[number] * (SHARE_KNOWN + (1 - SHARE_KNOWN) * new)
-        return float(worth / (length + SMALL_UNIT) ** LENGTH_POWER)
+        return float(worth / (unit.length + SMALL_UNIT) ** LENGTH_POWER)
 
 
 def _fallback(prose: Prose, title: str) -> str:

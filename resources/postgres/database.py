@@ -207,7 +207,7 @@ class PostgresDatabase:
 
         def run() -> None:
             try:
-                rows = self.ask(claims, statement, parameters)
+                rows = self.ask(claims, statement, parameters, binary=then is not None)
                 if then is not None:
                     then(rows)
             except (psycopg.Error, NeurigraphError) as error:

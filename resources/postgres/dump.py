@@ -25,6 +25,8 @@ _WITHOUT_ROWS = (
     "neurigraph.user_changes",
     "neurigraph.node_changes",
     "neurigraph.warm_nodes",
+    # Caches of nodes by such versions.
+    "neurigraph.layer_packs",
     # A secret; the migration after a restore writes that of the new home.
     "neurigraph_private.claims_key",
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -26,6 +25,7 @@ from neurigraph_pipelines.model import (
     Statement,
     Summary,
 )
+from neurigraph_pipelines.text.iso_periods import is_period
 from resources.well_formed import well_formed
 
 MAX_NAME_CHARACTERS = 120
@@ -39,23 +39,22 @@ MAX_STATEMENTS, MAX_STATEMENT_CHARACTERS, MAX_CITED = 20, 2_000, 20
 MAX_WORDING_CHARACTERS = 200
 
 _CITATION = re.compile(r"\s*\[(?:passages? )?\d{1,3}(?:\s*[,;-]\s*\d{1,3})*\]", re.IGNORECASE)
-_PERIOD = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?", re.ASCII)
 
 
-class _Answer(BaseModel):
+class StrictAnswer(BaseModel):
     """All fields are required and no others allowed, as structured outputs demand."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class SummaryAnswer(_Answer):
+class SummaryAnswer(StrictAnswer):
     """An index entry."""
 
     title: str
     summary: str
 
 
-class KeywordsAnswer(_Answer):
+class KeywordsAnswer(StrictAnswer):
     """Structured keywords."""
 
     entities: list[str]
@@ -64,7 +63,7 @@ class KeywordsAnswer(_Answer):
     relationships: list[str]
 
 
-class StepAnswer(_Answer):
+class StepAnswer(StrictAnswer):
     """One node on the way down."""
 
     name: str
@@ -75,7 +74,7 @@ class StepAnswer(_Answer):
     aliases: list[str]
 
 
-class RelationAnswer(_Answer):
+class RelationAnswer(StrictAnswer):
     """A relation that the content states."""
 
     other: str
@@ -84,7 +83,7 @@ class RelationAnswer(_Answer):
     strength: float
 
 
-class PlacementAnswer(_Answer):
+class PlacementAnswer(StrictAnswer):
     """A node for a range of messages."""
 
     first_message: int
@@ -93,13 +92,13 @@ class PlacementAnswer(_Answer):
     relations: list[RelationAnswer]
 
 
-class PlacementsAnswer(_Answer):
+class PlacementsAnswer(StrictAnswer):
     """The nodes that a segment belongs to."""
 
     placements: list[PlacementAnswer]
 
 
-class PlannedNodeAnswer(_Answer):
+class PlannedNodeAnswer(StrictAnswer):
     """A node that several segments will need."""
 
     path: list[str]
@@ -108,32 +107,32 @@ class PlannedNodeAnswer(_Answer):
     keywords: list[str]
 
 
-class PlanAnswer(_Answer):
+class PlanAnswer(StrictAnswer):
     """The nodes that several segments will need."""
 
     nodes: list[PlannedNodeAnswer]
 
 
-class StatementAnswer(_Answer):
+class StatementAnswer(StrictAnswer):
     """A part of an answer and the numbers of the passages it rests on."""
 
     text: str
     passages: list[int]
 
 
-class StatementsAnswer(_Answer):
+class StatementsAnswer(StrictAnswer):
     """An answer to a question; empty if the passages do not contain one."""
 
     statements: list[StatementAnswer]
 
 
-class WordingsAnswer(_Answer):
+class WordingsAnswer(StrictAnswer):
     """Phrases to search for beside a question."""
 
     wordings: list[str]
 
 
-class OrderAnswer(_Answer):
+class OrderAnswer(StrictAnswer):
     """The numbers of the passages that answer a question, the best first."""
 
     passages: list[int]
@@ -178,7 +177,7 @@ def read_keywords(answers: Sequence[KeywordsAnswer]) -> Keywords:
     return Keywords(
         entities=_merged((answer.entities for answer in answers), MAX_ENTITIES),
         topics=_merged((answer.topics for answer in answers), MAX_TOPICS),
-        dates=tuple(sorted({d for answer in answers for d in map(str.strip, answer.dates) if _is_period(d)}))[
+        dates=tuple(sorted({d for answer in answers for d in map(str.strip, answer.dates) if is_period(d)}))[
             :MAX_DATES
         ],
         relationships=_merged((answer.relationships for answer in answers), MAX_RELATIONSHIPS),
@@ -251,15 +250,3 @@ def _name(text: str) -> str:
 def _fraction(number: float) -> float:
     """Clip a number to 0..1; NaN counts as 0."""
     return min(1.0, max(0.0, number)) if number == number else 0.0
-
-
-def _is_period(text: str) -> bool:
-    """Whether this is a valid day, month or year in ISO form."""
-    match = _PERIOD.fullmatch(text)
-    if match is None:
-        return False
-    try:
-        date(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
-    except ValueError:
-        return False
-    return True

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
+from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.ports import TokenCounter
 from resources.providers.answers import (
     KeywordsAnswer,
@@ -30,6 +31,7 @@ from resources.providers.answers import (
     read_summary,
 )
 from resources.providers.chat import ChatModel, enclosed, prompt, unchanged
+from resources.providers.fact_answers import FactsAnswer, read_facts
 from resources.providers.retries import ProviderClient
 from resources.providers.text_windows import split_text
 from resources.providers.transcript import (
@@ -50,6 +52,8 @@ R = TypeVar("R")
 
 _OUTLINE_SHARE = 0.25
 """Share of the context that the outline of a large graph may use."""
+
+_FACTS_WINDOW_TOKENS = 8_000
 
 
 class OpenAiLanguageModel:
@@ -157,6 +161,22 @@ class OpenAiLanguageModel:
             for window in self._windows(segment)
         ]
         return read_keywords(self._client.call_all(asks))
+
+    @measured("model.extract_facts")
+    def extract_facts(self, segment: Segment) -> list[Fact]:
+        """Return the facts that the messages state; windows are small, because facts are missed in long ones.
+
+        Raises:
+            TransientError: As ``place``.
+            ProviderError: As ``place``.
+        """
+        instructions, about = prompt("facts"), about_text(segment)
+        size = min(self._context_tokens, _FACTS_WINDOW_TOKENS)
+        asks = [
+            self._call(instructions, enclosed({"ABOUT": about, "TRANSCRIPT": window}), FactsAnswer, unchanged)
+            for window in transcript_windows(segment, size, self._tokens)
+        ]
+        return read_facts(self._client.call_all(asks), segment)
 
     @measured("model.answer")
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:

@@ -17,6 +17,12 @@ FROM neurigraph.evidence(
 SELECT l.*
 FROM neurigraph.layers(%(question)s, %(nodes)s, %(horizons)s::bigint [], %(embedding)s::halfvec(512)) AS l;
 
+-- name: packed_vectors
+SELECT v.*
+FROM neurigraph.packed_vectors(
+    %(nodes)s::uuid [], %(versions)s::text [], %(widths)s::integer [], %(passages)s::text [], %(format)s
+) AS v;
+
 -- name: stage
 SELECT s.node_id
 FROM neurigraph.stage(%(targets)s, %(seconds)s) AS s (node_id);

@@ -29,7 +29,7 @@ BEGIN
         array_agg(s.node_name),
         array_agg(s.aliases),
         string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
-        array_agg(CASE WHEN can_be_kept AND NOT s.is_indexed THEN s.version END),
+        array_agg(CASE WHEN can_be_kept THEN s.version END),
         -- A mean reveals something of what it is the mean of.
         string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible),
         array_agg(array_to_string(tsvector_to_array(s.tsv), ' ')) FILTER (WHERE are_few)

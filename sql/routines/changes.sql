@@ -83,6 +83,12 @@ BEGIN
         ) AS past
         WHERE c.node_id = past.node_id AND c.change = past.change;
     END IF;
+    -- What is erased is erased from the packed layer, too. Other changes only leave it behind the node's version.
+    IF TG_OP = 'DELETE' THEN
+        DELETE FROM neurigraph.layer_packs AS p
+        USING neurigraph.graph_index AS g
+        WHERE p.node_id = g.node_id AND g.schema_name = TG_TABLE_SCHEMA;
+    END IF;
     RETURN NULL;
 END
 $$;

@@ -106,10 +106,11 @@ $$;
 -- Only a layer that holds the whole node has a version: one that is read for a single question is not cached. A caller
 -- that has a cached layer passes its `horizon` (transactions from there on may have been running when it was read);
 -- then `present` lists the records that the node has, and only changed records are returned.
+-- If the question names a form of `packs`, a whole node is returned as it was packed if it has not changed since.
 DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], bigint [], halfvec);
 CREATE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
-    node_id uuid, version text, model text, horizon bigint, present bytea,
+    node_id uuid, version text, model text, horizon bigint, pack bytea, present bytea,
     records bytea, titles text [], summaries text [], source_kinds text [], source_names text [], origins text [],
     file_states text [], superseded text [], record_lexemes text [], summary_vectors bytea,
     passages bytea, authors text [], external_ids text [], vectors bytea, lexemes text, frequencies text
@@ -138,7 +139,18 @@ DECLARE
     candidates record;
     found record;
     filter text;
+    packed uuid [];
 BEGIN
+    IF hidden = '{}' AND question ? 'packs' THEN
+        FOR node_id, version, model, horizon, pack IN
+            SELECT p.node_id, p.version, p.model, p.horizon, p.layer
+            FROM neurigraph_private.packs_in_force(asking, nodes, (question ->> 'packs')::integer) AS p
+        LOOP
+            packed := packed || node_id;
+            RETURN NEXT;
+        END LOOP;
+        pack := NULL;
+    END IF;
     FOR node IN
         SELECT
             g.node_id AS id, g.schema_name AS home, g.node_ddl_version AS ddl, u.embedding_model AS model, w.is_indexed,
@@ -158,6 +170,7 @@ BEGIN
             SELECT s.vector_index IS NOT NULL AND u.embedding_next_model IS NULL AND question ? 'candidates'
                 AS is_indexed
         ) AS w
+        WHERE packed IS NULL OR a.node_id <> ALL(packed)
     LOOP
         node_id := node.id;
         model := node.model;

@@ -169,6 +169,18 @@ USING (
 
 -- The logs of records and files in quarantine are hidden from the owner, too, and so are nodes that only such records
 -- made.
+-- Facts are visible with their records.
+DROP POLICY IF EXISTS granted ON neurigraph.facts;
+CREATE POLICY granted ON neurigraph.facts FOR SELECT TO neurigraph_agent
+USING (EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id));
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.facts;
+CREATE POLICY not_hidden ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.sees_all_records())
+    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
 DROP POLICY IF EXISTS not_hidden ON neurigraph.delta_log;
 CREATE POLICY not_hidden ON neurigraph.delta_log AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (

@@ -128,6 +128,7 @@ def test_definitions_are_complete_and_valid() -> None:
         "heal_embeddings_job",
         "ingestion_job",
         "node_upgrade_job",
+        "read_facts_job",
         "recompression_job",
         "replay_job",
         "retention_job",
@@ -138,9 +139,12 @@ def test_definitions_are_complete_and_valid() -> None:
     assert {key.to_user_string() for key in repository.assets_defs_by_key} == {
         "dormant_files",
         "expired_files",
+        "layer_packs",
         "orphan_objects",
         "pending_embeddings",
+        "pending_facts",
         "record_embeddings",
+        "record_facts",
         "record_summaries",
         "storage_report",
         "stuck_rehydrations",
@@ -148,6 +152,7 @@ def test_definitions_are_complete_and_valid() -> None:
     }
     assert {key.to_user_string() for key in repository.asset_checks_defs_by_key} == {
         "pending_embeddings:no_embedding_is_overdue",
+        "pending_facts:no_record_waits_for_a_day",
         "dormant_files:nothing_awake_that_nobody_opens",
         "expired_files:nothing_awake_past_its_time",
         "orphan_objects:every_row_has_its_object",
@@ -168,6 +173,7 @@ def test_definitions_are_complete_and_valid() -> None:
         "dormancy_job_schedule",
         "heal_embeddings_schedule",
         "node_upgrade_schedule",
+        "read_facts_schedule",
         "recompression_schedule",
         "retention_job_schedule",
         "storage_audit_job_schedule",

@@ -51,6 +51,7 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     gone, stays = mark(), mark()
     for owner in (claims, twins):
         converse(here, owner, f"#Family/Dave {stays} says hello.", "How nice, Paris!", external_id=stays)
+    remember_all(here)  # first, so that the nodes are made for it
     converse(here, claims, f"#Family/Dave {gone} says hello.", f"{gone.title()} again, London!", external_id=gone)
     records = remember_all(here)
     (to_erase,) = [record for title, record in records.items() if gone in title]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import psycopg
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -29,8 +30,11 @@ from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.index.postings import Postings
+from neurigraph_pipelines.retrieval.index.packs import unpack_vectors
+from neurigraph_pipelines.retrieval.index.postings import Postings, lexeme_keys
+from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.load import read_layers
+from neurigraph_pipelines.retrieval.query.read_packs import read_vectors
 from neurigraph_pipelines.text.lexemes import WINDOW
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
@@ -58,7 +62,7 @@ class Reader:
         self.here, self.claims = here, claims
         self.cache: Cache[MetadataLayer] = Cache()
 
-    def read(self, cache: Cache[MetadataLayer]) -> dict[str, MetadataLayer]:
+    def read(self, cache: Cache[MetadataLayer], *, packs: bool = False) -> dict[str, MetadataLayer]:
         with self.here.database.owner() as tx:
             known = tx.execute(
                 "SELECT g.node_id::text, v.version, u.embedding_model FROM neurigraph.graph_index AS g "
@@ -68,12 +72,23 @@ class Reader:
             ).fetchall()
         versions: dict[str, str | None] = {row["node_id"]: row["version"] for row in known}
         model = known[0]["embedding_model"]
-        asked = {"question": Jsonb({"model": model, "dimensions": 16, **WINDOW}), "embedding": None}
-        return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, lambda: asked)
+        asked = {"question": {"model": model, "dimensions": 16, **WINDOW}, "embedding": None}
+        layers = read_layers(self.here.database, cache, ROOM, self.claims, versions, model, lambda: asked, packs=packs)
+        for layer in layers.values():
+            if layer.held_vectors is None and layer.pack is not None:
+                layer.held_vectors = np.zeros((layer.passages, 2, layer.width), np.float32)
+                if layer.held_vectors.size:
+                    wanted = [(layer.pack, np.arange(layer.passages))]
+                    (packed,) = read_vectors(self.here.acting_for(self.claims), wanted)
+                    layer.held_vectors = unpack_vectors(packed, layer.width)
+        return layers
 
     def must_be_up_to_date(self) -> None:
         kept = {node_id: content_of(layer) for node_id, layer in self.read(self.cache).items()}
         assert kept == {node_id: content_of(layer) for node_id, layer in self.read(Cache()).items()}
+        for _ in range(2):  # by what was packed before, and by what is packed now
+            assert kept == {node_id: content_of(layer) for node_id, layer in self.read(Cache(), packs=True).items()}
+            pack_layers(plain_context(self.here), 100, user_ids=[self.claims.user_id])
 
 
 def content_of(layer: MetadataLayer) -> dict[str, Any]:
@@ -117,7 +132,7 @@ def trimmed(vector: list[float]) -> list[float]:
 def occurring(postings: Postings, row: int) -> dict[str, list[int]]:
     return {
         WORDS[asked]: often
-        for asked, found in postings.of(WORDS)
+        for asked, found in postings.of(lexeme_keys(WORDS))
         if (often := [int(frequency) for at, frequency in found.tolist() if at == row])
     }
 

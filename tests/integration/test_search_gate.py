@@ -28,7 +28,7 @@ EVIDENCE = (
     " %(known_version)s)"
 )
 LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
-DEFINERS = ("evidence", "layers", "stage", "staged", "data_version")
+DEFINERS = ("evidence", "layers", "packed_vectors", "stage", "staged", "data_version")
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 OWNERS_TABLES = (
     "user_lexemes",
@@ -37,6 +37,7 @@ OWNERS_TABLES = (
     "node_statistics",
     "user_changes",
     "node_changes",
+    "layer_packs",
 )
 
 

@@ -65,6 +65,7 @@ def test_indexed_search_equals_exact_search(
         row["vector_index"]
         for row in rows(here, "SELECT vector_index FROM neurigraph.node_statistics WHERE passages > 1000")
     } == {"hnsw"}
+    settings = settings.changed(layer_cache_mb=0)  # what is in memory is searched there
     indexed = [found(ask(here, settings, graph, number)) for number in numbers]
     recall = np.mean([len(a & b) / len(a) for a, b in zip(exact, indexed, strict=True)])
     assert recall >= 0.99

@@ -13,6 +13,7 @@ from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate
 from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
@@ -71,6 +72,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     ingest(context, user)
     converse(here, claims, "#Family/Ana Ana cooked soup. @Dave:brother", "The red bicycle:\n\t\\N \\.", hours=2)
     ingest(context, user)
+    read_waiting(context, user_id=user.user_id)
     converse(here, claims, "#Family/Ana Ana sings.", hours=3)
     ingest(context.using(embedder=WordEmbedder(fault=TransientError("no network"))), user)
     file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))

@@ -40,6 +40,7 @@ from neurigraph_pipelines.model import (
     Statement,
     Summary,
 )
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, StatedAs
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.model_rules import embed_text
@@ -94,6 +95,23 @@ class PlainModel:
     def extract_keywords(self, segment: Segment) -> Keywords:
         text = " ".join(message.content for message in segment.messages)
         return Keywords(entities=tuple(dict.fromkeys(_NAME.findall(text))), topics=("testing",), dates=("2025-03",))
+
+    def extract_facts(self, segment: Segment) -> list[Fact]:
+        """Return each message as a fact. SULKS fails as a network would, INVENTED adds a figure that nobody said."""
+        if any("SULKS" in message.content for message in segment.messages):
+            raise TransientError("the provider is busy")
+        return [
+            Fact(
+                message.content[:MAX_STATEMENT] + " 4711" * ("INVENTED" in message.content),
+                message.seq,
+                message.seq,
+                message.author,
+                FactKind.OTHER,
+                StatedAs.STATEMENT,
+            )
+            for message in segment.messages
+            if message.content.strip()
+        ]
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
         """Quote every piece of evidence that shares a word with the question."""

@@ -245,6 +245,8 @@ def test_facts_need_one_sentence() -> None:
     words = ("Ana", "Porto", "moved|went")
     assert holds_fact(["In 2025 Ana is moving to Porto."], words, "english")
     assert holds_fact(["Ana goes to Porto."], words, "english")
+    assert holds_fact(["It is on the 29th."], ("29",), "english")
+    assert not holds_fact(["It is on the 2nd of March."], ("29",), "english")
     assert not holds_fact(["Ana moved.", "Porto is warm."], words, "english")
     assert not holds_fact([], words, "english")
     assert holds_fact(["It is 1,200 euros, not 12."], ("1,200", "not"), "english")

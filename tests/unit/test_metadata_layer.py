@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
-from neurigraph_pipelines.retrieval.index.postings import Postings
+from neurigraph_pipelines.retrieval.index.postings import Postings, lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.rank import RankingQuery, rank
@@ -100,7 +100,7 @@ def layer() -> MetadataLayer:
 
 
 def test_passage_distances(layer: MetadataLayer) -> None:
-    assert layer.external_ids.tolist() == ["f1", "f2", "s3", "s4", "s90"]
+    assert list(layer.external_ids) == ["f1", "f2", "s3", "s4", "s90"]
     assert layer.record.tolist() == [0, 0, 1, 1, 1]
     assert layer.numbers.tolist() == [layer.record.tolist(), layer.place.tolist(), layer.message.tolist()]
     assert np.diff(layer.place).tolist() == [1, APART, 1, APART]
@@ -127,7 +127,7 @@ def test_origin_and_voices(layer: MetadataLayer) -> None:
 
 def test_lexemes_are_found(layer: MetadataLayer) -> None:
     asked = ("zebra", "boat", "oil", "far")
-    found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.of(asked)}
+    found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.of(lexeme_keys(asked))}
     first, third, last = layer.place[[0, 2, 4]].tolist()
     of_first_record = [layer.places, 1]
     assert found == {
@@ -147,8 +147,8 @@ def test_accented_lexemes_are_found() -> None:
         | {"external_ids": [None], "summary_vectors": sent([], 4, ">f4"), "vectors": 2 * sent([], 4, ">f2")}
         | {"passages": passage(FIRST, 1, 1, 3), "lexemes": "fátima \u0301 rope", "frequencies": "1 1 1"}
     )
-    assert [number for number, _ in marks.lexemes.of(("fatima", "\u0301", "rope", "fátima"))] == [0, 1, 2]
-    found = [(number, occurrences.tolist()) for number, occurrences in marks.lexemes.of(("óleo", "oleo"))]
+    assert [number for number, _ in marks.lexemes.of(lexeme_keys(("fatima", "\u0301", "rope", "fátima")))] == [0, 1, 2]
+    found = [(number, occurrences.tolist()) for number, occurrences in marks.lexemes.of(lexeme_keys(("óleo", "oleo")))]
     assert found == [(1, [[marks.places, 1]])]
 
 
@@ -243,7 +243,7 @@ def test_a_record_happened_at_the_microsecond_that_is_stored(happened: datetime)
 def test_empty_node() -> None:
     layer = MetadataLayer(NOTHING)
     assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
-    assert layer.lexemes.of(["boat"]) == []
+    assert layer.lexemes.of(lexeme_keys(["boat"])) == []
     asked = RankingQuery({"boat": 1.0}, mean_length=1.0, limit=10, message_limit=10)
     assert rank(Rows([layer, layer]), [0.0, 1.0], asked) == ([], [])
-    assert Postings("", np.array([], np.intp), np.array([], np.intp)).size == 0
+    assert Postings.of_lexemes("", np.array([], np.intp), np.array([], np.intp)).of(lexeme_keys(["boat"])) == []

@@ -123,6 +123,19 @@ def test_thanks_before_an_answer_are_left_out() -> None:
     assert "Thanks" not in told.text
 
 
+def test_reply_stands_with_what_it_replies_to() -> None:
+    said = ("Ann", "I found a used engine in the yard at Larvik.")
+    told = MODEL.summarize(chat(said, ("Ben", "It costs 36,000 kroner with a warranty of two years.")), 200).text
+    assert 'Ann: "I found a used engine in the yard at Larvik"; Ben: "It costs 36,000 kroner' in told
+
+
+def test_chosen_sentences_of_a_message_are_one_sentence() -> None:
+    text = "I paid 212 pounds to Harrow Mutual on 20 March. Well, well, well. I bought Anil's tester for 140 pounds."
+    told = MODEL.summarize(chat(("Ann", text), ("Ben", "Some of us won't manage 640.")), 200).text
+    assert "Ann paid 212 pounds to Harrow Mutual on 20 March; Ann bought Anil's tester for 140 pounds." in told
+    assert "640" not in told  # nobody says of what
+
+
 def test_other_languages_are_quoted() -> None:
     text = "Ich habe am 13. Januar den neuen Boden bestellt. Er kostet 4.860 Euro. Das ist viel Geld für uns alle."
     summary = MODEL.summarize(chat(("Annegret", text)), 200).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -33,6 +34,9 @@ def test_windows_of_whole_messages_are_embedded() -> None:
     means = window_means(found, vectors.passages)
     assert np.array_equal(vectors.windows[1:3], means[1:3])
     assert not np.allclose(vectors.windows[[0, 3]], means[[0, 3]], atol=0.01)
+    ((_, vectors),) = next(embed_texts(WordEmbedder(), [replace(texts, embeds_windows=False)]))
+    assert not isinstance(vectors, Exception)
+    assert np.array_equal(vectors.windows, means)
 
 
 def test_only_passage_is_its_own_window() -> None:

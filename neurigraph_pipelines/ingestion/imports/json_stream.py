@@ -13,6 +13,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -142,12 +143,20 @@ class _Splitter:
         self._expect_end()
 
     def _parsed(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the next objects of the buffer, up to one that is broken or does not end in it.
+        """Yield the next objects of the buffer, up to one that is broken or much longer than the buffer.
 
         The rest of the buffer is scanned then, so that many broken items cost no more than one.
         """
-        if not self._is_new:
-            return
+        is_longer = True  # whether more was read since the last object
+        while self._is_new and is_longer:
+            before = self._start
+            yield from self._parsed_once()
+            is_longer = self._start > before or len(self._buffer) - self._start < CHUNK_BYTES
+            if is_longer and self._buffer[self._start :].lstrip(_WHITE + b",")[:1] in (b"{", b""):
+                with suppress(_UnreadableError):  # the item may end in what follows
+                    self._read_more()
+
+    def _parsed_once(self) -> Iterator[tuple[int, dict[str, Any]]]:
         self._is_new = False
         try:
             text, _ = codecs.utf_8_decode(self._buffer[self._start :])

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
@@ -105,6 +106,12 @@ class Cache(Generic[Value]):
         return self._size
 
     @property
+    def values(self) -> list[Value]:
+        """All values."""
+        with self._lock:
+            return [entry.value for entry in self._entries.values()]
+
+    @property
     def entries(self) -> int:
         """The number of values."""
         return len(self._entries)
@@ -116,6 +123,7 @@ class SearchCaches:
     Attributes:
         answers: Results of phase one by asker and question; their version is the data version they come from.
         layers: Metadata layers by node id; their version is the node's version and the embedding model.
+        vectors: Vectors of the passages of packed layers by node id; their version is that of the packed layer.
         rows: The rows of the layers that an asker's last question was ranked by; their version is those layers.
         shells: Shells by asker and embedding dimensions.
         staged: The nodes that were staged, by asker, data version and period.
@@ -128,6 +136,7 @@ class SearchCaches:
         # The type of a result belongs to ``query``, which imports this module.
         self.answers: Cache[Any] = Cache(ANSWER_SECONDS)
         self.layers: Cache[MetadataLayer] = Cache()
+        self.vectors: Cache[Floats] = Cache()
         self.rows: Cache[Rows] = Cache()
         self.shells: Cache[Shells] = Cache()
         self.staged: Cache[frozenset[int]] = Cache()

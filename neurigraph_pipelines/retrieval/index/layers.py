@@ -11,26 +11,20 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import count
-from typing import Any
+from itertools import compress, count
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Role, Voice
+from neurigraph_pipelines.retrieval.index import wire_format
 from neurigraph_pipelines.retrieval.index.columns import Columns, joined, new_rows
+from neurigraph_pipelines.retrieval.index.pack import Pack, Spans
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
-from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
+from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, means
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
-from neurigraph_pipelines.retrieval.index.wire_format import (
-    decode_distinct_lexemes,
-    decode_lexemes,
-    decode_numbers,
-    decode_vectors,
-    find_rows,
-    format_id,
-    format_ids,
-)
+from neurigraph_pipelines.retrieval.index.texts import RecordTexts, characters_of, texts_of
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
 
 ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
@@ -42,31 +36,6 @@ VOICES = (None, *Voice)
 APART = 1 - min(WINDOW_WEIGHTS)
 """The distance in places from which on no window holds two passages."""
 
-_PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("has_file", ">i4")])
-RECORD_ROW = np.dtype(
-    [
-        ("id", "V16"),
-        ("occurred", ">f8"),
-        ("created", ">f8"),
-        ("source", "V16"),
-        ("file", "V16"),
-        ("importance", ">f4"),
-    ]
-)
-PASSAGE_ROW = np.dtype(
-    [
-        ("record", "V16"),
-        ("seq", ">i4"),
-        ("first_message", ">i4"),
-        ("window_length", ">f4"),
-        ("unused", ">i2"),
-        ("voice", "i1"),
-        ("role", "i1"),
-        ("statement", ">i8"),
-        ("lexemes", ">i4"),
-        ("is_eligible", ">i4"),
-    ]
-)
 _BYTES_OF_RECORD, _BYTES_OF_PASSAGE = 300, 200
 
 
@@ -81,19 +50,15 @@ class MetadataLayer:
         model: The embedding model of the vectors.
         horizon: Transactions below it had ended when the layer was read; None if unknown.
         records: The number of records.
-        record_ids: The id of each record.
         occurred: When each record happened, in seconds since 1970.
         created: When each record was stored, in seconds since 1970.
         importance: How important the owner said each record is, from 0 to 1; 0.5 if nothing was said.
-        source_kinds: The source kind of each record.
         vectors: The vector of each record, ``(records, dimensions)``; zeros for a record without one of the model.
-        has_vector: Whether each record has a vector.
         lengths: The number of lexemes in the passages of each record.
         passages: The number of passages.
         record: The row of each passage's record.
         seq: The number of each passage in its record.
         first_message: The number of each passage's message in its source.
-        external_ids: The external id of each passage's message.
         place: The place of each passage. Places of one record are as far apart as its passages, up to ``APART``;
             places of two records are ``APART``. There are ``places`` in all.
         message: The number of each passage's message in this layer. There are ``messages`` in all.
@@ -102,10 +67,11 @@ class MetadataLayer:
         role: The role of each passage's author, as in ``ROLES``.
         voice: Who speaks in each passage, as the server knows it; numbers in ``VOICES``.
         statement: The digest of each passage's words, equal where the same is said again; 0 if unknown.
-        is_eligible: Whether each passage may be found; others only count in the windows of those.
         are_eligible: Whether all passages may be found.
-        passage_vectors: The vector of each passage and that of its window, ``(passages, 2, dimensions)``; zeros for a
-            passage that is not eligible.
+        held_vectors: The vector of each passage and that of its window, ``(passages, 2, dimensions)``; zeros for a
+            passage that is not eligible. None while they are not in memory.
+        pack: What it was read from; None if it was read from the node's tables.
+        is_used: Whether a question was ranked by it.
         sign_hashes: Of the mean of each passage's two vectors, once they are computed.
         lexemes: The lexemes of the passages, by place, and from the row ``places`` on those of the records' titles,
             summaries and keywords.
@@ -114,8 +80,24 @@ class MetadataLayer:
     def __init__(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None = None) -> None:
         self.model: str | None = row["model"]
         self.horizon: int | None = row["horizon"]
+        self.pack: Pack | None = None
+        self.is_used = False
         self._read_records(row, before)
         self._read_passages(row, before)
+
+    @classmethod
+    def of_pack(cls, pack: Pack, counts: Mapping[str, int], columns: Columns, texts: Sequence[RecordTexts]) -> Self:
+        """Return the layer that ``packs`` reads; its vectors are not in memory, and the caller adds its lexemes."""
+        layer = cls.__new__(cls)
+        layer.model, layer.horizon, layer.pack = pack.model, pack.horizon, pack
+        layer._take_records(columns, texts, pack.spans)
+        layer._take_passages(columns, pack.author_numbers)
+        layer.held_vectors, layer.are_eligible, layer.is_used = None, True, False
+        layer.messages, layer.places = counts["messages"], counts["places"]
+        layer.window_length, layer.numbers = columns["window_lengths"], columns["numbers"]
+        layer.record, layer.place, layer.message = layer.numbers
+        layer.lengths = columns["lengths"]
+        return layer
 
     def updated(self, row: Mapping[str, Any]) -> MetadataLayer | None:
         """Return this layer with the changes of a row that says what is ``present``.
@@ -123,13 +105,13 @@ class MetadataLayer:
         Returns:
             None if the row does not hold all changes: deletions show only in the counts of what is left.
         """
-        changed = {one.tobytes() for one in np.frombuffer(row["records"] or b"", RECORD_ROW)["id"]}
-        sent = np.frombuffer(row["present"], _PRESENT)
+        changed = {one.tobytes() for one in np.frombuffer(row["records"] or b"", wire_format.RECORD)["id"]}
+        sent = np.frombuffer(row["present"], wire_format.PRESENT)
         numbers = zip(sent["passages"].tolist(), sent["has_file"].tolist(), strict=True)
         present = dict(zip((one.tobytes() for one in sent["id"]), numbers, strict=True))
         counts = np.bincount(self.record, minlength=self.records)
         stays = np.zeros(self.records, bool)
-        for number, one in enumerate(self._records["id"]):
+        for number, one in enumerate(self.record_columns["id"]):
             record = one.tobytes()
             if record in present and record not in changed:
                 if present.pop(record) != (counts[number], self._has_file[number]):
@@ -138,7 +120,7 @@ class MetadataLayer:
         return MetadataLayer(row, (self, stays)) if present.keys() == changed else None
 
     def _read_records(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
-        sent = np.frombuffer(row["records"] or b"", RECORD_ROW)
+        sent = np.frombuffer(row["records"] or b"", wire_format.RECORD)
         columns: Columns = {
             "id": sent["id"],
             "occurred": sent["occurred"].astype(np.float64),
@@ -146,42 +128,37 @@ class MetadataLayer:
             "source": sent["source"],
             "file": sent["file"],
             "importance": sent["importance"].astype(np.float64),
-            "source_kinds": np.array(row["source_kinds"] or (), np.str_),
-            "titles": np.array(row["titles"] or (), object),
-            "summaries": np.array(row["summaries"] or (), object),
-            "source_names": np.array(row["source_names"] or (), object),
-            "file_states": np.array(row["file_states"] or (), object),
-            "origins": np.array(row["origins"] or (), object),
-            "superseded": np.array(row["superseded"] or (), object),
-            "vectors": decode_vectors(row["summary_vectors"], ">f4", len(sent)),
+            "vectors": wire_format.decode_vectors(row["summary_vectors"], ">f4", len(sent)),
         }
+        texts = texts_of(row)
+        superseded = {number: json.loads(spans) for number, spans in enumerate(row["superseded"] or ()) if spans}
         if before is not None:
-            columns = joined(before[0]._records, before[1], columns)
-        self._records: Columns = columns
+            layer, stays = before
+            columns = joined(layer.record_columns, stays, columns)
+            texts = [*compress(layer.texts, stays), *texts]
+            first, rows = int(stays.sum()), new_rows(stays)
+            superseded = {first + number: spans for number, spans in superseded.items()}
+            superseded |= {int(rows[number]): spans for number, spans in layer.spans.items() if stays[number]}
+        self._take_records(columns, texts, superseded)
+
+    def _take_records(self, columns: Columns, texts: Sequence[RecordTexts], superseded: dict[int, Spans]) -> None:
+        self.record_columns, self.texts, self.spans = columns, texts, superseded
         self.records = len(columns["id"])
-        self.record_ids = format_ids(columns["id"])
         self.occurred, self.created = columns["occurred"], columns["created"]
         self.importance = columns["importance"]
-        self.source_kinds = columns["source_kinds"]
         self.vectors: Floats = columns["vectors"]
-        self.has_vector = np.asarray(self.vectors.any(axis=1))
-        self._sources, self._files = columns["source"].tobytes(), columns["file"].tobytes()
-        self._has_file = np.asarray(np.frombuffer(self._files, np.uint8).reshape(-1, 16).any(axis=1))
         self._decoded: dict[int, StoredRecord] = {}
-        self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
-            number: json.loads(spans) for number, spans in enumerate(columns["superseded"]) if spans is not None
-        }
 
     def _read_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
-        sent = np.frombuffer(row["passages"] or b"", PASSAGE_ROW)
+        sent = np.frombuffer(row["passages"] or b"", wire_format.PASSAGE)
         is_eligible = sent["is_eligible"].astype(bool)
-        vectors = decode_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
+        vectors = wire_format.decode_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
         vectors = vectors.reshape(len(vectors) // 2, 2, vectors.shape[1])
         if len(vectors) < len(sent):
             of_eligible, vectors = vectors, np.zeros((len(sent), *vectors.shape[1:]), np.float32)
             vectors[is_eligible] = of_eligible
         columns: Columns = {
-            "record": find_rows(sent["record"], self._records["id"]),
+            "record": wire_format.find_rows(sent["record"], self.record_columns["id"]),
             "seq": sent["seq"].astype(np.intp),
             "first_message": sent["first_message"].astype(np.intp),
             "window_length": sent["window_length"].astype(np.float32),
@@ -189,18 +166,26 @@ class MetadataLayer:
             "voice": sent["voice"],
             "statement": sent["statement"].astype(np.int64),
             "is_eligible": is_eligible,
-            "authors": np.array(row["authors"] or (), object),
-            "external_ids": np.array(row["external_ids"] or (), object),
             "vectors": vectors,
         }
-        first, hashes = 0, None
+        first, hashes, names, external_ids = 0, None, {}, list(row["external_ids"] or ())
         if before is not None:
             layer, stays = before
             stay = stays[layer.record]
             if layer.sign_hashes is not None:
-                hashes = layer.sign_hashes.joined(stay, _means(columns["vectors"]))
-            first = int(stay.sum())
-            columns = joined(layer._passages | {"record": new_rows(stays)[layer.record]}, stay, columns)
+                hashes = layer.sign_hashes.joined(stay, means(columns["vectors"]))
+            first, names = int(stay.sum()), layer.author_numbers
+            external_ids = [*compress(layer.external_ids, stay), *external_ids]
+        numbers: dict[str | None, int] = defaultdict(count(len(names)).__next__, names)
+        columns["author"] = np.fromiter(map(numbers.__getitem__, row["authors"] or ()), np.int32)
+        if before is not None:
+            past = layer.passage_columns | {
+                "record": new_rows(stays)[layer.record],
+                "window_length": layer.window_length[layer.place],
+                "is_eligible": layer.is_eligible,
+                "vectors": layer.passage_vectors,
+            }
+            columns = joined(past, stay, columns)
         row_now = np.arange(len(columns["seq"]))
         place = (columns["record"] << 32) + columns["seq"]
         if np.any(place[1:] < place[:-1]):
@@ -208,17 +193,35 @@ class MetadataLayer:
             row_now[order] = row_now.copy()
             columns = {name: column[order] for name, column in columns.items()}
             hashes = hashes.reordered(order) if hashes is not None else None
-        self._passages: Columns = columns
+            external_ids = [external_ids[number] for number in order]
+        self.held_vectors: Floats | None = columns.pop("vectors")
+        self._take_passages(columns, dict(numbers))
+        self._arrange()
+        self.external_ids = external_ids
+        self.sign_hashes: SignHashes | None = hashes
+        self._read_lexemes(row, before, self.place[row_now[first:]], sent["lexemes"])
+
+    def _take_passages(self, columns: Columns, author_numbers: dict[str | None, int]) -> None:
+        self.passage_columns, self.author_numbers = columns, author_numbers
+        self.passages = len(columns["seq"])
         self.seq: Numbers = columns["seq"]
         self.first_message: Numbers = columns["first_message"]
         self.role, self.voice, self.statement = columns["role"], columns["voice"], columns["statement"]
-        self.is_eligible = columns["is_eligible"]
-        self.are_eligible = bool(self.is_eligible.all())
-        self.external_ids = columns["external_ids"]
-        self.passage_vectors: Floats = columns["vectors"]
-        self.sign_hashes: SignHashes | None = hashes
-        self._arrange()
-        self._read_lexemes(row, before, self.place[row_now[first:]], sent["lexemes"])
+
+    def _arrange(self) -> None:
+        """Derive places and messages from the columns of the passages."""
+        columns = self.passage_columns
+        self.are_eligible = bool(columns["is_eligible"].all())
+        record: Numbers = columns["record"]
+        begins = np.diff(record, prepend=-1) != 0
+        place = np.cumsum(np.where(begins, APART, np.minimum(np.diff(self.seq, prepend=0), APART)))
+        message = np.cumsum(begins | (np.diff(self.first_message, prepend=0) != 0)) - 1
+        self.places = int(place[-1]) + APART if self.passages else 0
+        self.messages = int(message[-1]) + 1 if self.passages else 0
+        self.window_length: Floats = np.zeros(self.places, np.float32)
+        self.window_length[place] = columns["window_length"]
+        self.numbers: Numbers = np.array([record, place, message])
+        self.record, self.place, self.message = self.numbers
 
     def _read_lexemes(
         self,
@@ -236,51 +239,52 @@ class MetadataLayer:
             moved = np.full(layer.places, GONE)
             moved[staying] = self.place[: len(staying)]  # those that stay come first
             past = (layer.lexemes, np.concatenate((moved, np.where(stays, self.places + records, GONE))))
-        in_records = [decode_distinct_lexemes(text) for text in row["record_lexemes"] or ()]
+        in_records = [wire_format.decode_distinct_lexemes(text) for text in row["record_lexemes"] or ()]
         record_rows = self.places + np.repeat(
             first + np.arange(len(in_records)), [len(text.split()) for text in in_records]
         )
         total = int(counts.sum())
-        self.lexemes: Postings = Postings(
-            " ".join((decode_lexemes(row["lexemes"] or "", total), *in_records)),
+        self.lexemes: Postings = Postings.of_lexemes(
+            " ".join((wire_format.decode_lexemes(row["lexemes"] or "", total), *in_records)),
             np.concatenate((np.repeat(places, counts), record_rows)),
-            np.concatenate((decode_numbers(row["frequencies"] or "", total), np.ones_like(record_rows))),
+            np.concatenate((wire_format.decode_numbers(row["frequencies"] or "", total), np.ones_like(record_rows))),
             past,
         )
         self.lengths = np.bincount(self.record, self.lexemes.totals(self.places)[self.place], minlength=self.records)
 
-    def _arrange(self) -> None:
-        """Derive places, messages and author numbers from the columns of the passages."""
-        record: Numbers = self._passages["record"]
-        begins = np.diff(record, prepend=-1) != 0
-        place = np.cumsum(np.where(begins, APART, np.minimum(np.diff(self.seq, prepend=0), APART)))
-        message = np.cumsum(begins | (np.diff(self.first_message, prepend=0) != 0)) - 1
-        self.passages = len(record)
-        self.places = int(place[-1]) + APART if self.passages else 0
-        self.messages = int(message[-1]) + 1 if self.passages else 0
-        self.window_length = np.zeros(self.places, np.float32)
-        self.window_length[place] = self._passages["window_length"]
-        self.numbers = np.array([record, place, message])
-        self.record, self.place, self.message = self.numbers
-        numbers: dict[str | None, int] = defaultdict(count().__next__)
-        self._author = np.fromiter(map(numbers.__getitem__, self._passages["authors"]), np.intp, self.passages)
-        self._authors = dict(numbers)
+    @property
+    def width(self) -> int:
+        """The dimensions of the vectors of passages."""
+        return self.pack.width if self.pack is not None else self.passage_vectors.shape[2]
+
+    @property
+    def passage_vectors(self) -> Floats:
+        """The vector of each passage and that of its window, which are in memory."""
+        vectors = self.held_vectors
+        assert vectors is not None
+        return vectors
 
     def compute_sign_hashes(self) -> None:
         """Hash the vectors of the passages, so that later questions need not be compared with each of them."""
-        if self.sign_hashes is None and self.passages:
-            self.sign_hashes = SignHashes.of(_means(self.passage_vectors))
+        if self.sign_hashes is None and self.held_vectors is not None and self.passages:
+            self.sign_hashes = SignHashes.of(means(self.passage_vectors))
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return a mask of the passages whose author, in lower case, is one of these names."""
-        return np.isin(
-            self._author, [number for author, number in self._authors.items() if author and _lower(author) in names]
-        )
+        said = [
+            number for author, number in self.author_numbers.items() if author and wire_format.lower(author) in names
+        ]
+        return np.isin(self.passage_columns["author"], said)
 
     def author(self, passage: int) -> str | None:
         """Return the author that the writer of a passage stated."""
-        author: str | None = self._passages["authors"][passage]
-        return author
+        number: int = self.passage_columns["author"].item(passage)
+        return self._authors[number]
+
+    @cached_property
+    def _authors(self) -> list[str | None]:
+        """The distinct authors by their numbers."""
+        return list(self.author_numbers)
 
     def restated(self, statements: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of passages with each of these digests of their words; 0 for the unknown digest 0."""
@@ -289,6 +293,37 @@ class MetadataLayer:
             return np.zeros(len(statements), np.int64)
         places = np.minimum(np.searchsorted(keys, statements), len(keys) - 1)
         return np.where(keys[places] == statements, counts[places], 0)
+
+    @property
+    def is_eligible(self) -> NDArray[np.bool_]:
+        """Whether each passage may be found; others only count in the windows of those."""
+        return self.passage_columns["is_eligible"] if self.pack is None else np.ones(self.passages, bool)
+
+    @cached_property
+    def has_vector(self) -> NDArray[np.bool_]:
+        """Whether each record has a vector."""
+        return np.asarray(self.vectors.any(axis=1))
+
+    @cached_property
+    def _has_file(self) -> NDArray[np.bool_]:
+        """Whether each record has a file."""
+        packed = np.frombuffer(self.record_columns["file"].tobytes(), np.uint8)
+        return np.asarray(packed.reshape(-1, 16).any(axis=1))
+
+    @cached_property
+    def external_ids(self) -> Sequence[str | None]:
+        """The external id of each passage's message."""
+        return self.pack.external_ids(self.passages) if self.pack is not None else ()
+
+    @cached_property
+    def record_ids(self) -> list[str]:
+        """The id of each record."""
+        return wire_format.format_ids(self.record_columns["id"])
+
+    @cached_property
+    def source_kinds(self) -> NDArray[np.str_]:
+        """The source kind of each record."""
+        return np.array([texts.source_kind for texts in self.texts], np.str_)
 
     @cached_property
     def _statements(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -303,19 +338,19 @@ class MetadataLayer:
         return stored
 
     def _decode(self, record: int) -> StoredRecord:
-        columns, packed = self._records, slice(16 * record, 16 * record + 16)
+        columns, texts = self.record_columns, self.texts[record]
         return StoredRecord(
             self.record_ids[record],
-            columns["titles"][record],
-            columns["summaries"][record],
+            texts.title,
+            texts.summary,
             # Exact to the microsecond: in the years that can be stored a float is off by less than half of one.
             datetime.fromtimestamp(float(self.occurred[record]), UTC),
-            str(self.source_kinds[record]),
-            format_id(self._sources[packed]),
-            columns["source_names"][record],
-            format_id(self._files[packed]) if self._has_file[record] else None,
-            columns["file_states"][record],
-            Origin(**json.loads(columns["origins"][record])),
+            texts.source_kind,
+            wire_format.format_id(columns["source"][record].tobytes()),
+            texts.source_name,
+            wire_format.format_id(columns["file"][record].tobytes()) if self._has_file[record] else None,
+            texts.file_state,
+            Origin(**json.loads(texts.origin)),
             self._voices_of(record),
         )
 
@@ -337,7 +372,7 @@ class MetadataLayer:
     def rows_of_sources(self) -> dict[str, list[int]]:
         """The rows of the records of each source, by its id."""
         rows: dict[str, list[int]] = defaultdict(list)
-        for row, source_id in enumerate(format_ids(self._records["source"])):
+        for row, source_id in enumerate(wire_format.format_ids(self.record_columns["source"])):
             rows[source_id].append(row)
         return rows
 
@@ -356,7 +391,7 @@ class MetadataLayer:
         """Return the rows of the records that are superseded, now or at a moment in seconds since 1970."""
         return [
             number
-            for number, spans in self._superseded.items()
+            for number, spans in self.spans.items()
             if any(
                 end is None if at is None else (begin is None or begin <= at) and (end is None or at < end)
                 for begin, end in spans
@@ -368,20 +403,9 @@ class MetadataLayer:
         """Approximate size in bytes."""
         return (
             self.vectors.nbytes
-            + self.passage_vectors.nbytes
+            + (self.held_vectors.nbytes if self.held_vectors is not None else 0)
             + self.lexemes.size
-            + sum(map(len, self._records["titles"]))
-            + sum(map(len, self._records["summaries"]))
+            + characters_of(self.texts)
             + self.records * _BYTES_OF_RECORD
             + self.passages * _BYTES_OF_PASSAGE
         )
-
-
-def _lower(name: str) -> str:
-    """Return a name in lower case as Postgres makes it: character by character."""
-    return "".join(map(str.lower, name))
-
-
-def _means(vectors: Floats) -> Floats:
-    """Return ``(passages, dimensions)``: the mean of each passage's own vector and that of its window."""
-    return (vectors[:, 0] + vectors[:, 1]) * np.float32(0.5)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Voice
 from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Keys, lexeme_keys
 from neurigraph_pipelines.text.calendar_words import MONTHS, SEASONS, WEEKDAYS
 from neurigraph_pipelines.text.lexemes import ASKING, Lexer
 
@@ -23,7 +24,8 @@ _WORDS_FOR_TIMES = (
     *("yesterday", "today", "tonight", "tomorrow", "last", "next", "past", "ago", "recently", "soon"),
     *("day", "week", "weekend", "month", "year", "morning", "evening", "night", *MONTHS, *WEEKDAYS, *SEASONS),
 )
-_TIMES = frozenset(Lexer().lexemes(" ".join(_WORDS_FOR_TIMES)))
+_TIMES = lexeme_keys(frozenset(Lexer().lexemes(" ".join(_WORDS_FOR_TIMES))))
+_ASKING = lexeme_keys([ASKING])
 
 
 class Rows:
@@ -70,7 +72,7 @@ class Rows:
     @cached_property
     def asking(self) -> NDArray[np.int8]:
         """1 for the places of passages that end with a question."""
-        return self._places_of([ASKING])
+        return self._places_of(_ASKING)
 
     @cached_property
     def of_long_messages(self) -> NDArray[np.bool_]:
@@ -93,7 +95,7 @@ class Rows:
         among: NDArray[np.int8] = people[self.record]
         return among
 
-    def _places_of(self, lexemes: Iterable[str]) -> NDArray[np.int8]:
+    def _places_of(self, lexemes: Keys) -> NDArray[np.int8]:
         """Return 1 for the places of passages with any of these lexemes, and 0 for other places."""
         places = np.zeros(self.places, np.int8)
         for layer, first in zip(self.layers, self.first_place, strict=True):
@@ -132,12 +134,6 @@ class Rows:
         """Return the layer of a record, and its row there."""
         number = bisect_right(self.first_record, row) - 1
         return self.layers[number], row - self.first_record[number]
-
-    def vector_of(self, passage: int) -> NDArray[Any]:
-        """Return the own vector of a passage."""
-        number = bisect_right(self.first_passage, passage) - 1
-        vector: NDArray[Any] = self.layers[number].passage_vectors[passage - self.first_passage[number], 0]
-        return vector
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
         """Return a mask of the passages whose author, in lower case, is one of these names."""

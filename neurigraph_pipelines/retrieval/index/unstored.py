@@ -18,14 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Message, ReceivedThrough, Role, SourceKind, ToolEvent
-from neurigraph_pipelines.retrieval.index.layers import (
-    APART,
-    PASSAGE_ROW,
-    RECORD_ROW,
-    ROLES,
-    VOICES,
-    MetadataLayer,
-)
+from neurigraph_pipelines.retrieval.index import wire_format
+from neurigraph_pipelines.retrieval.index.layers import APART, ROLES, VOICES, MetadataLayer
 from neurigraph_pipelines.text.lexemes import lexer_of, window_lengths
 from neurigraph_pipelines.voices import common_origin, voices_of
 
@@ -189,7 +183,7 @@ def _row(unstored: Unstored) -> dict[str, Any]:
 
 def _record(source: UnstoredSource) -> bytes:
     first = source.messages[0].message
-    row = np.zeros(1, RECORD_ROW)
+    row = np.zeros(1, wire_format.RECORD)
     row["id"] = row["source"] = np.frombuffer(UUID(source.source_id).bytes, "V16")
     row["occurred"] = first.occurred_at.timestamp()
     row["created"] = first.received_at.timestamp() if first.received_at is not None else 0.0
@@ -233,7 +227,7 @@ def _passages(unstored: Unstored) -> dict[str, Any]:
                 seq += 1
             seq -= 1
     return {
-        "passages": np.array(rows, PASSAGE_ROW).tobytes(),
+        "passages": np.array(rows, wire_format.PASSAGE).tobytes(),
         "authors": [message.author for message in messages],
         "external_ids": [message.external_id for message in messages],
         "vectors": _vectors(parts),

@@ -13,6 +13,33 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.text.lexemes import plain, without_marks
 
+PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("has_file", ">i4")])
+RECORD = np.dtype(
+    [
+        ("id", "V16"),
+        ("occurred", ">f8"),
+        ("created", ">f8"),
+        ("source", "V16"),
+        ("file", "V16"),
+        ("importance", ">f4"),
+    ]
+)
+PASSAGE = np.dtype(
+    [
+        ("record", "V16"),
+        ("seq", ">i4"),
+        ("first_message", ">i4"),
+        ("window_length", ">f4"),
+        ("unused", ">i2"),
+        ("voice", "i1"),
+        ("role", "i1"),
+        ("statement", ">i8"),
+        ("lexemes", ">i4"),
+        ("is_eligible", ">i4"),
+    ]
+)
+"""Rows of ``neurigraph.layers``: what is present, records, and passages."""
+
 
 def decode_vectors(packed: bytes | None, kind: str, count: int) -> Floats:
     """Return ``(count, dimensions)`` vectors without their common trailing zeros.
@@ -70,3 +97,8 @@ def find_rows(ids: NDArray[Any], known: NDArray[Any]) -> Numbers:
     halves = ids.copy().view(np.uint64).reshape(-1, 2)
     begins = np.concatenate(([0], np.flatnonzero((halves[1:] != halves[:-1]).any(axis=1)) + 1))
     return np.repeat([rows[ids[begin].tobytes()] for begin in begins], np.diff(begins, append=len(ids)))
+
+
+def lower(name: str) -> str:
+    """Return a name in lower case as Postgres makes it: character by character."""
+    return "".join(map(str.lower, name))

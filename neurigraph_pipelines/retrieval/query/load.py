@@ -16,6 +16,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.packs import FORMAT, unpack
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
@@ -32,7 +33,10 @@ _LOOKED_UP = 4_000
 _ROWS_SHARE = 0.25
 """Share of the cache of layers that may be held by cached rows, in addition to that cache."""
 
-_WHOLE_NODES = {"question": Jsonb(WINDOW), "embedding": None}
+_WHOLE_NODES: Mapping[str, Any] = {"question": WINDOW, "embedding": None}
+_BYTES_OF_PASSAGE = 4
+"""Bytes of a packed passage for each dimension of its two vectors."""
+
 _QUERIES = statements("search")
 
 
@@ -44,21 +48,27 @@ class LoadedNode(NamedTuple):
 
 
 @measured("search.load")
-def load_nodes(context: Context, evidence: Evidence, anchors: Sequence[Anchor]) -> list[LoadedNode] | None:
+def load_nodes(
+    context: Context, evidence: Evidence, anchors: Sequence[Anchor], *, packs: bool = True
+) -> list[LoadedNode] | None:
     """Load the layers of the selected nodes, in their order; a node that no longer exists is left out.
+
+    Args:
+        packs: Whether packed layers may be used; without them, all vectors are in memory.
 
     Returns:
         None if the user moved to another embedding model after the evidence was gathered.
     """
     model = evidence.view.shells.model
-    layers = evidence.layers or read_layers(
+    layers = (evidence.layers if packs else None) or read_layers(
         context.database,
         search_caches(context).layers,
-        cache_bytes(context),
+        max(cache_bytes(context) - search_caches(context).vectors.size, 0),
         context.claims,
         {anchor.node_id: anchor.version for anchor in anchors},
         model,
         lambda: _candidates(context, evidence),
+        packs=packs,
     )
     if any(layer.model != model for layer in layers.values()):
         return None
@@ -85,6 +95,8 @@ def read_layers(
     versions: Mapping[str, str | None],
     model: str | None,
     candidates: Callable[[], Mapping[str, Any]] = lambda: _WHOLE_NODES,
+    *,
+    packs: bool = True,
 ) -> dict[str, MetadataLayer]:
     """Return the layers of nodes, from the cache where it is up to date, the others in one call to the database.
 
@@ -94,6 +106,7 @@ def read_layers(
         model: The embedding model in use.
         candidates: Gives ``question`` and ``embedding`` as ``neurigraph.layers`` takes them: of a node with vector
             indexes only candidates for the question are read. It is called if anything is read.
+        packs: Whether packed layers may be used. Their vectors are read when they are compared.
 
     Returns:
         By node. A node that no longer exists is left out; if its user moved to another model, the layer has vectors of
@@ -103,20 +116,22 @@ def read_layers(
     missing: dict[str, MetadataLayer | None] = {}
     for node_id, version in versions.items():
         layer = cache.get(node_id, (version, model)) if capacity and version is not None else None
-        if layer is not None:
+        if layer is not None and (packs or layer.held_vectors is not None):
             found[node_id] = layer
         else:
             missing[node_id] = _outdated(cache, node_id, model) if capacity and version is not None else None
     while missing:
+        asked = candidates()
         parameters = {
-            **candidates(),
+            "question": Jsonb(asked["question"] | {"packs": FORMAT if packs else None}),
+            "embedding": asked["embedding"],
             "nodes": list(missing),
             "horizons": [past.horizon if past is not None else None for past in missing.values()],
         }
         before, missing = missing, {}
         for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
             node_id, past = str(row["node_id"]), before[str(row["node_id"])]
-            layer = MetadataLayer(row) if row["present"] is None or past is None else past.updated(row)
+            layer = _layer_of(row, past)
             if layer is None:
                 missing[node_id] = None  # to be read as a whole
                 continue
@@ -127,10 +142,21 @@ def read_layers(
     return found
 
 
+def _layer_of(row: Mapping[str, Any], past: MetadataLayer | None) -> MetadataLayer | None:
+    """Return the layer that a row describes; None if the row does not say enough."""
+    if row["pack"] is not None:
+        return unpack(row["pack"], str(row["node_id"]), row["version"], row["model"], row["horizon"])
+    return MetadataLayer(row) if row["present"] is None or past is None else past.updated(row)
+
+
 def _outdated(cache: Cache[MetadataLayer], node_id: str, model: str | None) -> MetadataLayer | None:
     """Return a cached layer to which the changes since can be added."""
     layer = cache.peek(node_id)
-    return layer if layer is not None and layer.model == model and layer.horizon is not None else None
+    return layer if layer is not None and _can_be_updated(layer, model) else None
+
+
+def _can_be_updated(layer: MetadataLayer, model: str | None) -> bool:
+    return layer.model == model and layer.horizon is not None and layer.held_vectors is not None
 
 
 def _candidates(context: Context, evidence: Evidence) -> dict[str, Any]:
@@ -151,7 +177,7 @@ def _candidates(context: Context, evidence: Evidence) -> dict[str, Any]:
         "candidates": CANDIDATES,
         **WINDOW,
     }
-    return {"question": Jsonb(asked), "embedding": HalfVector(vector) if vector is not None else None}
+    return {"question": asked, "embedding": HalfVector(vector) if vector is not None else None}
 
 
 def _rare_lexemes(lexemes: Sequence[str], occurrences: Sequence[int], rarities: NDArray[Any]) -> dict[str, float]:

@@ -6,19 +6,24 @@ question, such as times in its words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
 from neurigraph_pipelines.retrieval.query.found import UNSTORED, Found, as_of_moment, found_messages, found_records
 from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes, rows_of
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
+from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
 from neurigraph_pipelines.retrieval.query.present import present
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.rank import rank, ranking_query
+from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
+from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
 from neurigraph_pipelines.retrieval.query.select import select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
 from neurigraph_pipelines.statements import statements
@@ -31,6 +36,16 @@ UNSTORED_CHARACTERS = 4_000
 """Most characters that an answer shows of a message that is not stored yet."""
 
 _QUERIES = statements("search")
+
+
+class _Searched(NamedTuple):
+    """What was searched: ``nodes`` are those selected, by their numbers, and then the one of unstored messages."""
+
+    evidence: Evidence
+    anchored: Sequence[LoadedNode]
+    nodes: Sequence[LoadedNode]
+    unstored: Unstored | None
+    ranked: tuple[Sequence[Ranked], Sequence[Ranked]]
 
 
 def phase_one(context: Context, question: Question) -> Answer:
@@ -72,17 +87,11 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
 
 def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | None]:
     """Return the result, and the data version as long as which it may be cached."""
-    loaded = _gather_and_load(context, parsed)
+    loaded = _gather_and_rank(context, parsed)
     if loaded is None:
         return Found(), None
-    evidence, anchored = loaded
+    evidence, anchored, nodes, unstored, (records, messages) = loaded
     view, is_owner = evidence.view, context.claims.role == "user"
-    nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
-    unstored = evidence.unstored.without(node.layer for node in nodes) if evidence.unstored else None
-    if unstored is not None and unstored.sources:
-        nodes.append(LoadedNode(UNSTORED, unstored.layer))
-    boosts = [node.anchor.boost for node in nodes]
-    records, messages = rank(rows_of(context, nodes), boosts, ranking_query(evidence)) if nodes else ([], [])
     said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, said, is_owner=is_owner))
     found = Found(
@@ -101,16 +110,36 @@ def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:
     return excerpt(text, frozenset(parsed.lexemes), lexer_of(context.settings.language), UNSTORED_CHARACTERS)
 
 
-def _gather_and_load(context: Context, parsed: ParsedQuestion) -> tuple[Evidence, list[LoadedNode]] | None:
-    """Return the evidence and the selected nodes; None if the caller sees nothing.
+def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | None:
+    """Return the evidence, the selected nodes and what was found in them; None if the caller sees nothing.
 
-    Evidence is gathered again if the user moved to another embedding model before the layers were read.
+    Evidence is gathered again if the user moved to another embedding model before the layers were read, or if a layer
+    was packed again before its vectors were.
     """
+    packs = True
     while (evidence := gather_evidence(context, parsed)) is not None:
-        nodes = load_nodes(context, evidence, select_nodes(evidence))
-        if nodes is not None:
-            return evidence, nodes
+        anchored = load_nodes(context, evidence, select_nodes(evidence), packs=packs)
+        if anchored is None:
+            continue
+        nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
+        unstored = evidence.unstored.without(node.layer for node in nodes) if evidence.unstored else None
+        if unstored is not None and unstored.sources:
+            nodes.append(LoadedNode(UNSTORED, unstored.layer))
+        try:
+            return _Searched(evidence, anchored, nodes, unstored, _rank(context, evidence, nodes))
+        except VectorsGoneError:
+            packs = False
     return None
+
+
+def _rank(
+    context: Context, evidence: Evidence, nodes: Sequence[LoadedNode]
+) -> tuple[Sequence[Ranked], Sequence[Ranked]]:
+    if not nodes:
+        return (), ()
+    boosts = [node.anchor.boost for node in nodes]
+    rows = rows_of(context, nodes)
+    return rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows))
 
 
 def _notes(context: Context, evidence: Evidence) -> list[str]:

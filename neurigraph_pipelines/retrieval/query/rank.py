@@ -30,6 +30,7 @@ from neurigraph_pipelines.retrieval.query.authority import (
     unrepeated,
 )
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors
 from neurigraph_pipelines.retrieval.query.several import spread
 from neurigraph_pipelines.retrieval.query.signals import (
     LexicalSignals,
@@ -44,11 +45,11 @@ from neurigraph_pipelines.retrieval.query.signals import (
 from neurigraph_pipelines.retrieval.query.weights import (
     ASSISTANTS,
     BOOSTS,
-    COMPARED,
     IMPORTANCE,
     NEAR,
     SIGNALS,
     WEIGHTS,
+    compared_of,
 )
 from neurigraph_pipelines.text.lexemes import WINDOW_LENGTH
 
@@ -146,7 +147,9 @@ def ranking_query(evidence: Evidence) -> RankingQuery:
 
 
 @measured("search.rank")
-def rank(rows: Rows, boosts: Sequence[float], query: RankingQuery) -> tuple[list[Ranked], list[Ranked]]:
+def rank(
+    rows: Rows, boosts: Sequence[float], query: RankingQuery, vectors: PassageVectors | None = None
+) -> tuple[list[Ranked], list[Ranked]]:
     """Return the best records and the best messages of some layers, best first.
 
     A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its
@@ -159,8 +162,12 @@ def rank(rows: Rows, boosts: Sequence[float], query: RankingQuery) -> tuple[list
 
     Args:
         boosts: How surely the question names the node of each layer, 0 to 1.
+        vectors: Those of the passages; by default those that the layers hold.
+
+    Raises:
+        VectorsGoneError: Such vectors cannot be read any more.
     """
-    return _Ranking(rows, boosts, query).best()
+    return _Ranking(rows, boosts, query, vectors if vectors is not None else PassageVectors(rows)).best()
 
 
 class _Ranking:
@@ -170,8 +177,9 @@ class _Ranking:
     rows the number of steps takes the time.
     """
 
-    def __init__(self, rows: Rows, boosts: Sequence[float], query: RankingQuery) -> None:
+    def __init__(self, rows: Rows, boosts: Sequence[float], query: RankingQuery, vectors: PassageVectors) -> None:
         self.layers = rows.layers
+        self.vectors = vectors
         self.query = query
         self.rows = rows
         self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in rows.layers])
@@ -191,12 +199,13 @@ class _Ranking:
         lexical = self.lexical
         found = np.empty((len(SIGNALS), self.rows.passages))
         found[0] = lexical.windows(self.query.mean_length)
-        estimated = compare_passages(self.rows, self.vector, found[1:])
+        estimated = compare_passages(self.rows, self.vectors, self.vector, found[1:])
         signals, score = self._mixed(found)
         if estimated:
-            likely = score >= lowest_of_best(score, COMPARED + 2 * self.query.message_limit)
-            likely |= signals[1] >= max(lowest_of_best(signals[1], COMPARED // 3), sys.float_info.min)
-            compare_exactly(self.rows, self.vector, likely, estimated, found[1:])
+            most = compared_of(self.rows.passages)
+            likely = score >= lowest_of_best(score, most + 2 * self.query.message_limit)
+            likely |= signals[1] >= max(lowest_of_best(signals[1], most // 3), sys.float_info.min)
+            compare_exactly(self.rows, self.vectors, self.vector, likely, estimated, found[1:])
             signals, score = self._mixed(found)
         parts = {}
         if self.query.explain:
@@ -315,12 +324,8 @@ class _Ranking:
         return list(passages.values())[:limit]
 
     def _vectors_of(self, passages: Sequence[int]) -> Floats:
-        """Return ``(n, dimensions)``; vectors of two layers differ in their trailing zeros."""
-        vectors = [self.rows.vector_of(row) for row in passages]
-        stacked = np.zeros((len(vectors), max(map(len, vectors), default=0)), np.float32)
-        for row, vector in zip(stacked, vectors, strict=True):
-            row[: len(vector)] = vector
-        return stacked
+        """Return ``(n, dimensions)``: the own vectors of passages."""
+        return self.vectors.of(np.array(passages, np.intp))[:, 0]
 
     def _sources_of(self, passages: Sequence[int]) -> list[str]:
         """Return what handed in each of some passages: a persona, or else its source."""

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.index.postings import Floats, lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.sign_hash import estimates
+from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
 
 K1, B = 0.9, 0.75
@@ -48,8 +49,9 @@ class LexicalSignals:
         self._rows = rows
         self._rarity = np.fromiter(rarities.values(), np.float64)
         slices, occurrences = [], [_NONE]
+        keys = lexeme_keys(rarities)
         for layer, place, record in zip(rows.layers, rows.first_place, rows.first_record, strict=True):
-            for lexeme, found in layer.lexemes.of(rarities):
+            for lexeme, found in layer.lexemes.of(keys):
                 slices.append((lexeme, layer.places, lexeme * rows.places + place, record - layer.places))
                 occurrences.append(found)
         row, frequency = np.concatenate(occurrences).T
@@ -120,10 +122,10 @@ class LexicalSignals:
         return np.bincount(record, self._rarity[lexeme] / self._rarity.sum(), minlength=self._rows.records)
 
 
-def compare_passages(rows: Rows, vector: Floats, out: NDArray[Any]) -> list[int]:
+def compare_passages(rows: Rows, vectors: PassageVectors, vector: Floats, out: NDArray[Any]) -> list[int]:
     """Write the cosines of passages and of their windows to ``out``, ``(2, passages)``.
 
-    Of many passages it writes an estimate for both.
+    Of many passages, and of those whose vectors are not in memory, it writes an estimate for both.
 
     Returns:
         The numbers of the layers whose cosines are estimates.
@@ -133,10 +135,11 @@ def compare_passages(rows: Rows, vector: Floats, out: NDArray[Any]) -> list[int]
     for number, (layer, first) in enumerate(zip(rows.layers, rows.first_passage, strict=True)):
         if not len(vector):
             continue
-        if layer.sign_hashes is not None and rows.passages > EXACT_PASSAGES:
+        held = vectors.held(number)
+        if layer.sign_hashes is not None and (held is None or rows.passages > EXACT_PASSAGES):
             hashed[layer.sign_hashes.dimensions].append(number)
-        else:
-            out[:, first : first + layer.passages] = products(layer.passage_vectors, vector).T
+        elif held is not None:
+            out[:, first : first + layer.passages] = products(held, vector).T
     for numbers in hashed.values():
         estimated = estimates([hashes for n in numbers if (hashes := rows.layers[n].sign_hashes)], vector)
         begin = 0
@@ -148,16 +151,20 @@ def compare_passages(rows: Rows, vector: Floats, out: NDArray[Any]) -> list[int]
 
 
 def compare_exactly(
-    rows: Rows, vector: Floats, likely: NDArray[np.bool_], estimated: Sequence[int], out: NDArray[Any]
+    rows: Rows,
+    vectors: PassageVectors,
+    vector: Floats,
+    likely: NDArray[np.bool_],
+    estimated: Sequence[int],
+    out: NDArray[Any],
 ) -> None:
     """Replace the estimates of likely passages in ``out``, ``(2, passages)``, by their cosines."""
+    if len(estimated) < len(rows.layers):
+        are_estimated = np.zeros(len(rows.layers), bool)
+        are_estimated[estimated] = True
+        likely = likely & np.repeat(are_estimated, [layer.passages for layer in rows.layers])
     passages = np.flatnonzero(likely)
-    ends = np.searchsorted(passages, [*rows.first_passage, rows.passages]).tolist()
-    for number in estimated:
-        these = passages[ends[number] : ends[number + 1]]
-        if len(these):
-            vectors = rows.layers[number].passage_vectors[these - rows.first_passage[number]]
-            out[:, these] = products(vectors, vector).T
+    out[:, passages] = products(vectors.of(passages), vector).T
 
 
 def nearness_to_periods(occurred: NDArray[Any], periods: Sequence[tuple[float, float]]) -> NDArray[Any]:

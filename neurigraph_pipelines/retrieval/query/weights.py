@@ -44,5 +44,17 @@ COMPARED = 300
 nearest by estimate, since the best of each signal scales it. On LoCoMo and QMSum recall is the same as when all are
 compared; of noise less than one in a hundred is missed (ADR 0019)."""
 
+COMPARED_SHARE, LEAST_COMPARED = 8, 100
+"""Of few passages only one in eight is compared exactly, and at least a hundred."""
+
+COMPARED_OF_MANY, MOST_COMPARED = 50, 1_000
+"""Of very many passages one in fifty is compared exactly, and at most a thousand."""
+
 SIGNALS = ("window_lexical", "dense", "window_dense")
 BOOSTS = ("speaker", "user", "period", "answer", "asked", "part", "time", "summary")
+
+
+def compared_of(passages: int) -> int:
+    """Return how many of so many estimated passages are compared exactly, besides those for each message wanted."""
+    few = max(LEAST_COMPARED, min(COMPARED, passages // COMPARED_SHARE))
+    return max(few, min(MOST_COMPARED, passages // COMPARED_OF_MANY))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
 from neurigraph_pipelines.retrieval.index.shells import Shells
 
 EVERYWHERE = 4_000
@@ -66,10 +67,11 @@ def counted(
         shells: The stems in the shell of each node.
         stems: Words, and not such as Postgres would split.
     """
+    keys = lexeme_keys(lexemes)
     found = [
         (place, node, passages)
         for node, layer in layers.items()
-        for place, passages in layer.lexemes.passages_with(lexemes, layer.places)
+        for place, passages in layer.lexemes.passages_with(keys, layer.places)
     ]
     lexeme, node, passages = np.array(found, np.intp).reshape(-1, 3).T
     occurrences = np.bincount(lexeme, passages, len(lexemes)).astype(np.intp)

@@ -1,0 +1,116 @@
+"""Assets of facts: records that wait to be read for them, and the facts of each day.
+
+Each calls one function of ``knowledge.reading`` and reports the result.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.backfills import OWNERS, asset_by_day, days_of, failures
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.knowledge import reading
+
+GROUP = "facts"
+
+
+class ReadConfig(JobConfig):
+    """How many records one run reads."""
+
+    limit: int = Field(default=reading.MAX_READ, ge=1, description="Most records that one run reads.")
+
+
+class ReadAgainConfig(JobConfig):
+    """The records that a backfill reads."""
+
+    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    again: bool = Field(default=False, description="Also records in which the configured model found facts already.")
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, config_schema=schema_of(ReadConfig))
+def pending_facts(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
+    """Reads the records that were stored since the last run for facts."""
+    done = reading.read_waiting(installation.context, config_of(context, ReadConfig).limit)
+    for record_id, _ in done.failed:
+        context.log.warning("record %s waits further", record_id)
+    return dg.MaterializeResult(metadata={**_counts(done), **_waiting(reading.waiting(installation.context))})
+
+
+@dg.asset_check(asset=pending_facts)
+def no_record_waits_for_a_day(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No record has waited for more than a day to be read for facts."""
+    found = reading.waiting(installation.context)
+    return dg.AssetCheckResult(passed=found.overdue == 0, metadata={"overdue": found.overdue, **_waiting(found)})
+
+
+@asset_by_day(GROUP, ReadAgainConfig)
+def record_facts(
+    context: dg.AssetExecutionContext, installation: InstallationResource
+) -> Iterable[dg.MaterializeResult[None]]:
+    """Facts of the records stored on each day, by the configured language model.
+
+    `pending_facts` reads new records. A backfill reads records again in which this model has found no facts.
+    """
+    config = config_of(context, ReadAgainConfig)
+    since, until = days_of(context)
+    user_id = user_id_of(installation.opened.database, config.user)
+    chosen = reading.choose_days(installation.context, since, until, user_id, again=config.again)
+    done = reading.read_again(installation.context, chosen)
+    for record_id, _ in done.failed:
+        context.log.error("record %s keeps its facts: `neurigraph refact` says why", record_id)
+    yield dg.MaterializeResult(metadata=_counts(done))
+    if done.failed:
+        # They wait further, and the next run of pending_facts tries again.
+        raise dg.Failure(f"{len(done.failed)} records keep their facts: the log names them", allow_retries=False)
+
+
+read_job = dg.define_asset_job(
+    "read_facts_job",
+    selection=dg.AssetSelection.assets(pending_facts),  # and its check
+    executor_def=dg.in_process_executor,
+    description="Reads the records that were stored since the last run for facts.",
+)
+
+
+@dg.schedule(
+    job=read_job,
+    cron_schedule="* * * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Checks once a minute and launches a run only if a record is due.",
+)
+def read_facts_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+    """Launches a run if a record waits to be read for facts."""
+    if not installation.settings.ingestion.facts:
+        return dg.SkipReason("facts are switched off (`facts`)")
+    if not reading.has_due(installation.context):
+        return dg.SkipReason("no record waits to be read for facts")
+    return dg.RunRequest()
+
+
+def _counts(done: reading.FactsRead) -> dict[str, Any]:
+    return {
+        "language model": done.extractor,
+        "records read": done.records,
+        "facts": done.facts,
+        "facts dropped, not in the messages": done.dropped,
+        "failed for now": failures(done.failed),
+    }
+
+
+def _waiting(found: reading.Waiting) -> dict[str, Any]:
+    waited = (datetime.now(UTC) - found.since).total_seconds() if found.since is not None else 0.0
+    return {"still waiting": found.records, "oldest waits for seconds": round(waited, 1)}
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of facts."""
+    return dg.Definitions(
+        assets=[pending_facts, record_facts],
+        asset_checks=[no_record_waits_for_a_day],
+        jobs=[read_job],
+        schedules=[read_facts_schedule],
+    )

@@ -1,0 +1,35 @@
+"""Segments that were stored, read again from their transcripts."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import ConflictError, NotFoundError
+from neurigraph_pipelines.ingestion.record_locations import lock_record
+from neurigraph_pipelines.ingestion.triggers import ref_of
+from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.model import Segment
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.transcript import read_messages
+
+_TRIGGERS = statements("triggers")
+
+
+def read_segment(context: Context, user_id: UUID, record_id: UUID) -> Segment:
+    """Return the part of a segment that a record consists of.
+
+    Raises:
+        NotFoundError: The record no longer exists.
+        ConflictError: It has no transcript.
+    """
+    with context.database.pipeline() as tx:
+        location = lock_record(tx, user_id, record_id)
+        if location is None:
+            raise NotFoundError
+        query = _TRIGGERS["segment_of_record"].format(schema=location.schema)
+        row = tx.execute(query, {"record_id": record_id}).fetchone()
+    if row is None:
+        raise ConflictError("the record has no transcript to read")
+    content = durable_content(context.objects, row).content
+    return Segment(ref_of(row), tuple(read_messages(content)))

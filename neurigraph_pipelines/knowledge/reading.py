@@ -1,0 +1,300 @@
+"""Reading records for facts: those that wait for it, and those of some days again.
+
+A commit lets its records wait in a table. A run leases waiting records, reads their transcripts, and writes the facts
+of each in one transaction, which also ends its wait. So a run that is killed leaves no partial facts, and the next one
+reads what it had leased. ``grounding`` says which facts are dropped, ``listing`` shows them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid5
+
+from psycopg import OperationalError
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import ConflictError, NotFoundError, TransientError
+from neurigraph_pipelines.graph.locks import lock_graph_shared
+from neurigraph_pipelines.ingestion.record_locations import pages_of_days
+from neurigraph_pipelines.ingestion.records import Progress
+from neurigraph_pipelines.ingestion.stored_segments import read_segment
+from neurigraph_pipelines.ingestion.triggers import renewed, retry_delay
+from neurigraph_pipelines.knowledge.grounding import is_grounded
+from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+MAX_READ = 2_000
+"""Default limit of records per run."""
+
+OVERDUE_SECONDS = 86_400.0
+"""Waiting time from which a record is reported."""
+
+_LEASED_AT_ONCE = 16
+_QUERIES = statements("facts")
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Counts of records that wait to be read.
+
+    Attributes:
+        overdue: Those that have waited longer than ``OVERDUE_SECONDS``.
+        since: Since when the first of them has waited.
+    """
+
+    records: int = 0
+    overdue: int = 0
+    since: datetime | None = None
+
+
+@dataclass(slots=True)
+class FactsRead:
+    """The result of a run.
+
+    Attributes:
+        extractor: The language model.
+        records: Records that were read.
+        facts: Facts that were found in them.
+        dropped: Facts whose figures or names do not stand in the messages that they cite.
+        failed: Records that wait further, with the reason.
+    """
+
+    extractor: str
+    records: int = 0
+    facts: int = 0
+    dropped: int = 0
+    failed: list[tuple[UUID, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leased:
+    record_id: UUID
+    user_id: UUID
+    attempts: int
+
+
+def wait_for_reading(tx: Transaction, record_ids: Iterable[UUID]) -> None:
+    """Let records wait to be read; those that wait already are due at once."""
+    tx.execute(_QUERIES["insert_pending"], {"record_ids": list(record_ids)})
+
+
+def has_due(context: Context) -> bool:
+    """Return whether ``read_waiting`` would find work; costs one index lookup."""
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["has_due"]).fetchone()
+    assert row is not None
+    return bool(row["due"])
+
+
+def waiting(context: Context) -> Waiting:
+    """Count the records that wait to be read."""
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["waiting"], {"overdue_seconds": OVERDUE_SECONDS}).fetchone()
+    assert row is not None
+    return Waiting(**row)
+
+
+def choose_days(
+    context: Context, since: datetime | None, until: datetime, user_id: UUID | None = None, *, again: bool = False
+) -> list[UUID]:
+    """Return the records of a period in which the configured model has found no facts yet.
+
+    Args:
+        since: Start of the period; None for the beginning.
+        until: End of the period, exclusive.
+        user_id: Only this user's records.
+        again: Return all records of the period.
+    """
+    chosen: list[UUID] = []
+    for page in pages_of_days(context.database, since, until, user_id):
+        values = {
+            "record_ids": [row["record_id"] for row in page],
+            "extractor": context.language_model.name,
+            "again": again,
+        }
+        with context.database.pipeline() as tx:
+            chosen += [row["record_id"] for row in tx.execute(_QUERIES["to_read"], values)]
+    return chosen
+
+
+def read_again(context: Context, record_ids: Sequence[UUID], on_done: Progress | None = None) -> FactsRead:
+    """Read some records for facts now, whether they wait or not. What is found replaces what was found before."""
+    done = FactsRead(context.language_model.name)
+    for first in range(0, len(record_ids), MAX_READ):
+        part = record_ids[first : first + MAX_READ]
+        with context.database.pipeline() as tx:
+            wait_for_reading(tx, part)
+        _read(context, done, len(part), None, part, on_done)
+    return done
+
+
+def read_waiting(
+    context: Context, limit: int = MAX_READ, user_id: UUID | None = None, on_done: Progress | None = None
+) -> FactsRead:
+    """Read waiting records for facts, those first that have waited longest.
+
+    The run ends early if the provider is down. What it leased is due again later, like the records of a killed run.
+
+    Args:
+        context: With the language model, which is called up to its ``concurrency`` at once.
+        limit: Maximum number of records.
+        user_id: Only this user's records; None for all users.
+        on_done: Called after each record.
+    """
+    done = FactsRead(context.language_model.name)
+    _read(context, done, limit, user_id, None, on_done)
+    return done
+
+
+def _read(
+    context: Context,
+    done: FactsRead,
+    limit: int,
+    user_id: UUID | None,
+    record_ids: Sequence[UUID] | None,
+    on_done: Progress | None,
+) -> None:
+    lease_seconds = context.settings.ingestion.claim_lease_seconds
+    pool = ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix="facts")
+    try:
+        while limit > 0:
+            leased = _lease(context, min(_LEASED_AT_ONCE, limit), user_id, record_ids)
+            if not leased:
+                return
+            limit -= len(leased)
+            held = {one.record_id: one for one in leased}
+            down = False
+            with renewed(lease_seconds, partial(_renew, context, held)):
+                for one, outcome in zip(leased, pool.map(partial(_attempt, context), leased), strict=True):
+                    del held[one.record_id]
+                    if isinstance(outcome, Exception):
+                        _postpone(context, one, outcome)
+                        down |= isinstance(outcome, TransientError)
+                        done.failed.append((one.record_id, str(outcome)))
+                    else:
+                        done.records += 1
+                        done.facts += outcome[0]
+                        done.dropped += outcome[1]
+                    if on_done is not None:
+                        on_done(1)
+            if down:
+                return
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _attempt(context: Context, leased: _Leased) -> tuple[int, int] | Exception:
+    """Read one record; return how many facts were written and dropped."""
+    try:
+        return _read_record(context, leased)
+    except OperationalError:
+        raise
+    except (NotFoundError, ConflictError):  # forgotten meanwhile, or without a transcript: there is nothing to read
+        with context.database.pipeline() as tx:
+            tx.execute(_QUERIES["settle"], {"record_id": leased.record_id, "attempts": leased.attempts})
+        return 0, 0
+    except Exception as error:  # one bad item must not fail the others
+        return error
+
+
+def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
+    model = context.language_model
+    segment = read_segment(context, leased.user_id, leased.record_id)
+    found = model.extract_facts(segment)
+    grounded = {fact.statement: fact for fact in found if is_grounded(fact, segment.messages)}
+    key = {"record_id": leased.record_id}
+    with context.database.pipeline() as tx:
+        lock_graph_shared(tx, leased.user_id)
+        if tx.execute(_QUERIES["settle"], {**key, "attempts": leased.attempts}).fetchone() is None:
+            return 0, 0  # another run has taken it over, or it was forgotten
+        recorded = tx.execute(_QUERIES["recorded"], key).fetchone()
+        assert recorded is not None
+        tx.execute(_QUERIES["delete_facts"], key)
+        rows = [_row(leased.record_id, number, fact) for number, fact in enumerate(grounded.values(), start=1)]
+        tx.execute(
+            _QUERIES["insert_facts"],
+            {
+                **key,
+                "user_id": leased.user_id,
+                "extractor": model.name,
+                "facts": Jsonb(rows),
+                "recorded": Jsonb(recorded["recorded"]),
+            },
+        )
+    return len(grounded), len(found) - len(grounded)
+
+
+def _row(record_id: UUID, seq: int, fact: Fact) -> dict[str, Any]:
+    """Return a fact as ``insert_facts`` takes it."""
+    slot, occurred = fact.slot, fact.occurred
+    shown: dict[str, Any] = {
+        "fact_id": uuid5(record_id, fact.statement),
+        "seq": seq,
+        "first_message": fact.first_message,
+        "last_message": fact.last_message,
+        "author": fact.author,
+        "statement": fact.statement,
+        "kind": fact.kind,
+        "stated_as": fact.stated_as,
+        "who": fact.who[:20],
+        "where_context": fact.where,
+        "why": fact.why,
+        "how": fact.how,
+        "subject": slot.subject if slot else None,
+        "predicate": slot.predicate if slot else None,
+        "object": slot.object if slot else None,
+        "occurred_from": occurred.start if occurred else None,
+        "occurred_until": occurred.end if occurred else None,
+        "expires_at": fact.expires_at,
+        "confidence": fact.confidence,
+        "importance": fact.importance,
+        "impact": fact.impact,
+    }
+    row: dict[str, Any] = json.loads(json.dumps(shown, default=str))
+    return row
+
+
+def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None) -> list[_Leased]:
+    values = {
+        "limit": limit,
+        "user_id": user_id,
+        "record_ids": None if record_ids is None else list(record_ids),
+        "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+    }
+    with context.database.pipeline() as tx:
+        return [_Leased(**row) for row in tx.execute(_QUERIES["lease"], values)]
+
+
+def _renew(context: Context, held: dict[UUID, _Leased]) -> None:
+    leased = list(held.values())
+    with context.database.pipeline() as tx:
+        tx.execute(
+            _QUERIES["renew"],
+            {
+                "record_ids": [one.record_id for one in leased],
+                "attempts": [one.attempts for one in leased],
+                "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+            },
+        )
+
+
+def _postpone(context: Context, leased: _Leased, error: Exception) -> None:
+    retry_after = error.retry_after if isinstance(error, TransientError) else None
+    with context.database.pipeline() as tx:
+        tx.execute(
+            _QUERIES["postpone"],
+            {
+                "record_id": leased.record_id,
+                "attempts": leased.attempts,
+                "delay_seconds": retry_delay(context.settings, leased.attempts, retry_after),
+                "error": str(error)[:4_000],
+            },
+        )

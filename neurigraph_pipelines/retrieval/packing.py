@@ -1,0 +1,97 @@
+"""Packed layers: nodes are packed after a commit and in the background, so that a first question reads no tables.
+
+``retrieval.index.packs`` has their form. A packed layer is used only while its node has the version of which it was
+made, so packing may fail, lag behind or be interrupted at any time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+from psycopg import Error
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.graph.locks import lock_graph_shared
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.index.packs import FORMAT, pack
+from neurigraph_pipelines.retrieval.query.read_packs import read_whole
+from neurigraph_pipelines.statements import statements
+
+MOST_AFTER_A_COMMIT, PASSAGES_AFTER_A_COMMIT = 200, 5_000
+"""More nodes, and larger ones, are not packed after each commit but in the background."""
+
+MOST_PACKED = 100_000
+"""Larger nodes, in passages, are not packed: their vector indexes give the candidates for each question."""
+
+_log = logging.getLogger(__name__)
+_QUERIES = statements("layer_packs")
+
+
+def count_due(context: Context) -> int:
+    """Return the number of nodes whose packed layer is missing or outdated."""
+    with context.database.pipeline() as tx:
+        return len(tx.execute(_QUERIES["due"], _due(None, MOST_PACKED, None)).fetchall())
+
+
+def pack_layers(
+    context: Context, limit: int, *, user_ids: Collection[UUID] | None = None, most_passages: int = MOST_PACKED
+) -> int:
+    """Pack up to ``limit`` nodes whose packed layer is missing or outdated, smallest first.
+
+    Args:
+        user_ids: Only nodes of these users; None for all.
+        most_passages: Only nodes of up to so many.
+
+    Returns:
+        How many were packed.
+    """
+    with context.database.pipeline() as tx:
+        due = tx.execute(_QUERIES["due"], _due(user_ids, most_passages, limit)).fetchall()
+    return sum(_pack(context, node["user_id"], node["node_id"]) for node in due)
+
+
+def pack_after_commit(context: Context, user_ids: Collection[UUID] | None) -> None:
+    """Pack the nodes that a commit wrote to; if that fails, it is left to the background."""
+    try:
+        pack_layers(context, MOST_AFTER_A_COMMIT, user_ids=user_ids, most_passages=PASSAGES_AFTER_A_COMMIT)
+    except (Error, NeurigraphError) as error:
+        _log.warning("layers were not packed (%s)", type(error).__name__)
+
+
+def _pack(context: Context, user_id: UUID, node_id: UUID) -> bool:
+    """Pack one node; return False if it is gone."""
+    with context.database.pipeline() as tx:
+        # Nothing is erased meanwhile: what is packed was not erased before, and is erased with its node from now on.
+        lock_graph_shared(tx, user_id)
+        found = read_whole(context.database, Claims.of_user(user_id), str(node_id))
+        if found is None:
+            return False
+        version, layer = found
+        packed = pack(layer)
+        tx.execute(
+            _QUERIES["write"],
+            {
+                "node_id": node_id,
+                "user_id": user_id,
+                "version": version,
+                "model": layer.model,
+                "format": FORMAT,
+                "horizon": layer.horizon,
+                "layer": packed.layer,
+                "vectors": packed.vectors,
+            },
+        )
+    return True
+
+
+def _due(user_ids: Collection[UUID] | None, most_passages: int, limit: int | None) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "user_ids": list(user_ids) if user_ids is not None else None,
+        "passages": most_passages,
+        "limit": limit,
+    }

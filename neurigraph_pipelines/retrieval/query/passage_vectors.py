@@ -1,0 +1,80 @@
+"""The vectors of passages that one question compares: from memory, or else read when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from neurigraph_pipelines.retrieval.index.pack import Pack
+from neurigraph_pipelines.retrieval.index.packs import unpack_vectors
+from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
+from neurigraph_pipelines.retrieval.index.rows import Rows
+
+ReadVectors = Callable[[Sequence[tuple[Pack, Numbers]]], Sequence[bytes]]
+"""Reads packed vectors of some passages of packed layers, in one call to the database."""
+
+_UNREAD = -1
+
+
+class VectorsGoneError(Exception):
+    """A packed layer was replaced after it was read: the question is asked again."""
+
+
+class PassageVectors:
+    """The vectors of the passages of some layers.
+
+    Args:
+        held: The vectors of each layer, if they are in memory; by default those that the layers hold.
+        read: Reads others.
+    """
+
+    def __init__(
+        self, rows: Rows, held: Sequence[Floats | None] | None = None, read: ReadVectors | None = None
+    ) -> None:
+        self._rows = rows
+        self._held = [layer.held_vectors for layer in rows.layers] if held is None else held
+        self._read = read
+        self._place = np.full(rows.passages, _UNREAD)
+        width = max((layer.width for layer in rows.layers), default=0)
+        self._vectors: Floats = np.zeros((0, 2, width), np.float32)
+
+    def held(self, number: int) -> Floats | None:
+        """Return all vectors of a layer if they are in memory."""
+        return self._held[number]
+
+    def of(self, passages: Numbers) -> Floats:
+        """Return the ``(n, 2, dimensions)`` vectors of passages.
+
+        Raises:
+            VectorsGoneError: They cannot be read any more.
+        """
+        unread = passages[self._place[passages] == _UNREAD]
+        if len(unread):
+            self._add(np.unique(unread))
+        vectors: Floats = self._vectors[self._place[passages]]
+        return vectors
+
+    def _add(self, passages: Numbers) -> None:
+        """Read vectors and keep them for this question."""
+        first = len(self._vectors)
+        added = np.zeros((len(passages), *self._vectors.shape[1:]), np.float32)
+        ends = np.searchsorted(passages, [*self._rows.first_passage, self._rows.passages]).tolist()
+        missing: list[tuple[Pack, Numbers]] = []
+        places: list[slice] = []
+        for number, (layer, begin, end) in enumerate(zip(self._rows.layers, ends, ends[1:], strict=False)):
+            if begin == end:
+                continue
+            rows, held = passages[begin:end] - self._rows.first_passage[number], self._held[number]
+            if held is not None:
+                added[begin:end, :, : held.shape[2]] = held[rows]
+            elif layer.pack is not None and layer.width:
+                missing.append((layer.pack, rows))
+                places.append(slice(begin, end))
+        if missing:
+            if self._read is None:
+                raise VectorsGoneError
+            for place, (pack, _), vectors in zip(places, missing, self._read(missing), strict=True):
+                added[place, :, : pack.width] = unpack_vectors(vectors, pack.width)
+        self._vectors = np.concatenate((self._vectors, added)) if first else added
+        self._place[passages] = np.arange(first, first + len(passages))

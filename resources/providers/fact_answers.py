@@ -1,0 +1,93 @@
+"""The schema of a language model's answer about facts, and its conversion to domain values.
+
+Whether the facts stand in the messages is checked in the domain (``knowledge.grounding``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Literal
+
+from neurigraph_pipelines.model import Segment
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, Slot, StatedAs
+from neurigraph_pipelines.text.iso_periods import period_of
+from resources.providers.answers import StrictAnswer
+from resources.well_formed import well_formed
+
+MAX_PART = 200
+"""Most characters of a place, a reason, a manner or a part of a slot."""
+
+MAX_WHO = 10
+
+
+class FactAnswer(StrictAnswer):
+    """One fact, after the reason for it."""
+
+    reason: str
+    statement: str
+    first_message: int
+    last_message: int
+    kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"]
+    stated_as: Literal["statement", "inference", "observation"]
+    who: list[str]
+    where: str
+    why: str
+    how: str
+    subject: str
+    predicate: str
+    object: str
+    occurred: str
+    confidence: float
+    importance: float
+    impact: Literal["high", "medium", "low"]
+
+
+class FactsAnswer(StrictAnswer):
+    """The facts of a transcript; it may have none."""
+
+    facts: list[FactAnswer]
+
+
+def read_facts(answers: Iterable[FactsAnswer], segment: Segment) -> list[Fact]:
+    """Return the facts of several windows, in order, without repetition and without those of other messages."""
+    authors = {message.seq: message.author for message in segment.messages}
+    found: dict[str, Fact] = {}
+    for answer in answers:
+        for one in answer.facts:
+            statement = _text(one.statement, MAX_STATEMENT)
+            if statement and one.first_message in authors and one.first_message <= one.last_message in authors:
+                found.setdefault(statement.lower(), _fact(one, statement, authors[one.first_message]))
+    return sorted(found.values(), key=lambda fact: (fact.first_message, fact.last_message))
+
+
+def _fact(answer: FactAnswer, statement: str, author: str | None) -> Fact:
+    kind, occurred = FactKind(answer.kind), period_of([answer.occurred.strip()])
+    parts = [_text(part, MAX_PART) for part in (answer.subject, answer.predicate, answer.object)]
+    ends = kind in (FactKind.PLAN, FactKind.COMMITMENT) and occurred is not None and occurred.end is not None
+    return Fact(
+        statement=statement,
+        first_message=answer.first_message,
+        last_message=answer.last_message,
+        author=author,
+        kind=kind,
+        stated_as=StatedAs(answer.stated_as),
+        who=tuple(dict.fromkeys(filter(None, (_text(one, MAX_PART) for one in answer.who))))[:MAX_WHO],
+        where=_text(answer.where, MAX_PART) or None,
+        why=_text(answer.why, MAX_PART) or None,
+        how=_text(answer.how, MAX_PART) or None,
+        slot=Slot(*parts) if all(parts) else None,
+        occurred=occurred,
+        expires_at=occurred.end + timedelta(days=1) if ends and occurred and occurred.end else None,
+        confidence=_share(answer.confidence),
+        importance=_share(answer.importance),
+        impact=Impact(answer.impact),
+    )
+
+
+def _share(value: float) -> float:
+    return min(1.0, max(0.0, value)) if value == value else 0.0  # not a number is not equal to itself
+
+
+def _text(value: str, most: int) -> str:
+    return " ".join(well_formed(value).split())[:most].strip()

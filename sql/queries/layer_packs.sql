@@ -1,0 +1,37 @@
+-- Packed layers: which nodes have none that is current, and writing them.
+
+-- name: due
+-- Nodes whose packed layer is missing, or is of an older version, model or form; smallest first.
+SELECT
+    g.node_id,
+    g.user_id
+FROM neurigraph.graph_index AS g
+INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+LEFT JOIN neurigraph.node_statistics AS s ON g.node_id = s.node_id
+LEFT JOIN neurigraph.layer_packs AS p ON g.node_id = p.node_id AND p.format = %(format)s
+LEFT JOIN LATERAL (
+    SELECT string_agg(c.change::text, ',' ORDER BY c.change) AS version
+    FROM neurigraph.node_changes AS c
+    WHERE c.node_id = g.node_id
+) AS c ON true
+WHERE
+    g.record_count > 0 AND NOT g.quarantined AND coalesce(s.passages, 0) <= %(passages)s
+    AND (%(user_ids)s::uuid [] IS NULL OR g.user_id = ANY(%(user_ids)s))
+    AND (
+        p.node_id IS NULL OR p.version <> coalesce(c.version, '') OR p.model IS DISTINCT FROM u.embedding_model
+    )
+ORDER BY s.passages, g.node_id
+LIMIT %(limit)s;
+
+-- name: write
+INSERT INTO neurigraph.layer_packs AS p (node_id, user_id, version, model, format, horizon, layer, vectors)
+VALUES (
+    %(node_id)s, %(user_id)s, %(version)s, %(model)s, %(format)s, %(horizon)s, %(layer)s, %(vectors)s
+)
+ON CONFLICT (node_id) DO UPDATE SET
+    version = excluded.version,
+    model = excluded.model,
+    format = excluded.format,
+    horizon = excluded.horizon,
+    layer = excluded.layer,
+    vectors = excluded.vectors;

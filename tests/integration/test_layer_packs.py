@@ -1,0 +1,95 @@
+"""Packed layers answer as the nodes' tables do, are never stale, and keep nothing that was forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.packing import pack_layers
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import plain_context, rows
+from tests.support.shared_graph import SharedGraph, new_shared_graph
+
+PACKS = "SELECT node_id, layer, vectors FROM neurigraph.layer_packs WHERE user_id = %s"
+
+
+def ask(here: Installation, claims: Claims) -> Answer:
+    """Ask a process that has nothing in memory and keeps nothing."""
+    context = plain_context(here)
+    settings = context.settings.changed(layer_cache_mb=0, answer_cache_entries=0)
+    question = Question("Zanzibar contract lawyers", explain=True, message_limit=100)
+    return replace(phase_one(context.acting_for(claims).using(settings=settings), question), warmed=0)
+
+
+def packs(graph: SharedGraph) -> dict[UUID, Any]:
+    return {row["node_id"]: row for row in rows(graph.installation, PACKS, graph.owner.user_id)}
+
+
+def pack(graph: SharedGraph) -> int:
+    return pack_layers(plain_context(graph.installation), 100, user_ids=[graph.owner.user_id])
+
+
+def test_packed_layers(shared_installation: Installation) -> None:
+    graph, here = new_shared_graph(shared_installation), shared_installation
+    guest = graph.third_party("guest")
+    graph.grant("Work/Marketing", "guest")
+    everyone = (graph.owners, graph.personas, guest)
+    by_tables = [ask(here, claims) for claims in everyone]
+    assert [len(answer.hits) for answer in by_tables] == [5, 2, 1]
+    assert pack(graph) == 5
+    assert pack(graph) == 0, "nothing has changed"
+    assert [ask(here, claims) for claims in everyone] == by_tables
+
+    # They are read, and by whoever may see the node: with other texts in them, answers show those.
+    with here.database.pipeline() as tx:
+        tx.execute(
+            "UPDATE neurigraph.layer_packs SET layer = decode(replace(encode(layer, 'hex'), %s, %s), 'hex') "
+            "WHERE user_id = %s",
+            [b"Zanzibar".hex(), b"Lapland!".hex(), graph.owner.user_id],
+        )
+    for claims in everyone:
+        assert "Zanzibar" not in str([hit["summary"] for hit in ask(here, claims).hits])
+    assert "Lapland!" in str([hit["summary"] for hit in ask(here, guest).hits])
+    assert ask(here, graph.third_party("stranger")).hits == []
+
+    # Another version of the node, and what was packed is not used.
+    marketing, (record, _) = graph.node("Work/Marketing"), graph.record_of("Work/Marketing")
+    (place,) = rows(here, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", marketing)
+    with here.database.owner() as tx:
+        authored(tx, "tests")
+        records = sql.Identifier(place["schema_name"], "metadata_records")
+        tx.execute(sql.SQL("UPDATE {} SET title = 'Renamed'").format(records))
+    assert [(hit["title"], "Zanzibar" in hit["summary"]) for hit in ask(here, guest).hits] == [("Renamed", True)]
+    assert pack(graph) == 1
+    assert [hit["title"] for hit in ask(here, guest).hits] == ["Renamed"]
+
+    # Where a source is private, others are answered from the tables alone.
+    hidden, _ = graph.record_of("Work/Legal")
+    with here.database.pipeline() as tx:
+        tx.execute(
+            "UPDATE neurigraph.sources SET privacy = 'private' WHERE kind || ':' || source_id = "
+            "(SELECT source FROM neurigraph.record_index WHERE record_id = %s)",
+            [hidden],
+        )
+    pack(graph)
+    assert str(hidden) in {hit["record_id"] for hit in ask(here, graph.owners).hits}
+    assert str(hidden) not in {hit["record_id"] for hit in ask(here, graph.personas).hits}
+
+    # No interface reads them but through the gate, and what is forgotten is gone from them.
+    with here.database.agent(graph.owners) as tx, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        tx.execute(PACKS, [graph.owner.user_id])
+    assert marketing in packs(graph)
+    forget(plain_context(here).acting_for(graph.owners), Subject(SubjectKind.RECORD, record), through="tests")
+    assert marketing not in packs(graph)
+    assert "Renamed" not in str([hit["title"] for hit in ask(here, graph.owners).hits])

@@ -1,0 +1,49 @@
+"""Facts whose figures and names stand in the messages that they cite, and others."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from neurigraph_pipelines.knowledge.grounding import is_grounded
+from neurigraph_pipelines.model import Message, Role
+from neurigraph_pipelines.model.facts import Fact, FactKind, StatedAs
+
+SAID_AT = datetime(2025, 3, 4, 9, tzinfo=UTC)
+SAID = ["We met Ana Ruiz in Porto yesterday.", "How much was it?", "The keel cost 1,200 euros.", "Fine.", "Nice hat."]
+
+
+def messages() -> list[Message]:
+    return [Message(n, Role.USER, text, 5, SAID_AT, "Bob") for n, text in enumerate(SAID, start=1)]
+
+
+def fact(statement: str, first: int, last: int | None = None) -> Fact:
+    return Fact(statement, first, last or first, "Bob", FactKind.EVENT, StatedAs.STATEMENT)
+
+
+@pytest.mark.parametrize(
+    ("statement", "first"),
+    [
+        ("Bob met Ana Ruiz in Porto on 3 March 2025.", 1),
+        ("Bob met Ana Ruiz in Porto on Monday, 2025-03-03.", 1),
+        ("Bob's keel cost 1,200 euros.", 3),
+        ("Yesterday Ana's visit cost nothing.", 2),
+    ],
+)
+def test_what_was_said_is_grounded(statement: str, first: int) -> None:
+    assert is_grounded(fact(statement, first), messages())
+
+
+@pytest.mark.parametrize(
+    ("statement", "first"),
+    [
+        ("Bob met Ana Ruiz in Lisbon.", 1),
+        ("The keel of Bob cost 1,300 euros.", 3),
+        ("The keel cost 12 euros.", 3),
+        ("The keel in Porto cost 1,200 euros.", 4),
+        ("They met Ana Ruiz at 9 in Porto.", 1),
+    ],
+)
+def test_what_was_not_said_is_not(statement: str, first: int) -> None:
+    assert not is_grounded(fact(statement, first), messages())

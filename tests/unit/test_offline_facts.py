@@ -1,0 +1,100 @@
+"""Facts that the offline model reads from a conversation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from neurigraph_pipelines.knowledge.grounding import is_grounded
+from neurigraph_pipelines.model import Segment
+from neurigraph_pipelines.model.facts import Fact, FactKind, Impact, Slot, StatedAs
+from resources.offline import facts
+from resources.offline.fact_forms import read_fact
+from resources.offline.language_model import OfflineLanguageModel
+from tests.support.model_clients import make_segment
+
+TALK = [
+    "Ana: Hi Bob! How are you?",
+    "Bob: I moved to Porto on 3 March because the rent in Lisbon was 1,450 euros a month.",
+    "Ana: Wow!",
+    "Bob: My sister Clara works at Northwind and she will visit me on 12 April 2025.",
+    "Ana: I decided to sell the red kayak to Dave for 300 euros.",
+    "Bob: Okay, good luck.",
+]
+
+
+def spoken(*lines: str) -> Segment:
+    """Return lines such as ``Ana: Hi!`` as a segment."""
+    segment = make_segment(*(line.partition(": ")[2] or line for line in lines))
+    authors = [line.partition(": ")[0] if ": " in line else "Ana" for line in lines]
+    messages = (replace(message, author=author) for message, author in zip(segment.messages, authors, strict=True))
+    return replace(segment, messages=tuple(messages))
+
+
+def read(*lines: str) -> list[Fact]:
+    return OfflineLanguageModel(None).extract_facts(spoken(*lines))
+
+
+def test_facts_can_be_understood_alone() -> None:
+    found = read(*TALK)
+    assert [one.first_message for one in found] == sorted(one.first_message for one in found)
+    assert {one.first_message for one in found} <= {2, 4, 5}
+    assert any("Porto" in one.statement for one in found)
+    messages = spoken(*TALK).messages
+    for one in found:
+        assert one.statement.split()[0].lower() not in {"i", "he", "she", "it", "my"}
+        assert is_grounded(one, messages)
+        assert one.confidence in (facts.CONFIDENCE, facts.SLOT_CONFIDENCE)
+
+
+def test_facts_are_few() -> None:
+    many = [f"Bob: On {day} May 2025 I paid {day * 7} euros to Dave for the boat in Porto." for day in range(1, 29)]
+    found = read(*many)
+    words = sum(len(text.split()) for text in many)
+    assert 0 < sum(len(one.statement.split()) for one in found) <= facts.MAX_SHARE * words
+
+
+@pytest.mark.parametrize("texts", [["Hi!", "Hello.", "How are you?"], ["```\nx = 1\n```"], ["🦊" * 50], ["a" * 5_000]])
+def test_nothing_is_stated(texts: list[str]) -> None:
+    assert read(*texts) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "slot"),
+    [
+        ("Ana works at Lumen Press.", FactKind.STATE, Slot("Ana", "works at", "Lumen Press")),
+        ("Ana's sister lives in Porto.", FactKind.STATE, Slot("Ana's sister", "lives in", "Porto")),
+        ("Bob is allergic to walnuts.", FactKind.PREFERENCE, Slot("Bob", "allergic to", "walnuts")),
+        ("Bob moved to Porto on 3 March 2025.", FactKind.EVENT, Slot("Bob", "moved to", "Porto")),
+        ("Bob decided to sell the boat.", FactKind.DECISION, None),
+        ("Bob will sell the boat.", FactKind.PLAN, None),
+        ("The flat costs 800 euros a month.", FactKind.QUANTITY, None),
+        ("Bob loves the sea.", FactKind.PREFERENCE, Slot("Bob", "likes", "the sea")),
+    ],
+)
+def test_kinds_and_slots(statement: str, kind: FactKind, slot: Slot | None) -> None:
+    found = read_fact(statement, statement, "en", is_dated="2025" in statement)
+    assert (found.kind, found.slot) == (kind, slot)
+
+
+def test_reasons_and_doubt() -> None:
+    found = read_fact(
+        "Bob left Porto because of the rain.", "Maybe I left Porto because of the rain.", "en", is_dated=False
+    )
+    assert (found.why, found.stated_as) == ("the rain", StatedAs.INFERENCE)
+    assert (
+        read_fact("Bob painted it by mixing oil.", "I painted it by mixing oil.", "en", is_dated=False).how
+        == "mixing oil"
+    )
+    assert read_fact("Bob lo vio.", "Lo vi.", "es", is_dated=False).slot is None
+
+
+def test_plans_expire() -> None:
+    (plan,) = [one for one in read(*TALK) if one.kind is FactKind.PLAN]
+    assert plan.occurred is not None
+    assert plan.occurred.start == datetime(2025, 4, 12, tzinfo=UTC)
+    assert plan.occurred.end is not None
+    assert plan.expires_at == plan.occurred.end + timedelta(days=1)
+    assert all(one.impact is Impact.HIGH for one in read(*TALK) if one.slot and one.slot.predicate == "moved to")
