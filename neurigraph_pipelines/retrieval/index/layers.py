@@ -363,19 +363,6 @@ class MetadataLayer:
         stored = self.stored_record(record)
         return stored.origin.persona_id or stored.source_id
 
-    def messages_of(self, source_id: str) -> set[int]:
-        """Return the numbers of the messages of a source that this layer holds."""
-        rows = np.isin(self.record, self.rows_of_sources[source_id])
-        return set(self.first_message[rows].tolist())
-
-    @cached_property
-    def rows_of_sources(self) -> dict[str, list[int]]:
-        """The rows of the records of each source, by its id."""
-        rows: dict[str, list[int]] = defaultdict(list)
-        for row, source_id in enumerate(wire_format.format_ids(self.record_columns["source"])):
-            rows[source_id].append(row)
-        return rows
-
     def _voices_of(self, record: int) -> dict[str, int]:
         """Return the number of a record's passages by voice."""
         counts = self._voice_counts[record].tolist()

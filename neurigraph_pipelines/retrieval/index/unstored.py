@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -105,11 +105,11 @@ class Unstored:
 
     def without(self, layers: Iterable[MetadataLayer]) -> Unstored:
         """Return these messages without those that some layers hold: they were stored meanwhile."""
-        held = {source.source_id: set[int]() for source in self.sources}
+        held = {UUID(source.source_id).bytes: set[int]() for source in self.sources}
         for layer in layers:
-            for source_id in held.keys() & layer.rows_of_sources.keys():
-                held[source_id].update(layer.messages_of(source_id))
-        sources = tuple(_without(source, held[source.source_id]) for source in self.sources)
+            for source_id, messages in _held(layer, list(held)):
+                held[source_id].update(messages)
+        sources = tuple(_without(source, held[UUID(source.source_id).bytes]) for source in self.sources)
         if sources == self.sources:
             return self
         return replace(self, sources=tuple(source for source in sources if source.messages))
@@ -151,6 +151,13 @@ def beginning(text: str, characters: int) -> str:
     """Return the first words of a text."""
     words = " ".join(text[: 2 * characters].split())
     return words if len(words) <= characters else f"{words[:characters].rpartition(' ')[0] or words[:characters]}…"
+
+
+def _held(layer: MetadataLayer, source_ids: Sequence[bytes]) -> Iterator[tuple[bytes, list[int]]]:
+    """Yield the sources of some of these that a layer has records of, with the numbers of the messages in each."""
+    of_records = np.ascontiguousarray(layer.record_columns["source"]).view("S16")
+    for row in np.flatnonzero(np.isin(of_records, np.array(source_ids, "S16"))).tolist():
+        yield layer.record_columns["source"][row].tobytes(), layer.first_message[layer.record == row].tolist()
 
 
 def _without(source: UnstoredSource, stored: Collection[int]) -> UnstoredSource:
