@@ -44,12 +44,13 @@ endings ("29th" counts as "29"). *dependent*: sentences of summaries that begin 
 conjunction (lower is better; a proxy, since only a reader can tell). *node*: records in the labelled node or a parent
 of it, compared by common words; *area*: records whose first name is right. *quoted*, *first*: the answer stands in the
 statements, or in the first one; *cited*: in the messages behind them. *declined*: questions without an answer that get
-none. The last two tables need the data folder. One takes the offline model alone: the observations that LoCoMo's
+none. The last three tables need the data folder. Two take the offline model alone: the observations that LoCoMo's
 authors have of each session, and how many of their words (without the speakers' names) stand in the session's summary,
-title or keywords. The other is of LoCoMo's questions: *cited* and *first* are answers behind which a message of the
-evidence stands, *quoted* those with most words of the gold answer; adversarial questions name the wrong speaker, and
-should be declined. `NEURIGRAPH_LANGUAGE_MODEL` or `NEURIGRAPH_LANGUAGE_MODEL_URL` choose another model, and `python -m
-benchmarks.derived` prints sentences and mistakes of the development half."""
+title or keywords; and the facts of each session, against the turns that these observations name. The last is of
+LoCoMo's questions: *cited* and *first* are answers behind which a message of the evidence stands, *quoted* those with
+most words of the gold answer; adversarial questions name the wrong speaker, and should be declined.
+`NEURIGRAPH_LANGUAGE_MODEL` or `NEURIGRAPH_LANGUAGE_MODEL_URL` choose another model, and `python -m benchmarks.derived`
+prints sentences and mistakes of the development half."""
 
 
 def run(bench: Bench) -> Section:
