@@ -35,6 +35,7 @@ from benchmarks import (
     provisioning,
     quality,
     throughput,
+    unstored,
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.ratios import check
@@ -67,6 +68,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "poison": poison.run,
     "search_speed": comparison.run,
     "search_nodes": nodes.run,
+    "unstored": unstored.run,
     "first_questions": first_questions.run,
     "load": load.run,
     "instrumentation": instrumentation.run,

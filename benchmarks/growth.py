@@ -24,7 +24,6 @@ from neurigraph_pipelines.ingestion.assign import file_segment
 from neurigraph_pipelines.ingestion.embed import window_text
 from neurigraph_pipelines.ingestion.redaction import redact_message
 from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
-from neurigraph_pipelines.ingestion.voices import voices_of
 from neurigraph_pipelines.model import (
     Message,
     NewMessage,
@@ -41,6 +40,7 @@ from neurigraph_pipelines.text.hygiene import validate_message
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import Layout, TranscriptWriter
+from neurigraph_pipelines.voices import voices_of
 from resources.offline.language_model import OfflineLanguageModel
 from resources.redaction import PatternRedactor
 from resources.tokens.tokenizer import EstimatedCounter
@@ -123,7 +123,7 @@ def _segment_steps() -> dict[str, Callable[[Segment], object]]:
         "hygiene": lambda s: [
             validate_message(NewMessage(m.role, m.content, author=m.author), "repair", 1 << 30) for m in s.messages
         ],
-        "voices": voices_of,
+        "voices": lambda s: voices_of(s.messages, s.ref.source_kind, s.ref.user_slug),
         "statement keys": lambda s: [statement_key(m.content) for m in s.messages],
         "disguises": lambda s: [undisguised(m.content) for m in s.messages],
         "suggestions": lambda s: [looks_like_instruction(m.content) for m in s.messages],

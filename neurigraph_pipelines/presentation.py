@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.quarantine.rules import Quarantine, Rule
     from neurigraph_pipelines.quarantine.suggestions import Suggestion
     from neurigraph_pipelines.retrieval.open import OpenedMessage
+    from neurigraph_pipelines.retrieval.unstored import UnstoredMessages
 
 _NODE = {
     "node_name": "name",
@@ -128,6 +129,15 @@ def message(opened: OpenedMessage) -> dict[str, Any]:
     del shown["event"]
     said = {name: getattr(opened.event, name, None) for name in TOOL_FIELDS}
     return {**shown, "type": type_of(opened.role, opened.event), **said}
+
+
+def unstored(found: UnstoredMessages) -> dict[str, Any]:
+    """Return the messages of a source that are not stored yet."""
+    return {
+        "source_id": found.source_id,
+        "messages": [message(one) for one in found.messages],
+        "record_ids": list(found.record_ids),
+    }
 
 
 def receipt(found: Receipt, objects: Iterable[ErasedObject] | None = None) -> dict[str, Any]:

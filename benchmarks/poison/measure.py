@@ -148,8 +148,8 @@ class PoisonedMemory:
         cited = [one for one in reply.citations if one.number in numbers]
         return any(self._is_poison(one.record_id, one.external_id) for one in cited)
 
-    def _is_poison(self, record_id: str, external_id: str | None) -> bool:
-        return UUID(record_id) in self._poison and external_id not in self._harmless
+    def _is_poison(self, record_id: str | None, external_id: str | None) -> bool:
+        return record_id is not None and UUID(record_id) in self._poison and external_id not in self._harmless
 
     def _records_of(self, sources: Collection[str]) -> list[UUID]:
         query = """SELECT r.record_id FROM neurigraph.record_index AS r

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Annotated, Any
+from uuid import UUID
 
-from fastapi import APIRouter, BackgroundTasks
+from fastapi import APIRouter, BackgroundTasks, Query
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import retrieval as responses
+from neurigraph_pipelines.api.responses.files import UnstoredMessages
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.query import search as phase_one
+from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
@@ -44,3 +48,16 @@ def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> di
             asked_at=body.asked_at,
         )
     )
+
+
+@router.get("/unstored/{source_id}", response_model=UnstoredMessages)
+def unstored(
+    source_id: UUID,
+    caller: Caller,
+    installation: InstallationDep,
+    from_message: Annotated[int, Query(ge=1, le=2**31 - 1, description="Number of the first message.")] = 1,
+    limit: Annotated[int, Query(ge=1, le=MAX_MESSAGES, description="Maximum number of messages.")] = 100,
+) -> dict[str, Any]:
+    """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
+    found = open_unstored(installation.acting_for(caller), source_id, from_message=from_message, limit=limit)
+    return presentation.unstored(found)

@@ -18,6 +18,7 @@ from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model import SourceKind
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.context import Context
     from neurigraph_pipelines.model import Claims
     from neurigraph_pipelines.retrieval.open import OpenedFile, OpenedMessage
     from neurigraph_pipelines.retrieval.query.question import Question
@@ -173,7 +174,7 @@ def open_file(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Open exactly one file, or one message of it.
+    """Open exactly one file, or one message of it; of a conversation's id, the messages that are not stored yet.
 
     A dormant file is decompressed first. If another process is decompressing it and needs longer than --wait, the exit
     code is 6.
@@ -183,7 +184,12 @@ def open_file(
     with opened() as installation:
         claims = claims_of(installation, user)
         context = installation.acting_for(claims)
-        file_id = file_id_of(installation, claims, identifier)
+        try:
+            file_id = file_id_of(installation, claims, identifier)
+        except NotFoundError:
+            if output_file is not None or not _show_unstored(context, identifier, message, Output(as_json)):
+                raise
+            return
         try:
             if message is not None:
                 one = phase_two.open_message(context, file_id, message)
@@ -204,6 +210,30 @@ def open_file(
         except OSError as error:
             raise InvalidInputError(f"cannot write {output_file}: {error.strerror}") from error
     _written(Output(as_json), output_file, file_id, size)
+
+
+def _show_unstored(context: Context, identifier: str, message: int | None, output: Output) -> bool:
+    """Show the messages of a source that are not stored yet, or say what they became; False if there is none."""
+    from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
+
+    try:
+        found = open_unstored(
+            context, UUID(identifier), from_message=message or 1, limit=1 if message else MAX_MESSAGES
+        )
+    except NotFoundError:
+        return False
+    if message is not None and found.messages and found.messages[0].seq != message:
+        return False
+    data = presentation.unstored(found)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        records = [f"stored as {record_id}" for record_id in found.record_ids]
+        return views.stacked(views.transcript(data["messages"]), views.lines(*records))
+
+    output.result(data, view)
+    return True
 
 
 def _file_data(file: OpenedFile) -> dict[str, Any]:

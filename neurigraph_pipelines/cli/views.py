@@ -20,10 +20,12 @@ from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.open import OpenedMessage
+from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer
 
 EXCERPT_CHARACTERS = 300
 MESSAGES_SHOWN = 5
+NOT_STORED = "not stored yet"
 LINKS_SHOWN = 5
 
 
@@ -75,8 +77,8 @@ def answer(found: Answer, user: str, quotes: Mapping[str, OpenedMessage]) -> Ren
     if not found.hits:
         return Group(*parts, Text("Nothing found."))
     for number, hit in enumerate(found.hits, start=1):
-        messages = [message for message in found.messages if message["record_id"] == hit["record_id"]]
-        parts += _hit(number, hit, messages, user, quotes.get(hit["record_id"]))
+        messages = [message for message in found.messages if key_of(message) == key_of(hit)]
+        parts += _hit(number, hit, messages, user, quotes.get(key_of(hit)))
     return Group(*parts)
 
 
@@ -89,12 +91,17 @@ def reply(given: Reply, user: str) -> RenderableType:
         parts.append(
             Text.assemble(
                 (f"[{cited.number}] {printable(cited.title or 'untitled')}", "bold"),
-                (f"  {printable(cited.author or '')}  {printable(cited.node_path)}  {_date(cited.occurred_at)}", "dim"),
+                (
+                    f"  {printable(cited.author or '')}  {printable(cited.node_path or NOT_STORED)}"
+                    f"  {_date(cited.occurred_at)}",
+                    "dim",
+                ),
             )
         )
         parts.append(plain(f"    {origin(cited.origin, cited.voice)}", "dim"))
         parts.append(plain("    " + _excerpt(cited.text)))
-        parts.append(plain(f"    neurigraph open {cited.record_id} --user {user}{message}", "dim"))
+        opens = cited.record_id or cited.source_id
+        parts.append(plain(f"    neurigraph open {opens} --user {user}{message}", "dim"))
     return Group(*parts)
 
 
@@ -122,7 +129,7 @@ def _hit(
 ) -> Iterable[RenderableType]:
     yield Text.assemble(
         (f"{number}. {printable(hit['title'] or 'untitled')}", "bold"),
-        (f"  {printable(hit['node_path'])}  {_date(hit['occurred_at'])}  {hit['score']:.3f}", "dim"),
+        (f"  {printable(hit['node_path'] or NOT_STORED)}  {_date(hit['occurred_at'])}  {hit['score']:.3f}", "dim"),
     )
     if quote is not None:
         said = f"{quote.author or quote.role.value}, {quote.occurred_at:%Y-%m-%d}"
@@ -138,7 +145,7 @@ def _hit(
         for message in messages[:MESSAGES_SHOWN]:
             yield plain(f"   message {message['seq']}: {_components(message['explain'])}", "dim")
     first = f" --message {messages[0]['seq']}" if messages else ""
-    yield plain(f"   neurigraph open {hit['record_id']} --user {user}{first}", "dim")
+    yield plain(f"   neurigraph open {key_of(hit)} --user {user}{first}", "dim")
 
 
 def _message(message: Mapping[str, Any]) -> str:

@@ -80,11 +80,13 @@ class Source(_Answer):
 
 
 class Hit(_Answer):
-    """A memory that a search found."""
+    """A memory that a search found, or what was handed in and is not ``stored`` yet: that has no record and no node."""
 
-    record_id: UUID
-    node_id: UUID
-    node_path: str
+    record_id: UUID | None
+    source_id: UUID
+    stored: bool = True
+    node_id: UUID | None
+    node_path: str | None
     title: str
     summary: str
     score: float
@@ -94,9 +96,15 @@ class Hit(_Answer):
 
 
 class MessageHit(_Answer):
-    """A message that a search found; ``seq`` is its number in its source."""
+    """A message that a search found; ``seq`` is its number in its source.
 
-    record_id: UUID
+    One that is not stored yet has its content.
+    """
+
+    record_id: UUID | None
+    source_id: UUID | None = None
+    stored: bool = True
+    content: str | None = None
     seq: int
     score: float
     external_id: str | None
@@ -115,8 +123,9 @@ class Citation(_Answer):
     """A message that an answer rests on."""
 
     number: int
-    record_id: UUID
-    node_path: str
+    record_id: UUID | None
+    stored: bool = True
+    node_path: str | None
     title: str
     author: str | None
     occurred_at: datetime

@@ -44,13 +44,13 @@ from neurigraph_pipelines.ingestion.records import (
 )
 from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_original, write_transcript
 from neurigraph_pipelines.ingestion.time_limits import time_limit
-from neurigraph_pipelines.ingestion.voices import voices_of
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import ItemFailure, PlannedAlias, Segment, SegmentRef, SourceKind, Voice
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.voices import voices_of
 
 STEP = "commit"
 
@@ -160,7 +160,7 @@ class _SegmentStorage:
         limited = partial(time_limit, self._context.settings, STEP, plans[0].ref.token_count)
         try:
             with limited():
-                voices = voices_of(segment)
+                voices = voices_of(segment.messages, segment.ref.source_kind, segment.ref.user_slug)
                 written = [self._write(plan, segment, voices, key) for plan, key in zip(plans, keys, strict=True)]
             with self._context.database.pipeline() as tx, limited():  # the limit ends before the transaction commits
                 committed = self._commit(tx, written)

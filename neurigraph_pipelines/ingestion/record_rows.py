@@ -27,7 +27,6 @@ from neurigraph_pipelines.ingestion.note_records import pinned_node
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import Committed, Described, Embedded, RecordPlan, Summarized, Vectors
 from neurigraph_pipelines.ingestion.stored_files import StoredFile
-from neurigraph_pipelines.ingestion.voices import common_origin
 from neurigraph_pipelines.model import (
     KEYWORD_COLUMNS,
     RECORD_DIMENSIONS,
@@ -47,6 +46,7 @@ from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
 from neurigraph_pipelines.text.lexemes import LANGUAGE_MARK, lexer_of, window_lengths
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
+from neurigraph_pipelines.voices import common_origin
 
 OFFLINE = "offline"
 """The name of the language model whose rules read records without a provider."""

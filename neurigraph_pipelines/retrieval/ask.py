@@ -8,7 +8,7 @@ messages and ``open`` reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -24,6 +24,7 @@ from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.parse import parse
+from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
@@ -66,6 +67,8 @@ class Citation:
 
     Attributes:
         number: The number by which the answer cites it.
+        record_id: None, like ``node_path``, if the message is not stored yet.
+        source_id: The conversation, event, upload or note that it was said in.
         seq: The number of the message in its conversation, event or file; None for a summary.
         author: The name that it is shown under.
         voice: Who speaks, as the server knows it; None for a summary.
@@ -74,8 +77,10 @@ class Citation:
     """
 
     number: int
-    record_id: str
-    node_path: str
+    record_id: str | None
+    source_id: str
+    stored: bool
+    node_path: str | None
     title: str
     file_id: str | None
     seq: int | None
@@ -155,7 +160,8 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
     evidence = _within(_in_context(passages), settings.ask.tokens, context.tokens)
-    note(context, "ask", (passage.hit["record_id"] for passage in passages[: len(evidence)]), question.query)
+    retrieved = [passage.hit["record_id"] for passage in passages[: len(evidence)] if passage.hit["stored"]]
+    note(context, "ask", retrieved, question.query)
     statements = _statements(context.language_model, question.query, moment, evidence, notes)
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
@@ -175,9 +181,9 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
 
 def _in_context(passages: Sequence[_Passage]) -> list[Evidence]:
     """Return passages as evidence, each with the message before it where that was found, too."""
-    texts = {(one.message.file_id, one.message.seq): one.text for one in passages if one.message}
+    texts = {(one.hit["source_id"], one.message.seq): one.text for one in passages if one.message}
     return [
-        one.as_evidence(texts.get((one.message.file_id, one.message.seq - 1), "") if one.message else "")
+        one.as_evidence(texts.get((one.hit["source_id"], one.message.seq - 1), "") if one.message else "")
         for one in passages
     ]
 
@@ -191,17 +197,23 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
 def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[_Passage]:
     """Read the best messages of a search, best first; only their bytes are read."""
     files = context.settings.ask.files
-    hits = {hit["record_id"]: hit for hit in found.hits if hit["file_id"]}
+    hits = {key_of(hit): hit for hit in found.hits if hit["file_id"] or not hit["stored"]}
     if not found.messages:
         return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
     wanted: dict[str, list[int]] = {}
     places: list[tuple[str, int]] = []
-    for message in found.messages:
-        record_id, seq = message["record_id"], message["seq"]
-        if record_id in hits and (record_id in wanted or len(wanted) < files) and len(places) < most:
-            wanted.setdefault(record_id, []).append(seq)
-            places.append((record_id, seq))
     read: dict[tuple[str, int], _Passage] = {}
+    for message in found.messages:
+        record_id, seq = key_of(message), message["seq"]
+        if record_id not in hits or len(places) == most:
+            continue
+        if not message["stored"]:
+            read[record_id, seq] = _unstored(hits[record_id], message)
+        elif record_id in wanted or len(wanted) < files:
+            wanted.setdefault(record_id, []).append(seq)
+        else:
+            continue
+        places.append((record_id, seq))
     for record_id, numbers in wanted.items():
         file_id = UUID(hits[record_id]["file_id"])
         try:
@@ -211,6 +223,13 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
             continue
         read |= {(record_id, one.seq): _Passage(hits[record_id], one.text, one.occurred_at, one) for one in opened}
     return [read[place] for place in places if place in read]
+
+
+def _unstored(hit: dict[str, Any], found: Mapping[str, Any]) -> _Passage:
+    """Return a message that is not stored yet; the search has its words."""
+    occurred_at = datetime.fromisoformat(found["occurred_at"])
+    said = (found["seq"], found["role"], found["author"], found["voice"], found["external_id"], occurred_at)
+    return _Passage(hit, found["content"], occurred_at, OpenedMessage(None, *said, found["content"]))
 
 
 def _statements(
@@ -266,6 +285,8 @@ def _citation(number: int, passage: _Passage, text: str) -> Citation:
     return Citation(
         number,
         hit["record_id"],
+        hit["source_id"],
+        hit["stored"],
         hit["node_path"],
         hit["title"],
         hit["file_id"],

@@ -64,15 +64,16 @@ class OpenedFile:
 
 @dataclass(frozen=True, slots=True)
 class OpenedMessage:
-    """One message of a transcript, read by its byte range.
+    """One message of a transcript, read by its byte range, or one that is not stored yet.
 
     Attributes:
+        file_id: The transcript, or the original beside it; None if the message is not stored yet.
         role: The role that its writer stated.
         author: The name that it is shown under: a persona is shown as the persona, whatever author it stated.
         voice: Who speaks, as the server knows it.
     """
 
-    file_id: UUID
+    file_id: UUID | None
     seq: int
     role: Role
     author: str | None

@@ -64,6 +64,13 @@ class RetrievalSettings(BaseModel):
         description="Passages up to which a whole graph is searched, about 0.5 µs each in memory. In a graph of twice "
         "as many and more, a fifth of these are compared, in the most promising nodes.",
     )
+    unstored_messages: int = Field(
+        default=1_000,
+        ge=0,
+        le=20_000,
+        description="Most messages that are not stored yet and are searched all the same, the newest first, with at "
+        "most a hundred times as many tokens. 0: only stored memories are found.",
+    )
     retrieval_log_days: int = Field(
         default=0,
         ge=0,

@@ -77,7 +77,7 @@ class TranscriptWriter:
         for message in segment.messages:
             head, tail = _frame(message)
             position = offset + len(head)
-            for text in self._parts(message):
+            for text in self.parts(message):
                 seq += 1
                 length = len(_escaped(text))
                 yield Passage(seq, message, text, position, length)
@@ -110,12 +110,13 @@ class TranscriptWriter:
         """Yield pieces of the transcript; a member may end after each."""
         for message in segment.messages:
             head, tail = _frame(message)
-            parts = [_escaped(text) for text in self._parts(message)]
+            parts = [_escaped(text) for text in self.parts(message)]
             parts[0] = head + parts[0]
             yield from parts[:-1]
             yield parts[-1] + tail
 
-    def _parts(self, message: Message) -> list[str]:
+    def parts(self, message: Message) -> list[str]:
+        """Return the text of a message, in parts if it is long."""
         if message.token_count <= self._passage_max_tokens:
             return [message.content]
         parts: list[list[str]] = []

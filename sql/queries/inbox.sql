@@ -166,7 +166,8 @@ WHERE source_id = %(source_id)s AND seq = %(seq)s AND NOT complete;
 UPDATE neurigraph.sources AS s SET
     last_message = a.last_message,
     untriggered_tokens = s.untriggered_tokens + a.tokens,
-    tail_changed = true
+    tail_changed = true,
+    last_received_at = now()
 FROM unnest(%(source_id)s::uuid [], %(last_message)s::integer [], %(tokens)s::bigint [])
     AS a (source_id, last_message, tokens)
 WHERE s.source_id = a.source_id;

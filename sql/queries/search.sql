@@ -9,7 +9,8 @@ SELECT e.*
 FROM neurigraph.evidence(
     %(payload)s, %(signature)s,
     string_to_array(%(lexemes)s, ' '), string_to_array(%(stems)s, ' '),
-    %(speaker)s, %(dimensions)s, %(known_version)s
+    %(speaker)s, %(dimensions)s, %(known_version)s,
+    %(known_unstored)s, %(unstored_since)s, %(unstored_most)s
 ) AS e;
 
 -- name: layers
@@ -62,3 +63,15 @@ SELECT DISTINCT r.node_id
 FROM neurigraph.record_index AS r
 WHERE r.record_id = ANY(%(record_ids)s)
 ORDER BY r.node_id;
+
+-- name: unstored_messages
+SELECT neurigraph.unstored_messages(%(source_id)s, %(from_message)s, %(limit)s) AS found;
+
+-- name: records_of_source
+-- The visible records that a source of any kind became, oldest first.
+SELECT i.record_id
+FROM neurigraph.record_index AS i
+WHERE i.user_id = %(user_id)s AND i.source IN (
+    'conversation:' || %(source_id)s, 'event:' || %(source_id)s, 'upload:' || %(source_id)s, 'note:' || %(source_id)s
+)
+ORDER BY i.created_at, i.record_id;

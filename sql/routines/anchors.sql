@@ -66,19 +66,25 @@ $$;
 
 -- Evidence for nodes that only the database has: `content` lists which nodes hold which rare word of the question in
 -- how many passages, `words` the share of the question's words in the shells of nodes, and `occurrences` the number of
--- passages that hold each word. The shells are returned too, unless the caller knows the version in force. It sets the
--- signed claims, and returns no row if they allow nothing.
+-- passages that hold each word. The shells are returned too, unless the caller knows the version in force; so are the
+-- messages that are not stored yet, in the same snapshot, so that each message is in one of the two. It sets the signed
+-- claims, and returns no row if they allow nothing.
 DROP FUNCTION IF EXISTS neurigraph.evidence(text [], text [], text, integer, text);
 DROP FUNCTION IF EXISTS neurigraph.evidence(text, text, text [], text [], text, integer, text);
+DROP FUNCTION IF EXISTS neurigraph.evidence(
+    text, text, text [], text [], text, integer, text, text, bigint, integer
+);
 CREATE FUNCTION neurigraph.evidence(
     payload text, signature text,
-    lexemes text [], stems text [], speaker text, dimensions integer, known_version text
+    lexemes text [], stems text [], speaker text, dimensions integer, known_version text,
+    known_unstored text DEFAULT NULL, unstored_since bigint DEFAULT NULL, unstored_most integer DEFAULT 0
 )
 RETURNS TABLE (
     data_version text, said_by text, occurrences integer [], content bytea, words bytea,
     model text, corpus_passages bigint, corpus_lexemes bigint, speakers text [], languages text [],
     node_ids bytea, parents bytea, node_names text [], aliases text [], counts bytea, versions text [],
-    centroids bytea, edges bytea, shell_stems text []
+    centroids bytea, edges bytea, shell_stems text [],
+    unstored_version text, unstored_horizon bigint, unstored json
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -152,10 +158,16 @@ BEGIN
         SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges, shell_stems
         FROM neurigraph_private.shells(asking, visible, dimensions) AS h;
     END IF;
+    SELECT u.* INTO unstored_version, unstored_horizon, unstored
+    FROM neurigraph_private.unstored(asking, known_unstored, unstored_since, unstored_most) AS u;
     RETURN NEXT;
 END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.evidence(text, text, text [], text [], text, integer, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.evidence(text, text, text [], text [], text, integer, text) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.evidence(
+    text, text, text [], text [], text, integer, text, text, bigint, integer
+) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.evidence(
+    text, text, text [], text [], text, integer, text, text, bigint, integer
+) TO neurigraph_agent;

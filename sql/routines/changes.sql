@@ -7,7 +7,8 @@ LANGUAGE sql STABLE AS $$
     FROM neurigraph.user_changes AS c WHERE c.user_id = owner
 $$;
 
--- The same for the caller with these signed claims, which it sets. Only the owner of a graph gets it, since it changes
+-- The same, with the version of the messages that are not stored yet, for the caller with these signed claims, which it
+-- sets. Only the owner of a graph gets it, since it changes
 -- with everything in the graph.
 DROP FUNCTION IF EXISTS neurigraph.data_version();
 CREATE OR REPLACE FUNCTION neurigraph.data_version(payload text, signature text) RETURNS text
@@ -18,7 +19,8 @@ DECLARE
     asking jsonb := neurigraph_private.set_claims(payload, signature);
 BEGIN
     RETURN CASE WHEN asking ->> 'role' = 'user'
-        THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid) END;
+        THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid)
+            || coalesce(neurigraph_private.unstored_version(asking), '') END;
 END
 $$;
 

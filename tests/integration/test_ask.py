@@ -126,10 +126,10 @@ def test_answer_cites_messages(memory: Memory) -> None:
     assert (cited.number, cited.seq, cited.external_id, cited.author) == (1, 3, "m3", None)
     assert cited.occurred_at == START.replace(minute=3)
     assert cited.text == "In spring, with his boat [2] and all."
-    assert cited.node_path.endswith("Family/Dave")
+    assert str(cited.node_path).endswith("Family/Dave")
     assert cited.title.startswith("#Family/Dave")
     assert cited.file_id is not None
-    assert UUID(cited.record_id)
+    assert UUID(str(cited.record_id))
     assert (reply.model, reply.notes) == ("plain", [])
 
 
@@ -191,7 +191,7 @@ def test_foreign_memory_is_not_cited(memory: Memory) -> None:
 def test_filters_narrow_answer(memory: Memory) -> None:
     with memory.here.database.agent(memory.claims) as tx:
         work = find_node(tx, memory.user.user_id, "Work")
-    assert {c.node_path.split("/")[1] for c in memory.ask("Dave the desk", node_id=work).citations} == {"Work"}
+    assert {str(c.node_path).split("/")[1] for c in memory.ask("Dave the desk", node_id=work).citations} == {"Work"}
     assert not memory.ask("the desk", at=datetime(2020, 1, 1, tzinfo=UTC)).found
     with pytest.raises(InvalidInputError, match="speaker is empty"):
         memory.ask("the desk", speaker="")

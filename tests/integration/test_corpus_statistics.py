@@ -197,6 +197,7 @@ def test_query_reads_only_its_lexemes(installation: Installation) -> None:
     graph = make_graph(installation, "unanalysed", 400, 1, questions=1)
     words = graph.questions[0].text.split()
     asked = {"lexemes": " ".join(words), "stems": "", "speaker": None, "dimensions": 512, "known_version": None}
+    asked |= {"known_unstored": None, "unstored_since": None, "unstored_most": 0}
     payload, signature = Secret(SECRET).sign(graph.claims)
     signed = {"payload": payload, "signature": signature}
     with installation.database.agent(graph.claims) as tx:

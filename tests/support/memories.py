@@ -164,6 +164,9 @@ def evidence(
         "speaker": None,
         "dimensions": 96,
         "known_version": None,
+        "known_unstored": None,
+        "unstored_since": None,
+        "unstored_most": 0,
     }
     found = installation.database.ask(claims, statements("search")["evidence"], asked, binary=True)
     return found[0] if found else None

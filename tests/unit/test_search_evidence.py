@@ -54,7 +54,14 @@ class Asked:
 
 def evidence_row(version: str, shells: dict[str, Any] | None = None) -> dict[str, Any]:
     """A row of ``neurigraph.evidence``; without shells those of the version are known."""
-    counted = {"occurrences": [1], "content": None, "words": None, "said_by": None}
+    counted = {
+        "occurrences": [1],
+        "content": None,
+        "words": None,
+        "said_by": None,
+        "unstored_version": None,
+        "unstored": None,
+    }
     return (shells if shells is not None else NO_SHELLS) | counted | {"data_version": version}
 
 

@@ -22,7 +22,7 @@ RECORD = StoredRecord(
 )
 FOUND = Found(
     records=(FoundRecord(NODE, RECORD, 0.123456789, {}, persona="bob/Work"),),
-    messages=(FoundMessage("r1", "m1", 3, 0.5, {}, "Ana", Voice.OWNER, 4),),
+    messages=(FoundMessage("r1", "s1", "m1", 3, 0.5, {}, "Ana", Voice.OWNER, 4),),
     anchors=(NODE,),
     warmed=2,
     notes=("Late.",),
@@ -34,6 +34,7 @@ def test_shape() -> None:
         hits=[
             {
                 "record_id": "r1",
+                "stored": True,
                 "node_id": "n1",
                 "node_path": "bob/Boats",
                 "title": "Oil",
@@ -59,6 +60,8 @@ def test_shape() -> None:
         messages=[
             {
                 "record_id": "r1",
+                "source_id": "s1",
+                "stored": True,
                 "external_id": "m1",
                 "seq": 3,
                 "score": 0.5,

@@ -67,9 +67,9 @@ class NodeFiles(BaseModel):
 
 
 class Message(BaseModel):
-    """One message of a file."""
+    """One message of a file, or one that is not stored yet."""
 
-    file_id: UUID
+    file_id: UUID | None = Field(description="Null for a message that is not stored yet.")
     seq: int
     role: Role = Field(description="The role that the writer stated.")
     author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
@@ -85,3 +85,11 @@ class Message(BaseModel):
     output: Any = Field(description="What it returned.")
     error: str | None = Field(description="Why it failed.")
     duration_ms: int | None
+
+
+class UnstoredMessages(BaseModel):
+    """The messages of a conversation, event, upload or note that are not stored yet."""
+
+    source_id: UUID
+    messages: list[Message] = Field(description="In their order; empty once all are stored.")
+    record_ids: list[UUID] = Field(description="The visible memories that the others became, oldest first.")

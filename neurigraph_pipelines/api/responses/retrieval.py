@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.model import CompressionState, ReceivedThrough, SourceKind, Voice
+from neurigraph_pipelines.model import CompressionState, ReceivedThrough, Role, SourceKind, Voice
 
 
 class Origin(BaseModel):
@@ -25,12 +25,16 @@ class Origin(BaseModel):
     restated: int = Field(description="How many passages of the nodes searched say the same as its best message.")
 
 
-class Hit(BaseModel):
-    """A record that matches the question."""
+_STORED = Field(description="False for what was handed in and is not stored yet: it has no record, node and file.")
 
-    record_id: UUID
-    node_id: UUID
-    node_path: str
+
+class Hit(BaseModel):
+    """A record that matches the question, or the messages of a source that are not stored yet."""
+
+    record_id: UUID | None
+    stored: bool = _STORED
+    node_id: UUID | None
+    node_path: str | None
     title: str
     summary: str
     score: float
@@ -52,13 +56,24 @@ class Hit(BaseModel):
 class MessageHit(BaseModel):
     """A single message that matches the question; `seq` is its number in its conversation."""
 
-    record_id: UUID
+    record_id: UUID | None
+    source_id: UUID
+    stored: bool = _STORED
     external_id: str | None
     seq: int
     score: float
     author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
     voice: Voice | None = Field(description="Who speaks, as the server knows it; null if unknown.")
     restated: int = Field(description="How many passages of the nodes searched say the same, this one included.")
+    role: Role | None = Field(
+        default=None, description="The role that the writer stated; like `occurred_at` only if it is not stored yet."
+    )
+    occurred_at: datetime | None = None
+    content: str | None = Field(
+        default=None,
+        description="Its text, or the part of it that the question is about, if it is not stored yet; else open the "
+        "file of its record.",
+    )
     explain: dict[str, float | None] | None = Field(
         default=None, description="Components of the score; only with `explain`."
     )
@@ -97,8 +112,10 @@ class Citation(BaseModel):
     """A message that an answer rests on. `seq` is null if a memory's summary is cited instead of a message."""
 
     number: int = Field(description="The answer refers to this citation as `[number]`.")
-    record_id: UUID
-    node_path: str
+    record_id: UUID | None
+    source_id: UUID
+    stored: bool = _STORED
+    node_path: str | None
     title: str
     file_id: UUID | None
     seq: int | None

@@ -17,6 +17,7 @@ from neurigraph_pipelines.mcp.framing import NOTICE_OF_JSON
 from neurigraph_pipelines.mcp.results import Result, as_json, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.retrieval.open import open_messages
+from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.query.search import search
 
@@ -85,7 +86,7 @@ def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
     budget, shown = call.budget(MOST_TOKENS), list[Document]()
     for hit in hits[: given.limit]:
         stop_if_cancelled()
-        document = _document(call, given, hit, said.get(hit["record_id"], [])[:CHUNKS])
+        document = _document(call, given, hit, said.get(key_of(hit), [])[:CHUNKS])
         if not budget.takes(as_json(document.model_dump())):
             break
         if given.includeFullDocs:
@@ -114,10 +115,10 @@ def _found(
         question = Question(given.query, limit=given.limit, node_id=node_id, record_ids=tuple(scoped))
         found = search(call.context, question, run_after=call.run_after)
         for hit in found.hits:
-            if hit["record_id"] not in hits or hits[hit["record_id"]]["score"] < hit["score"]:
-                hits[hit["record_id"]] = hit
+            if key_of(hit) not in hits or hits[key_of(hit)]["score"] < hit["score"]:
+                hits[key_of(hit)] = hit
         for message in found.messages:
-            said.setdefault(message["record_id"], {}).setdefault(message["seq"], message)
+            said.setdefault(key_of(message), {}).setdefault(message["seq"], message)
     best = sorted(hits.values(), key=lambda hit: -hit["score"])
     return best, {record_id: list(messages.values()) for record_id, messages in said.items()}
 
@@ -141,7 +142,7 @@ def _document(
     call: Call, given: SearchDatabaseArguments, hit: Mapping[str, Any], messages: list[Mapping[str, Any]]
 ) -> Document:
     return Document(
-        documentId=hit["record_id"],
+        documentId=key_of(hit),
         title=plain(hit["title"]),
         type=hit["source_kind"],
         summary=plain(hit["summary"]) if given.includeSummary else None,
@@ -149,6 +150,7 @@ def _document(
         chunks=_chunks(call, hit, messages),
         metadata=plain(
             {
+                "stored": hit["stored"],
                 "nodeId": hit["node_id"],
                 "nodePath": hit["node_path"],
                 "sourceId": hit["source_id"],
@@ -164,6 +166,11 @@ def _document(
 
 def _chunks(call: Call, hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the best messages of a document with their words; none if its file cannot be read."""
+    if not hit["stored"]:
+        return [
+            _chunk(one["content"], one["score"], one["seq"], one["author"], one["voice"], one["occurred_at"])
+            for one in messages
+        ]
     scores = {message["seq"]: message["score"] for message in messages}
     if not hit["file_id"] or not scores:
         return []
@@ -172,18 +179,25 @@ def _chunks(call: Call, hit: Mapping[str, Any], messages: list[Mapping[str, Any]
     except StorageError:
         return []
     return [
-        plain(
-            {
-                "content": _cut(one.text, CHUNK_CHARACTERS),
-                "score": min(max(scores[one.seq], 0.0), 1.0),
-                "messageId": one.seq,
-                "author": one.author,
-                "voice": one.voice,
-                "occurredAt": one.occurred_at,
-            }
-        )
+        _chunk(one.text, scores[one.seq], one.seq, one.author, one.voice, one.occurred_at)
         for one in sorted(opened, key=lambda one: -scores[one.seq])
     ]
+
+
+def _chunk(
+    text: str, score: float, seq: int, author: str | None, voice: str | None, occurred_at: Any
+) -> dict[str, Any]:
+    chunk: dict[str, Any] = plain(
+        {
+            "content": _cut(text, CHUNK_CHARACTERS),
+            "score": min(max(score, 0.0), 1.0),
+            "messageId": seq,
+            "author": author,
+            "voice": voice,
+            "occurredAt": occurred_at,
+        }
+    )
+    return chunk
 
 
 def _content(call: Call, hit: Mapping[str, Any], budget: Budget) -> str | None:

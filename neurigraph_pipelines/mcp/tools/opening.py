@@ -10,13 +10,14 @@ from uuid import UUID
 from pydantic import Field
 
 from neurigraph_pipelines import history, presentation
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.framing import inline, quoted
 from neurigraph_pipelines.mcp.results import Result, described, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+from neurigraph_pipelines.retrieval.unstored import open_unstored
 
 READ_AT_ONCE = 20
 """Messages that are read before the next are asked for."""
@@ -28,7 +29,7 @@ _CURSOR = re.compile(r"(\d{1,9})(?:\+(\d{1,9}))?")
 class OpenArguments(Arguments):
     """Arguments of ``open_memory``."""
 
-    record_id: UUID
+    record_id: UUID = Field(description="Of a hit; of one that is not stored yet, its source_id.")
     messages: ListOf[Annotated[int, Field(ge=0, le=2_147_483_647)]] = Field(
         default=[], max_length=50, description="Numbers of messages; default: all."
     )
@@ -57,7 +58,9 @@ class Message(Result):
 class Opened(Result):
     """A memory with its messages."""
 
-    record_id: str
+    record_id: str | None
+    source_id: str | None = None
+    stored: bool = True
     title: str
     summary: str
     node_id: str | None
@@ -69,7 +72,10 @@ class Opened(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what the memory is, its messages, and how to go on."""
-        yield f"record_id {self.record_id}, in {path_of(self.node_path)}, file_id {self.file_id}"
+        if self.stored:
+            yield f"record_id {self.record_id}, in {path_of(self.node_path)}, file_id {self.file_id}"
+        else:
+            yield f"source_id {self.source_id}, not stored yet"
         if self.superseded_by:
             yield f"A newer memory replaces this one: record_id {self.superseded_by}."
         yield from described(self.title, self.summary)
@@ -83,8 +89,11 @@ class Opened(Result):
 
 
 def open_memory(call: Call, given: OpenArguments) -> Opened:
-    """Read the messages of a record that fit, from its object."""
-    call.require_visible("record", given.record_id)
+    """Read the messages of a record that fit, from its object, or those of a source that are not stored yet."""
+    try:
+        call.require_visible("record", given.record_id)
+    except NotFoundError:
+        return _open_unstored(call, given)
     found = presentation.record(history.record_at(call.installation.database, call.claims, given.record_id))
     first, offset = _place(given.cursor)
     wanted = sorted(set(given.messages)) or range(found["first_message"], found["last_message"] + 1)
@@ -95,6 +104,40 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     shown, cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget)
     named = {name: plain(found[name]) for name in Opened.model_fields if name in found}
     return Opened(**named, messages=shown, next_cursor=cursor)
+
+
+def _open_unstored(call: Call, given: OpenArguments) -> Opened:
+    """Read the messages of a source that are not stored yet and fit.
+
+    Raises:
+        NotFoundError: There is no such source, or nothing of it is visible to the caller.
+    """
+    call.require_visible("source", given.record_id)
+    first, offset = _place(given.cursor)
+    budget = call.budget(given.max_tokens)
+    wanted, shown, cursor = set(given.messages), list[Message](), None
+    found = open_unstored(call.context, given.record_id, from_message=max(first, 1), limit=READ_AT_ONCE)
+    records = found.record_ids
+    while found.messages and cursor is None:
+        stop_if_cancelled()
+        chosen = [one for one in found.messages if not wanted or one.seq in wanted]
+        cursor = _show(chosen, (first, offset), budget, shown)
+        after = found.messages[-1].seq + 1
+        found = open_unstored(call.context, given.record_id, from_message=after, limit=READ_AT_ONCE)
+    summary = f"Stored by now, as record_id {', '.join(map(str, records))}." if records and not shown else ""
+    return Opened(
+        record_id=None,
+        source_id=str(given.record_id),
+        stored=False,
+        title="",
+        summary=summary,
+        node_id=None,
+        node_path=None,
+        file_id=None,
+        superseded_by=None,
+        messages=shown,
+        next_cursor=cursor,
+    )
 
 
 def _place(cursor: str) -> tuple[int, int]:
@@ -116,16 +159,25 @@ def _read(
         return shown, None
     for start in range(0, len(wanted), READ_AT_ONCE):
         stop_if_cancelled()
-        for opened in open_messages(call.context, UUID(file_id), wanted[start : start + READ_AT_ONCE]):
-            begin = place[1] if opened.seq == place[0] else 0
-            if shown and budget.is_spent:
-                return shown, f"{opened.seq}+{begin}" if begin else str(opened.seq)
-            message = _message(opened, begin, budget)
-            shown.append(message)
-            end = begin + len(message.content)
-            if end < len(opened.text):
-                return shown, f"{opened.seq}+{end}"
+        opened = open_messages(call.context, UUID(file_id), wanted[start : start + READ_AT_ONCE])
+        cursor = _show(opened, place, budget, shown)
+        if cursor is not None:
+            return shown, cursor
     return shown, None
+
+
+def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budget, shown: list[Message]) -> str | None:
+    """Add the messages that fit to those shown, and return where to go on if not all do."""
+    for one in opened:
+        begin = place[1] if one.seq == place[0] else 0
+        if shown and budget.is_spent:
+            return f"{one.seq}+{begin}" if begin else str(one.seq)
+        message = _message(one, begin, budget)
+        shown.append(message)
+        end = begin + len(message.content)
+        if end < len(one.text):
+            return f"{one.seq}+{end}"
+    return None
 
 
 def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:

@@ -16,6 +16,7 @@ from neurigraph_pipelines.mcp.results import Result, described, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, MaxTokens, Tool
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.query import search as phase_one
+from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
 
 MAX_HITS = 50
@@ -44,11 +45,13 @@ class SearchArguments(Arguments):
 class Hit(Result):
     """A memory that matches."""
 
-    record_id: str
+    record_id: str | None
+    source_id: str
+    stored: bool
     title: str
     summary: str
-    node_id: str
-    node_path: str
+    node_id: str | None
+    node_path: str | None
     occurred_at: str
     score: float
     file_id: str | None
@@ -57,7 +60,7 @@ class Hit(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield where the memory lies, who speaks in it and when, and what it says."""
-        yield f"record_id {self.record_id}, in {path_of(self.node_path)}, {self.occurred_at}, score {self.score:.2f}"
+        yield f"{_place(self)}, {self.occurred_at}, score {self.score:.2f}"
         said = [
             f"{one['seq']} ({one['voice'] or 'unknown'}{', ' + inline(one['author']) if one['author'] else ''})"
             for one in self.messages
@@ -86,7 +89,7 @@ class Found(Result):
         if self.next_skip is not None:
             yield f"There is more: call again with skip={self.next_skip}, or with a larger max_tokens."
         if self.hits:
-            yield "open_memory reads the messages of a record_id."
+            yield "open_memory reads the messages of a record_id, or of a source_id that is not stored yet."
 
 
 def search_memory(call: Call, given: SearchArguments) -> Found:
@@ -104,14 +107,14 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
     budget, shown = call.budget(given.max_tokens), list[Hit]()
     said: dict[str, list[Mapping[str, Any]]] = {}
     for message in found.messages:
-        said.setdefault(message["record_id"], []).append(message)
+        said.setdefault(key_of(message), []).append(message)
     hits = found.hits[given.skip :]
     for hit in hits[: given.limit]:
-        one = _hit(hit, said.get(hit["record_id"], [])[:_MESSAGES])
-        if not budget.takes(one.title, one.summary, one.node_path, fixed=_HIT_TOKENS):
+        one = _hit(hit, said.get(key_of(hit), [])[:_MESSAGES])
+        if not budget.takes(one.title, one.summary, one.node_path or "", fixed=_HIT_TOKENS):
             if shown:
                 break
-            budget.takes(one.title, one.node_path, fixed=_HIT_TOKENS)
+            budget.takes(one.title, one.node_path or "", fixed=_HIT_TOKENS)
             one.summary = f"{budget.cut(one.summary)}…"
         shown.append(one)
     rest = len(hits) > len(shown)
@@ -124,6 +127,13 @@ def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
         said_by=[str(voice) for voice in hit["origin"]["voices"]],
         messages=[{name: plain(one[name]) for name in ("seq", "author", "voice", "score")} for one in messages],
     )
+
+
+def _place(one: Hit | Citation) -> str:
+    """Return where a hit or citation lies: its record and node, or its source if it is not stored yet."""
+    if one.stored:
+        return f"record_id {one.record_id}, in {path_of(one.node_path)}"
+    return f"source_id {one.source_id}, not stored yet"
 
 
 class AskArguments(Arguments):
@@ -139,8 +149,10 @@ class Citation(Result):
     """A message that an answer rests on."""
 
     number: int
-    record_id: str
-    node_path: str
+    record_id: str | None
+    source_id: str
+    stored: bool
+    node_path: str | None
     title: str
     seq: int | None
     author: str | None
@@ -151,8 +163,8 @@ class Citation(Result):
     def lines(self) -> Iterator[str]:
         """Yield who said it, where and when, and the words."""
         who = ", ".join([self.voice or "a summary", *([inline(self.author)] if self.author else [])])
-        place = f"record_id {self.record_id}" + ("" if self.seq is None else f", message {self.seq}")
-        yield f"[{self.number}] said by {who}, {self.occurred_at}, in {path_of(self.node_path)}, {place}"
+        place = _place(self) + ("" if self.seq is None else f", message {self.seq}")
+        yield f"[{self.number}] said by {who}, {self.occurred_at}, {place}"
         yield from described(self.title, self.text)
 
 
@@ -187,7 +199,7 @@ def ask_memory(call: Call, given: AskArguments) -> Reply:
         citation = Citation(
             **{name: plain(value) for name, value in asdict(one).items() if name in Citation.model_fields}
         )
-        if not budget.takes(citation.title, citation.text, citation.node_path, fixed=_HIT_TOKENS):
+        if not budget.takes(citation.title, citation.text, citation.node_path or "", fixed=_HIT_TOKENS):
             left = ", ".join(str(other.number) for other in reply.citations[len(shown) :])
             notes.append(f"Citations {left} are left out: call again with a larger max_tokens.")
             break

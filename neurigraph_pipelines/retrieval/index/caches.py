@@ -20,6 +20,7 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
+from neurigraph_pipelines.retrieval.index.unstored import Unstored
 
 ANSWER_SECONDS = 60.0
 """Age at which a cached answer expires, so that a node that is asked about often is still seen to be in use."""
@@ -128,6 +129,7 @@ class SearchCaches:
         staged: The nodes that were staged, by asker, data version and period.
         unfetched: Claims for which nodes were staged and not prefetched since.
         watched: Whether a user's graph has canaries to watch.
+        unstored: The messages that are not stored yet, by asker.
     """
 
     def __init__(self) -> None:
@@ -140,6 +142,7 @@ class SearchCaches:
         self.staged: Cache[frozenset[int]] = Cache()
         self.unfetched: set[Claims] = set()
         self.watched: Cache[bool] = Cache(WATCH_SECONDS)
+        self.unstored: Cache[Unstored] = Cache()
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

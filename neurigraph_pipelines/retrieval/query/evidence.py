@@ -20,10 +20,12 @@ from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
+from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
+from neurigraph_pipelines.retrieval.query.unstored import MissingMessageError, cached_unstored, parameters, unstored_of
 from neurigraph_pipelines.retrieval.query.words import WordCounts, counted, unpacked
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.disguises import undisguised
@@ -88,6 +90,8 @@ class Evidence:
         words: Where the question's words occur.
         rarities: The inverse document frequency of each lexeme.
         said_by: The speaker asked for, in the lower case of the database.
+        unstored: The messages that were not stored yet in that moment.
+        data_version: The version of all that it comes from; None if the caller may not know it.
         layers: All layers of the graph that hold anything, by node id, if all of them are in memory.
     """
 
@@ -96,6 +100,8 @@ class Evidence:
     words: WordCounts
     rarities: NDArray[Any]
     said_by: str | None = None
+    unstored: Unstored | None = None
+    data_version: str | None = None
     layers: Mapping[str, MetadataLayer] | None = None
 
 
@@ -148,22 +154,42 @@ def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tu
         view = view or view_graph(context, parsed, shells)
         numbered = dict(zip(shells.filled.tolist(), layers.values(), strict=True))
         words = counted(numbered, shells.stems, parsed.lexemes, parsed.stems)
-        is_current = version() == shells.data_version
-    evidence = Evidence(parsed, view, words, rarities(words.occurrences, shells.corpus_passages), layers=layers)
-    return evidence, is_current
+        found = version()
+    rarity = rarities(words.occurrences, shells.corpus_passages)
+    unstored = cached_unstored(context, question)
+    expected = _version(shells, unstored.version if unstored else None)
+    evidence = Evidence(parsed, view, words, rarity, unstored=unstored, data_version=expected, layers=layers)
+    return evidence, found == expected
+
+
+def _version(shells: Shells, unstored_version: str | None) -> str | None:
+    """Return the version of all that an answer comes from, as ``neurigraph.data_version`` does; None if unknown."""
+    return f"{shells.data_version}{unstored_version or ''}" if shells.data_version is not None else None
 
 
 def _gather(
     context: Context, parsed: ParsedQuestion, earlier: Shells | None, embedding: QueryEmbedding | None = None
 ) -> Evidence | None:
+    known = cached_unstored(context, parsed.question)
+    try:
+        return _ask(context, parsed, earlier, embedding, known)
+    except MissingMessageError:
+        return _ask(context, parsed, earlier, embedding, None)
+
+
+def _ask(
+    context: Context,
+    parsed: ParsedQuestion,
+    earlier: Shells | None,
+    embedding: QueryEmbedding | None,
+    known: Unstored | None,
+) -> Evidence | None:
     cached = earlier if earlier and earlier.data_version is not None else None
     view = None
     if cached and context.embedder.is_remote:  # no connection is held while a remote embedder works
         view = view_graph(context, parsed, cached, embedding)
-    known_version = cached.data_version if cached else None
-    with context.database.asking(
-        context.claims, _QUERIES["evidence"], _parameters(context, parsed, known_version), binary=True
-    ) as rows:
+    values = _parameters(context, parsed, cached, known)
+    with context.database.asking(context.claims, _QUERIES["evidence"], values, binary=True) as rows:
         if cached and view is None:  # most often nothing has changed: score while the database works
             view = view_graph(context, parsed, cached, embedding)
         row = next(iter(rows()), None)
@@ -175,7 +201,9 @@ def _gather(
     if view is None or view.shells is not shells:  # the shells are new, or changed meanwhile
         view = view_graph(context, parsed, shells, view.embedding if view else embedding)
     words = unpacked(shells, row)
-    return Evidence(parsed, view, words, rarities(words.occurrences, shells.corpus_passages), row["said_by"])
+    rarity = rarities(words.occurrences, shells.corpus_passages)
+    unstored = unstored_of(context, parsed.question, row, known)
+    return Evidence(parsed, view, words, rarity, row["said_by"], unstored, _version(shells, row["unstored_version"]))
 
 
 def view_graph(
@@ -191,7 +219,7 @@ def view_graph(
     text = without_names(parsed.asked, set().union(*named.values()))
     if embedding is None or embedding.text != text:
         embedding = _embed(context.embedder, text)
-    is_comparable = shells.model == context.embedder.model
+    is_comparable = shells.model in (None, context.embedder.model)  # none: nothing has vectors but unstored messages
     bounds = _bounds(context, parsed, shells)
     vector = embedding.passage if is_comparable else None
     scores = score_nodes(shells, query, parsed.lexemes, vector, bounds)
@@ -204,13 +232,17 @@ def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
     return np.log1p((np.maximum(passages - counts, 0) + 0.5) / (counts + 0.5))
 
 
-def _parameters(context: Context, parsed: ParsedQuestion, known_version: str | None) -> dict[str, Any]:
+def _parameters(
+    context: Context, parsed: ParsedQuestion, shells: Shells | None, unstored: Unstored | None
+) -> dict[str, Any]:
+    """Return the parameters of ``neurigraph.evidence``, given the shells and the unstored messages that are known."""
     return {
         "lexemes": " ".join(parsed.lexemes),
         "stems": " ".join(parsed.stems),
         "speaker": parsed.question.speaker,
         "dimensions": context.embedder.dimensions,
-        "known_version": known_version,
+        "known_version": shells.data_version if shells else None,
+        **parameters(context, parsed.question, unstored),
     }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.history import superseded_of, values_then
-from neurigraph_pipelines.model import Voice, shown_author
+from neurigraph_pipelines.model import Message, Voice, shown_author
 from neurigraph_pipelines.retrieval.index.layers import VOICES
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
+from neurigraph_pipelines.retrieval.index.unstored import SUMMARY_CHARACTERS, Unstored, beginning
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
@@ -23,12 +24,17 @@ from neurigraph_pipelines.retrieval.query.select import Anchor
 Parts = Mapping[str, float | None]
 """The components of a score by name; empty unless they were asked for."""
 
+UNSTORED = Anchor(-1, "", None, "", "unstored", 0.0, 0.0)
+"""Stands for the node of messages that are not stored yet: they lie in none."""
+
 
 class FoundRecord(NamedTuple):
     """A record that was found, with the title and summary of the moment that the question is about.
 
+    Messages that are not stored yet are found as one record a source, with the id of the source.
+
     Attributes:
-        node: The node that it lies in.
+        node: The node that it lies in, or ``UNSTORED``.
         persona: The path of the persona that handed it in; None if that is the owner, or if the caller does not see it.
         superseded: Whether another memory replaced it; None unless superseded records were asked for.
     """
@@ -40,6 +46,11 @@ class FoundRecord(NamedTuple):
     superseded: bool | None = None
     persona: str | None = None
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is stored."""
+        return self.node is not UNSTORED
+
 
 class FoundMessage(NamedTuple):
     """A message that was found.
@@ -49,9 +60,11 @@ class FoundMessage(NamedTuple):
         author: The name that it is shown under.
         voice: Who speaks, as the server knows it; None if unknown.
         restated: How many passages of the nodes searched say the same, itself included.
+        unstored: The message itself, cut to the part that the question is about; None if it is stored.
     """
 
     record_id: str
+    source_id: str
     external_id: str | None
     seq: int
     score: float
@@ -59,6 +72,7 @@ class FoundMessage(NamedTuple):
     author: str | None
     voice: Voice | None
     restated: int
+    unstored: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +95,21 @@ class Found:
 
 
 def found_records(
-    nodes: Sequence[LoadedNode], ranked: Sequence[Ranked], shells: Shells, *, is_owner: bool
+    nodes: Sequence[LoadedNode],
+    ranked: Sequence[Ranked],
+    shells: Shells,
+    messages: Sequence[FoundMessage],
+    *,
+    is_owner: bool,
 ) -> list[FoundRecord]:
     """Return ranked records with what their layers hold of them.
 
     Args:
         shells: The nodes that the caller sees: a persona that is not among them is not named.
+        messages: The messages that were found: the best is the summary of what is not stored yet.
         is_owner: Whether the caller is the owner of the graph: only the owner sees keys.
     """
+    words = {one.record_id: one.unstored.content for one in reversed(messages) if one.unstored is not None}
     found = []
     for one in ranked:
         record = nodes[one.node].layer.stored_record(one.row)
@@ -96,23 +117,41 @@ def found_records(
         path = shells.location(number)[2] if number is not None else None
         if not is_owner:
             record = record._replace(origin=record.origin._replace(key_id=None))
-        found.append(FoundRecord(nodes[one.node].anchor, record, one.score, one.parts, persona=path))
+        node = nodes[one.node].anchor
+        if node is UNSTORED and record.record_id in words:
+            record = record._replace(summary=beginning(words[record.record_id], SUMMARY_CHARACTERS))
+        found.append(FoundRecord(node, record, one.score, one.parts, persona=path))
     return found
 
 
-def found_messages(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked], shells: Shells) -> list[FoundMessage]:
-    """Return ranked messages with what their layers hold of them."""
+def found_messages(
+    nodes: Sequence[LoadedNode],
+    ranked: Sequence[Ranked],
+    shells: Shells,
+    unstored: Unstored | None,
+    cut: Callable[[str], str],
+) -> list[FoundMessage]:
+    """Return ranked messages with what their layers hold of them.
+
+    Args:
+        shells: The nodes that the caller sees.
+        unstored: The messages of the node ``UNSTORED``.
+        cut: Returns the part of a text that the question is about.
+    """
     layers = [node.layer for node in nodes]
     statements = np.array([layers[one.node].statement[one.row] for one in ranked], np.int64)
     restated = np.sum([layer.restated(statements) for layer in layers], axis=0).tolist() if ranked else []
     found = []
     for one, times in zip(ranked, restated, strict=True):
         layer, row = layers[one.node], one.row
+        record = layer.stored_record(int(layer.record[row]))
         voice = VOICES[layer.voice[row]]
-        number = _persona(layer.origin(int(layer.record[row])), shells) if voice is Voice.PERSONA else None
+        number = _persona(record.origin, shells) if voice is Voice.PERSONA else None
+        message = unstored.message(row) if unstored and nodes[one.node].anchor is UNSTORED else None
         found.append(
             FoundMessage(
-                layer.record_ids[layer.record[row]],
+                record.record_id,
+                record.source_id,
                 layer.external_ids[row],
                 int(layer.first_message[row]),
                 one.score,
@@ -120,6 +159,7 @@ def found_messages(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked], shells
                 shown_author(layer.author(row), voice, shells.name(number) if number is not None else None),
                 voice,
                 max(1, times),
+                replace(message, content=cut(message.content)) if message is not None else None,
             )
         )
     return found

@@ -7,13 +7,16 @@ question, such as times in its words.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.locks import retry_not_found
+from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
-from neurigraph_pipelines.retrieval.query.found import Found, as_of_moment, found_messages, found_records
+from neurigraph_pipelines.retrieval.query.found import UNSTORED, Found, as_of_moment, found_messages, found_records
 from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes, rows_of
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
@@ -24,19 +27,24 @@ from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
 from neurigraph_pipelines.retrieval.query.select import select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import lexer_of
 
 NODES_WARMED = 5
 """Nodes of the best records whose neighbourhood is staged."""
+
+UNSTORED_CHARACTERS = 4_000
+"""Most characters that an answer shows of a message that is not stored yet."""
 
 _QUERIES = statements("search")
 
 
 class _Searched(NamedTuple):
-    """The evidence, the selected nodes by it and by their numbers, and the best records and messages in them."""
+    """What was searched: ``nodes`` are those selected, by their numbers, and then the one of unstored messages."""
 
     evidence: Evidence
     anchored: Sequence[LoadedNode]
     nodes: Sequence[LoadedNode]
+    unstored: Unstored | None
     ranked: tuple[Sequence[Ranked], Sequence[Ranked]]
 
 
@@ -63,7 +71,8 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
     settings, answers = context.settings, search_caches(context).answers
     if not settings.retrieval.answer_cache_entries:
         return _run_steps(context, parsed)[0]
-    bounds = (settings.retrieval.max_anchors, settings.retrieval.max_searched_passages, settings.language)
+    limits = settings.retrieval
+    bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, settings.language)
     key = (graph_key(context), parsed.question, context.embedder.model, bounds)
     if answers.peek(key) is not None:
         version = context.database.ask_value(context.claims, _QUERIES["data_version"])
@@ -81,18 +90,24 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     loaded = _gather_and_rank(context, parsed)
     if loaded is None:
         return Found(), None
-    evidence, anchored, nodes, (records, messages) = loaded
+    evidence, anchored, nodes, unstored, (records, messages) = loaded
     view, is_owner = evidence.view, context.claims.role == "user"
-    hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, is_owner=is_owner))
+    said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))
+    hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, said, is_owner=is_owner))
     found = Found(
         tuple(hits),
-        tuple(found_messages(nodes, messages, view.shells)),
+        tuple(said),
         tuple(node.anchor for node in anchored),
-        stage(context, view.shells, list(dict.fromkeys(one.node for one in hits))[:NODES_WARMED]),
-        tuple(_notes(context.embedder.model, evidence)),
+        stage(context, view.shells, list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]),
+        tuple(_notes(context, evidence)),
     )
     # Only the owner's data has a version: a grant may end with the next question, and nothing says when.
-    return found, view.shells.data_version if view.embedding.record is not None else None
+    return found, evidence.data_version if view.embedding.record is not None else None
+
+
+def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:
+    """Return the part of an unstored message that a question is about."""
+    return excerpt(text, frozenset(parsed.lexemes), lexer_of(context.settings.language), UNSTORED_CHARACTERS)
 
 
 def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | None:
@@ -107,8 +122,11 @@ def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | No
         if anchored is None:
             continue
         nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
+        unstored = evidence.unstored.without(node.layer for node in nodes) if evidence.unstored else None
+        if unstored is not None and unstored.sources:
+            nodes.append(LoadedNode(UNSTORED, unstored.layer))
         try:
-            return _Searched(evidence, anchored, nodes, _rank(context, evidence, nodes))
+            return _Searched(evidence, anchored, nodes, unstored, _rank(context, evidence, nodes))
         except VectorsGoneError:
             packs = False
     return None
@@ -124,13 +142,16 @@ def _rank(
     return rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows))
 
 
-def _notes(model: str, evidence: Evidence) -> list[str]:
-    in_use = evidence.view.shells.model
+def _notes(context: Context, evidence: Evidence) -> list[str]:
+    model, in_use, notes = context.embedder.model, evidence.view.shells.model, []
     if evidence.view.embedding.record is None:
-        return ["The embedder could not be reached: this answer comes from words alone."]
-    if in_use not in (None, model):
-        return [
+        notes.append("The embedder could not be reached: this answer comes from words alone.")
+    elif in_use not in (None, model):
+        notes.append(
             f"The vectors in use are of {in_use} and the embedder is {model}: this answer comes from words "
             "alone until a backfill of record_embeddings has moved all records."
-        ]
-    return []
+        )
+    if evidence.unstored is not None and evidence.unstored.is_cut:
+        most = context.settings.retrieval.unstored_messages
+        notes.append(f"More messages wait to be stored than a question searches: the newest, at most {most:,}.")
+    return notes

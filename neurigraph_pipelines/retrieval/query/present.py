@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +36,12 @@ def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
     )
 
 
+def key_of(one: Mapping[str, Any]) -> str:
+    """Return what joins a hit with its messages: the record, or the source of what is not stored yet."""
+    key: str = one["record_id"] or one["source_id"]
+    return key
+
+
 def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
     origin = found.record.origin
     return {
@@ -52,9 +58,10 @@ def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
 def _hit(found: FoundRecord, restated: int) -> dict[str, Any]:
     record = found.record
     hit: dict[str, Any] = {
-        "record_id": record.record_id,
-        "node_id": found.node.node_id,
-        "node_path": found.node.path,
+        "record_id": record.record_id if found.is_stored else None,
+        "stored": found.is_stored,
+        "node_id": found.node.node_id if found.is_stored else None,
+        "node_path": found.node.path if found.is_stored else None,
         "title": record.title,
         "summary": record.summary,
         "score": round(found.score, 6),
@@ -74,8 +81,11 @@ def _hit(found: FoundRecord, restated: int) -> dict[str, Any]:
 
 
 def _message(found: FoundMessage) -> dict[str, Any]:
+    unstored = found.unstored
     message: dict[str, Any] = {
-        "record_id": found.record_id,
+        "record_id": found.record_id if unstored is None else None,
+        "source_id": found.source_id,
+        "stored": unstored is None,
         "external_id": found.external_id,
         "seq": found.seq,
         "score": round(found.score, 6),
@@ -83,6 +93,12 @@ def _message(found: FoundMessage) -> dict[str, Any]:
         "voice": found.voice,
         "restated": found.restated,
     }
+    if unstored is not None:
+        message |= {
+            "role": unstored.role,
+            "occurred_at": _moment(unstored.occurred_at.astimezone(UTC)),
+            "content": unstored.content,
+        }
     if found.parts:
         message["explain"] = dict(found.parts)
     return message

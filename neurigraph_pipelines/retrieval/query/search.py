@@ -66,7 +66,10 @@ def search(
     if run_after is not None and is_prefetch_due(context.database, context.claims):
         run_after(prefetch, context)
     if is_noted:
-        returned = (one.record.record_id for one in found.records), (one.record_id for one in found.messages)
+        returned = (
+            (one.record.record_id for one in found.records if one.is_stored),
+            (one.record_id for one in found.messages if one.unstored is None),
+        )
         note(context, "search", chain(*returned), question.query)
     report("searched", records=len(found.records), messages=len(found.messages))
     return present(found, periods)

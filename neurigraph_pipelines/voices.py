@@ -1,31 +1,37 @@
-"""Who speaks in each message of a segment, as the server knows it.
+"""Who speaks in each message, as the server knows it, and where messages come from.
 
-Decided when the segment is stored, from who handed the messages in and in which role. An author is what the writer
-states: it never gives a message more authority.
+It follows from who handed the messages in and in which role. An author is what the writer states: it never gives a
+message more authority.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.model import Message, ReceivedThrough, Role, Segment, SourceKind, Voice
+from neurigraph_pipelines.model import Message, ReceivedThrough, Role, SourceKind, Voice
 from neurigraph_pipelines.model.origin import FETCHED_THROUGH
 
 _OF_ROLES = {Role.ASSISTANT: Voice.ASSISTANT, Role.SYSTEM: Voice.SYSTEM, Role.TOOL: Voice.TOOL}
 
 
-def voices_of(segment: Segment) -> dict[int, Voice]:
+def voices_of(messages: Sequence[Message], kind: SourceKind, slug: str) -> dict[int, Voice]:
     """Return the voice of each message, by its number.
 
     What a persona or a fetched text says in any role is theirs. The owner is the one who has the role of the user and
     is not named otherwise: without an author, under the owner's own name, or as the only person beside an assistant.
+
+    Args:
+        messages: Of one source.
+        kind: The kind of that source.
+        slug: The name of the owner of the graph.
     """
-    owners = _owners_names(segment)
-    return {message.seq: _voice(segment, message, owners) for message in segment.messages}
+    owners = _owners_names(messages, slug)
+    return {message.seq: _voice(message, kind, owners) for message in messages}
 
 
-def common_origin(messages: tuple[Message, ...]) -> tuple[UUID | None, UUID | None, ReceivedThrough | None]:
+def common_origin(messages: Sequence[Message]) -> tuple[UUID | None, UUID | None, ReceivedThrough | None]:
     """Return the persona that handed in any of the messages, and the key and the door that all came through."""
     personas = [message.persona_id for message in messages if message.persona_id is not None]
     keys = {message.key_id for message in messages}
@@ -37,12 +43,12 @@ def common_origin(messages: tuple[Message, ...]) -> tuple[UUID | None, UUID | No
     )
 
 
-def _voice(segment: Segment, message: Message, owners: frozenset[str | None]) -> Voice:
+def _voice(message: Message, kind: SourceKind, owners: frozenset[str | None]) -> Voice:
     if message.received_through in FETCHED_THROUGH:
         return Voice.FETCHED
     if message.persona_id is not None:
         return Voice.PERSONA
-    if segment.ref.source_kind is SourceKind.UPLOAD:
+    if kind is SourceKind.UPLOAD:
         return Voice.DOCUMENT
     if message.event is not None:
         return Voice.TOOL
@@ -51,11 +57,11 @@ def _voice(segment: Segment, message: Message, owners: frozenset[str | None]) ->
     return Voice.OWNER if _key(message.author) in owners else Voice.OTHER_PERSON
 
 
-def _owners_names(segment: Segment) -> frozenset[str | None]:
-    """Return the authors, as keys, under which the owner speaks in a segment."""
-    people = {_key(m.author) for m in segment.messages if m.role is Role.USER}
-    alone = len(people) == 1 and any(m.role is Role.ASSISTANT for m in segment.messages)
-    return frozenset([None, name_key(segment.ref.user_slug), *(people if alone else ())])
+def _owners_names(messages: Sequence[Message], slug: str) -> frozenset[str | None]:
+    """Return the authors, as keys, under which the owner speaks in some messages of a source."""
+    people = {_key(m.author) for m in messages if m.role is Role.USER}
+    alone = len(people) == 1 and any(m.role is Role.ASSISTANT for m in messages)
+    return frozenset([None, name_key(slug), *(people if alone else ())])
 
 
 def _key(author: str | None) -> str | None:

@@ -1,0 +1,169 @@
+"""Messages that are not stored yet, for one question: read along with the evidence, indexed once, and cached."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model import Message, SourceKind
+from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.retrieval.index.unstored import (
+    IndexedMessage,
+    Part,
+    Unstored,
+    UnstoredSource,
+    message_of,
+)
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.text.disguises import undisguised
+from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
+from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.statement_key import statement_key
+from neurigraph_pipelines.text.transcript import TranscriptWriter
+from neurigraph_pipelines.text.vectors import to_passage_vectors
+
+EMBEDDED = 8
+"""Of the messages that are new, so many of the newest get vectors; a remote embedder makes none, since the question
+would wait for it."""
+
+EMBEDDED_CHARACTERS = 1_000
+"""Characters of a message from which its vector is made then."""
+
+_SHARE = 1 / 8
+"""Unstored messages are cached up to this share of the room for layers, in addition to it."""
+
+
+class MissingMessageError(Exception):
+    """A message is neither known nor sent: older ones are among the newest again. Ask for all of them."""
+
+
+def cached_unstored(context: Context, question: Question) -> Unstored | None:
+    """Return the unstored messages that the cache has for the caller of a question."""
+    if not cache_bytes(context) or not _most(context, question):
+        return None
+    return search_caches(context).unstored.peek(_key(context))
+
+
+def parameters(context: Context, question: Question, known: Unstored | None) -> dict[str, Any]:
+    """Return the parameters of ``neurigraph.evidence`` that say what is known, and how many messages are wanted."""
+    return {
+        "known_unstored": known.version if known else None,
+        "unstored_since": known.horizon if known else None,
+        "unstored_most": _most(context, question),
+    }
+
+
+@measured("search.unstored")
+def unstored_of(
+    context: Context, question: Question, row: Mapping[str, Any], known: Unstored | None
+) -> Unstored | None:
+    """Return the unstored messages that a question searches: the known ones, with what a row of evidence changes.
+
+    Returns:
+        None if there are none.
+
+    Raises:
+        MissingMessageError: Ask for all of them.
+    """
+    version, found = row["unstored_version"], row["unstored"]
+    if not _most(context, question) or (version is None and known is None):
+        return None
+    if version is None:  # none is left
+        unstored = Unstored("", None, "", context.settings.language, is_cut=False, sources=())
+    elif found is None:
+        return known
+    else:
+        unstored = _joined(context, version, row["unstored_horizon"], found, known)
+    capacity = int(_SHARE * cache_bytes(context))
+    if capacity:
+        search_caches(context).unstored.put(_key(context), unstored, capacity, size=unstored.size)
+    return unstored
+
+
+def _key(context: Context) -> Hashable:
+    return graph_key(context), context.settings.retrieval.unstored_messages
+
+
+def _most(context: Context, question: Question) -> int:
+    """Return how many messages without a record and a node may answer a question: none at an earlier time, for one."""
+    if question.at is not None or question.node_id is not None or question.record_ids:
+        return 0
+    return context.settings.retrieval.unstored_messages
+
+
+def _joined(
+    context: Context, version: str, horizon: int | None, found: Mapping[str, Any], before: Unstored | None
+) -> Unstored:
+    known = {
+        (source.source_id, one.message.seq): one
+        for source in (before.sources if before else ())
+        for one in source.messages
+    }
+    sent: dict[str, list[Message]] = {}
+    for fields in found["messages"]:
+        sent.setdefault(fields["source_id"], []).append(message_of(fields))
+    known.update(_indexed(context, sent))
+    if any((source["source_id"], seq) not in known for source in found["sources"] for seq in source["seqs"]):
+        raise MissingMessageError
+    sources = tuple(
+        UnstoredSource(
+            source["source_id"],
+            SourceKind(source["kind"]),
+            source["external_id"],
+            source["title"],
+            tuple(known[source["source_id"], seq] for seq in source["seqs"]),
+        )
+        for source in found["sources"]
+    )
+    return Unstored(version, horizon, found["slug"], context.settings.language, found["more"], sources)
+
+
+def _indexed(
+    context: Context, sent: Mapping[str, Sequence[Message]]
+) -> Iterator[tuple[tuple[str, int], IndexedMessage]]:
+    """Yield new messages with their lexemes, and the newest of them with their vectors.
+
+    Args:
+        sent: By source, in each the newest first.
+    """
+    settings = context.settings
+    writer = TranscriptWriter(context.tokens, settings.ingestion.passage_max_tokens, 0, 0)
+    split = [
+        (source_id, message, stemmer_of(language), writer.parts(message))
+        for source_id, messages in sent.items()
+        for message, language in zip(messages, languages_of(messages, CODES[settings.language])[1], strict=True)
+    ]
+    spoken = (f"{message.speaker}: {text}" for _, message, _, texts in split for text in texts)
+    vectors = iter(_embedded(context.embedder, list(islice(spoken, EMBEDDED))))
+    for source_id, message, language, texts in split:
+        parts = (_part(settings.language, language, message, text, next(vectors, None)) for text in texts)
+        yield (source_id, message.seq), IndexedMessage(message, tuple(parts))
+
+
+def _embedded(embedder: Embedder, texts: Sequence[str]) -> Sequence[NDArray[np.float16]]:
+    """Return the vectors of some texts, or none: words alone find the messages, too."""
+    if embedder.is_remote or not texts:
+        return ()
+    try:
+        vectors = embedder.embed([undisguised(text[:EMBEDDED_CHARACTERS]) for text in texts])
+    except NeurigraphError:
+        return ()
+    return list(to_passage_vectors(vectors, embedder.prefix_trained))
+
+
+def _part(usual: str, language: str, message: Message, text: str, vector: NDArray[np.float16] | None) -> Part:
+    """Return a part with its lexemes, and in another language also those of the usual one: questions may have those."""
+    lexemes, frequencies, total = lexer_of(language).count_passage(message.author, text)
+    if language != usual:
+        others = dict(zip(*lexer_of(usual).count_passage(message.author, text)[:2], strict=True))
+        both = {**others, **dict(zip(lexemes, frequencies, strict=True))}
+        lexemes, frequencies = list(both), list(both.values())
+    return Part(text, lexemes, frequencies, total, statement_key(text) or 0, vector)

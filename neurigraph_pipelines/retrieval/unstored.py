@@ -1,0 +1,84 @@
+"""Reading messages that are not stored yet, one source at a time. ``query.unstored`` searches them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.model import SourceKind, shown_author
+from neurigraph_pipelines.retrieval.index.unstored import message_of
+from neurigraph_pipelines.retrieval.open import OpenedMessage
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.voices import voices_of
+
+MAX_MESSAGES = 1_000
+"""Most messages that are read at once."""
+
+_QUERIES = statements("search")
+
+
+@dataclass(frozen=True, slots=True)
+class UnstoredMessages:
+    """Messages of a conversation, event, upload or note that are not stored yet.
+
+    Attributes:
+        source_id: Of the conversation, event, upload or note.
+        messages: In their order; empty if all are stored.
+        record_ids: The visible memories that the others became, oldest first.
+    """
+
+    source_id: UUID
+    messages: tuple[OpenedMessage, ...]
+    record_ids: tuple[UUID, ...]
+
+
+def open_unstored(
+    context: Context, source_id: UUID, *, from_message: int = 1, limit: int = MAX_MESSAGES
+) -> UnstoredMessages:
+    """Read the messages of a source that are not stored yet.
+
+    A message that is stored meanwhile is in the file of one of the records.
+
+    Args:
+        from_message: Number of the first message.
+        limit: Most messages.
+
+    Raises:
+        NotFoundError: No such source, or nothing of it is visible to the caller.
+    """
+    values = {"source_id": source_id, "from_message": from_message, "limit": limit}
+    (row,) = context.database.ask(context.claims, _QUERIES["unstored_messages"], values)
+    found = row["found"]
+    # Read afterwards: what is stored between the two is in one of them at least.
+    records = context.database.ask(
+        context.claims, _QUERIES["records_of_source"], {"user_id": context.claims.user_id, "source_id": source_id}
+    )
+    if found is None and not records:
+        raise NotFoundError
+    return UnstoredMessages(
+        source_id, _opened(found) if found is not None else (), tuple(one["record_id"] for one in records)
+    )
+
+
+def _opened(found: Mapping[str, Any]) -> tuple[OpenedMessage, ...]:
+    messages = [message_of(fields) for fields in found["messages"]]
+    voices = voices_of(messages, SourceKind(found["kind"]), found["slug"])
+    return tuple(
+        OpenedMessage(
+            None,
+            message.seq,
+            message.role,
+            shown_author(message.author, voices[message.seq], fields["persona"]),
+            voices[message.seq],
+            message.external_id,
+            message.occurred_at,
+            message.content,
+            message.tool_calls,
+            message.event,
+        )
+        for message, fields in zip(messages, found["messages"], strict=True)
+    )
