@@ -33,6 +33,9 @@ SMALL_UNIT = 8
 
 LENGTH_POWER = 0.8
 
+LEAST_SENTENCES = 5
+"""Sentences that say enough alone; a talk with fewer is told by what else it has."""
+
 _MISFITS = 20
 """Units in a row that do not fit any more after which the summary is complete."""
 
@@ -57,9 +60,10 @@ class _Choice:
         salience = Salience(prose, names)
         units = units_of(prose, names)
         outdated = salience.corrected()
-        self._units = [
-            unit for unit in units if outdated.isdisjoint(unit.sentences) and self._says_enough(unit, salience)
-        ]
+        current = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
+        enough = [unit for unit in current if self._says_enough(unit, salience)]
+        is_talk = len({number for unit in enough for number in unit.sentences}) < LEAST_SENTENCES
+        self._units = current if is_talk else enough
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]
         self._covered: set[str] = set()
         self._told: dict[Unit, str] = {}

@@ -67,12 +67,15 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/records/{record_id}/move": {"node_id": "{home_id}"},
     "post /v1/nodes/{node_id}/merge": {"into_node_id": "{home_id}"},
     "post /v1/nodes/{node_id}/split": {"name": "Part", "keyword": "Ana"},
+    "post /v1/nodes/{node_id}/aliases": {"value": "By hand"},
     "post /v1/keys": {"label": "by hand"},
     "post /v1/quarantines": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/grants": {"third_party": "mallory", "node_id": "{node_id}"},
 }
 QUERIES = {
+    "get /v1/aliases": {"value": "Ana"},
+    "delete /v1/nodes/{node_id}/aliases": {"value": "By hand"},
     "get /v1/records/{record_id}/diff": {"from_at": "2001-01-01T00:00:00Z"},
     "delete /v1/users/{user_id}": {"dry_run": "true"},
 }

@@ -238,9 +238,9 @@ def test_health_and_readiness_need_no_key(client: httpx.Client, installation: In
 def test_unexpected_error_reveals_nothing(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     with installation.database.owner() as tx:
-        tx.execute(sql.SQL("ALTER TABLE neurigraph.node_edges RENAME TO gone"))
-    problem = assert_problem(client.get("/v1/tree", headers=bob), 500)
-    assert "node_edges" not in str(problem)
+        tx.execute(sql.SQL("ALTER TABLE neurigraph.node_aliases RENAME TO gone"))
+    problem = assert_problem(client.get("/v1/aliases", headers=bob, params={"value": "Dave"}), 500)
+    assert "node_aliases" not in str(problem)
     assert client.get(f"/v1/nodes/{uuid4()}", headers=bob).status_code == 404
 
 
@@ -284,6 +284,8 @@ def test_missing_or_damaged_object_is_not_served(client: httpx.Client, installat
 def test_openapi_describes_every_operation(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
+        "/v1/unstored/{source_id}", "/v1/facts", "/v1/records/{record_id}/facts", "/v1/nodes/{node_id}/mentions",
+        "/v1/edges/{edge_id}/evidence", "/v1/nodes/{node_id}/aliases", "/v1/aliases",
         "/healthz", "/readyz", "/v1/ask", "/v1/conversations", "/v1/conversations/{conversation_id}",
         "/v1/conversations/{conversation_id}/end", "/v1/conversations/{conversation_id}/messages", "/v1/erasures",
         "/v1/events", "/v1/events/{event_id}", "/v1/events/{event_id}/end", "/v1/events/{event_id}/messages",
