@@ -60,19 +60,11 @@ BEGIN
 END
 $$;
 
--- Whether a message is stored: segments of a source may be stored out of their order.
-CREATE OR REPLACE FUNCTION neurigraph_private.is_stored(of_source uuid, message integer) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
-        SELECT FROM neurigraph.storage_triggers AS t
-        WHERE t.source_id = of_source AND t.state = 'stored' AND message BETWEEN t.first_message AND t.last_message
-    )
-$$;
-
 -- The messages themselves: of the 200 sources that a message reached last, the newest `most` messages, up to a hundred
--- times as many tokens. A source of which any of them meets a quarantine in force is left out, because the record that
--- it becomes will be hidden. `sent` is null if the caller knows the version in force; of a caller that knows the state
--- before `since` it has the text of new messages only. Transaction ids are compared modulo 2^32, as rows hold them.
+-- times as many tokens. Segments of a source may be stored out of their order. A source of which any of them meets a
+-- quarantine in force is left out, because the record that it becomes will be hidden. `sent` is null if the caller
+-- knows the version in force; of a caller that knows the state before `since` it has the text of new messages only.
+-- Transaction ids are compared modulo 2^32, as rows hold them.
 CREATE OR REPLACE FUNCTION neurigraph_private.unstored(
     asking jsonb, known_version text, since bigint, most integer, OUT version text, OUT horizon bigint, OUT sent json
 )
@@ -119,7 +111,14 @@ BEGIN
             FROM neurigraph.messages AS i
             WHERE i.source_id = w.source_id AND i.content IS NOT NULL
                 AND i.seq > w.stored_through + greatest(w.till - most, 0)
-                AND NOT neurigraph_private.is_stored(i.source_id, i.seq)
+                AND NOT EXISTS (
+                    SELECT FROM neurigraph.storage_triggers AS t
+                    WHERE t.source_id = i.source_id AND t.state = 'stored'
+                        AND i.seq BETWEEN t.first_message AND t.last_message
+                )
+            -- Not planned as one join: it would read the messages of all users.
+            ORDER BY i.seq DESC
+            LIMIT most
         ) AS m
         WHERE w.till - (w.last_message - w.stored_through) < most
     ),
@@ -177,7 +176,11 @@ BEGIN
                         SELECT CASE WHEN m.received_through IS NULL THEN s.persona_id ELSE m.persona_id END AS persona_id
                     ) AS p
                     WHERE m.source_id = s.source_id AND m.seq > s.stored_through AND m.seq >= from_message
-                        AND m.content IS NOT NULL AND NOT neurigraph_private.is_stored(m.source_id, m.seq)
+                        AND m.content IS NOT NULL AND NOT EXISTS (
+                            SELECT FROM neurigraph.storage_triggers AS t
+                            WHERE t.source_id = m.source_id AND t.state = 'stored'
+                                AND m.seq BETWEEN t.first_message AND t.last_message
+                        )
                     ORDER BY m.seq
                     LIMIT most
                 ) AS c
