@@ -75,7 +75,7 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 QUERIES = {
     "get /v1/aliases": {"value": "Ana"},
-    "delete /v1/nodes/{node_id}/aliases": {"value": "By hand"},
+    "delete /v1/nodes/{node_id}/aliases": {"value": "known"},
     "get /v1/records/{record_id}/diff": {"from_at": "2001-01-01T00:00:00Z"},
     "delete /v1/users/{user_id}": {"dry_run": "true"},
 }
@@ -148,6 +148,7 @@ def test_request_by_hand_succeeds(
     ids = {f"{name}_id": value for name, value in nodes[f"call{OPERATIONS.index((path, method))}"].texts().items()}
     spare, _ = sharing.issue_key(world.installation.database, caller.claims)
     ids |= {"home_id": str(nodes["home"].node), "user_id": str(caller.claims.user_id), "key_id": str(spare.key_id)}
+    ids["source_id"] = ids["conversation_id"]
     if "{quarantine_id}" in path:
         rule = {"source_id": ids["conversation_id"], "reason": "to be released"}
         headers = {"Authorization": f"Bearer {caller.key}"}
