@@ -1,6 +1,7 @@
 """The deterministic rules by which the provider on loopback answers.
 
-Belongs here: bag-of-words vectors, and summaries, keywords, placements and answers made from a transcript's own lines.
+Belongs here: bag-of-words vectors, and summaries, keywords, facts, placements and answers, made from the lines of a
+transcript.
 Not here: the protocol (``model_provider``, ``model_responses``).
 """
 
@@ -86,6 +87,8 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
     lines = _lines(_block(question, "TRANSCRIPT"))
     if shape == "KeywordsAnswer":
         return _keywords(lines)
+    if shape == "FactsAnswer":
+        return {"facts": [_fact(line) for line in lines if not line.text.endswith("?")]}
     if shape == "PlacementsAnswer":
         return _placements(lines, _block(question, "OUTLINE") or "")
     raise ValueError(f"no rule for {shape}")
@@ -144,6 +147,31 @@ def _merged(parts: str) -> dict[str, Any]:
     entries = re.split(r"(?:^|\n\n)(?=Part \d+: )", parts)
     text = " ".join(entry.partition("\n")[2][:400].strip() for entry in entries if entry)
     return {"title": f"Merged: {text[:40]}", "summary": text}
+
+
+def _fact(line: _Line) -> dict[str, Any]:
+    """A message as a fact of its speaker, of the day before if it speaks of yesterday."""
+    speaker = line.speaker.split(" (")[0]
+    day = line.day - timedelta(days=1)
+    return {
+        "reason": f"Message {line.seq} says it.",
+        "statement": f"{speaker} said: {line.text}",
+        "first_message": line.seq,
+        "last_message": line.seq,
+        "kind": "event",
+        "stated_as": "statement",
+        "who": [speaker],
+        "where": "",
+        "why": "",
+        "how": "",
+        "subject": speaker,
+        "predicate": "said",
+        "object": line.text,
+        "occurred": day.isoformat() if "yesterday" in line.text.lower() else "",
+        "confidence": 1.4,
+        "importance": 0.5,
+        "impact": "low",
+    }
 
 
 def _keywords(lines: list[_Line]) -> dict[str, Any]:
