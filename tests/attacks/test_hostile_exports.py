@@ -132,7 +132,7 @@ def test_every_id_of_another_user(source: Source, installation: Installation, ex
         ]
         mine, others = (sorted((hit["title"], hit["score"]) for hit in answer.hits) for answer in answers)
         assert mine == others  # equal scores are ordered by id
-        ids = [{str(hit["record_id"]) for hit in answer.hits} for answer in answers]
+        ids = [{str(hit["record_id"] or hit["source_id"]) for hit in answer.hits} for answer in answers]
         assert not ids[0] & ids[1]
     assert not verify(installation.context).findings
     assert not audit_objects(installation.context).orphans

@@ -162,7 +162,7 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     assert "1 record" in here("tree", "--user", user)[0]
     assert user in here("node", "/", "--user", user)[0]
     assert user in here("stats")[0]
-    assert "Nothing found." in here("search", "x", "--user", new_user(home_env, user + "-2"))[0]
+    assert "Nothing found." in here("search", "water", "--user", user, "--speaker", "Eve")[0]
 
 
 def test_importing_again_adds_nothing(home_env: dict[str, str], user: str, talk: Path) -> None:

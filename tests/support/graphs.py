@@ -91,9 +91,9 @@ class Graph:
         return {(paths[row["from_node_id"]], paths[row["to_node_id"]], row["relation"]) for row in found}
 
     def find(self, word: str) -> dict[UUID, str]:
-        """Return the records that a search for a word finds, with their paths."""
+        """Return the stored records that a search for a word finds, with their paths."""
         answer = phase_one(self.here.acting_for(self.claims).using(embedder=WordEmbedder()), Question(word, limit=50))
-        return {UUID(hit["record_id"]): hit["node_path"].partition("/")[2] for hit in answer.hits}
+        return {UUID(hit["record_id"]): hit["node_path"].partition("/")[2] for hit in answer.hits if hit["stored"]}
 
     def check(self) -> None:
         """Assert that all derived data equals what the records and nodes imply."""
