@@ -163,7 +163,7 @@ WHERE m.record_id = %(record_id)s AND m.role = 'mention' AND m.fact_id IS NULL
     );
 
 -- name: retract_relation
--- A record no longer states this relation to whoever has this name.
+-- A record no longer states this relation to those who have this name.
 DELETE FROM neurigraph.edge_evidence AS v
 WHERE v.record_id = %(record_id)s AND v.fact_id IS NULL
     AND v.relation = ANY(%(labels)s)

@@ -51,7 +51,7 @@ def test_packed_layers(shared_installation: Installation) -> None:
     assert pack(graph) == 0, "nothing has changed"
     assert [ask(here, claims) for claims in everyone] == by_tables
 
-    # They are read, and by whoever may see the node: with other texts in them, answers show those.
+    # They are read, and by all who may see the node: with other texts in them, answers show those.
     with here.database.pipeline() as tx:
         tx.execute(
             "UPDATE neurigraph.layer_packs SET layer = decode(replace(encode(layer, 'hex'), %s, %s), 'hex') "
