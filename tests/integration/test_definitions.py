@@ -153,6 +153,9 @@ def test_definitions_are_complete_and_valid() -> None:
     assert {key.to_user_string() for key in repository.asset_checks_defs_by_key} == {
         "pending_embeddings:no_embedding_is_overdue",
         "pending_facts:no_record_waits_for_a_day",
+        "record_facts:every_fact_has_evidence",
+        "record_facts:fact_share_is_bounded",
+        "record_facts:one_latest_per_chain",
         "dormant_files:nothing_awake_that_nobody_opens",
         "expired_files:nothing_awake_past_its_time",
         "orphan_objects:every_row_has_its_object",
