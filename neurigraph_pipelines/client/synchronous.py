@@ -25,6 +25,7 @@ from neurigraph_pipelines.client.models import (
     SearchResult,
     Source,
 )
+from neurigraph_pipelines.client.synchronous_facts import Facts
 from neurigraph_pipelines.client.transport import (
     MESSAGES_AT_ONCE,
     WAIT_SECONDS,
@@ -43,7 +44,7 @@ from neurigraph_pipelines.client.transport import (
 )
 
 
-class Memory:
+class Memory(Facts):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``
