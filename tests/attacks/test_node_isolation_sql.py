@@ -34,8 +34,8 @@ def graph(world: World) -> CallerGraph:
                 [ids.node],
             )
             tx.execute(
-                "INSERT INTO neurigraph.facts (fact_id, record_id, user_id, seq, first_message, last_message, statement, "
-                "kind, stated_as, confidence, importance, impact, extractor) "
+                "INSERT INTO neurigraph.facts (fact_id, record_id, user_id, seq, first_message, last_message, "
+                "statement, kind, stated_as, confidence, importance, impact, extractor) "
                 "SELECT gen_random_uuid(), r.record_id, r.user_id, 99, 1, 1, 'Planted.', "
                 "'other', 'statement', 0.5, 0.5, 'low', 'tests' "
                 "FROM neurigraph.record_index AS r WHERE r.record_id = %s",
