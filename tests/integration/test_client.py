@@ -17,6 +17,7 @@ from neurigraph_pipelines.client import (
     AsyncMemory,
     Changed,
     Denied,
+    Fact,
     Invalid,
     Memory,
     Message,
@@ -117,8 +118,9 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             await asyncio.to_thread(read_waiting, shared_installation.context)
             assert [one.fact_id async for one in memory.facts(tag="boat")] == [stated.fact_id]
             assert (await memory.fact(stated.fact_id)).said_in[0]["source_id"] == str(stated.note_id)
-            changed = await memory.change_fact(stated.fact_id, pinned=True)
-            assert changed.model_extra == changed.model_extra | {"pinned": True}
+            changed = await memory.change_fact(stated.fact_id, tags=["boat", "red"])
+            assert isinstance(changed, Fact)
+            assert changed.tags == ["boat", "red"]
             await memory.retract_fact(stated.fact_id)
             await memory.confirm_fact(stated.fact_id)
             operations = [one["operation"] for one in (await memory.fact_history(stated.fact_id))["changes"]]
