@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
+from neurigraph_pipelines.client.synchronous_facts import Facts
 from neurigraph_pipelines.client.models import (
     Appended,
     Kind,
@@ -25,7 +26,6 @@ from neurigraph_pipelines.client.models import (
     SearchResult,
     Source,
 )
-from neurigraph_pipelines.client.synchronous_facts import Facts
 from neurigraph_pipelines.client.transport import (
     MESSAGES_AT_ONCE,
     WAIT_SECONDS,

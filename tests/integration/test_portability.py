@@ -105,7 +105,8 @@ def test_restore_gives_same_answers(source: Source, installation: Installation, 
     converse(installation, source.claims, "And now it is finished.", external_id="open", first=2)
     (batch,) = ingest(plain_context(installation), source.user)
     places = sorted(record.node_path.partition("/")[2] for record in batch.stored)
-    assert places == ["Family/Ana", "Family/Dave", "Notes"], "the notes that waited are stored where they were pinned"
+    assert places == ["Family/Dave", "Notes"], "the note that waited is stored where it was pinned"
+    # So do the facts of a record that was not read yet.
     read_waiting(plain_context(installation), user_id=source.user.user_id)
     query = "SELECT version FROM neurigraph.facts WHERE user_id = %s AND statement = 'Dave sails again.'"
     assert rows(installation, query, source.user.user_id) == [{"version": 4}]
