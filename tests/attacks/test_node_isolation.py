@@ -208,9 +208,12 @@ def test_same_calls_work_when_granted(client: httpx.Client, graph: CallerGraph) 
     """The control for readers. Third parties read only the current state of records."""
     for asker, target in (("alice", "Family/Ana"), ("granted", "Family/Ana"), ("persona", "Assistant/Notes")):
         for operation in OPERATIONS:
-            if operation.startswith(("GET /v1/nodes", "GET /v1/records", "GET /v1/files", "POST /v1/search")):
+            if operation.startswith(
+                ("GET /v1/nodes", "GET /v1/records", "GET /v1/facts", "GET /v1/files", "POST /v1/search")
+            ):
                 answer = call(client, graph, asker, operation, graph.nodes[target])
-                past = operation.startswith("GET /v1/records/{record}") and operation != "GET /v1/records/{record}"
+                now = ("GET /v1/records/{record}", "GET /v1/records/{record}/facts")
+                past = operation.startswith(now[0]) and operation not in now
                 assert answer.status_code == (404 if asker == "granted" and past else 200), (asker, operation)
 
 
