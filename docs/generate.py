@@ -137,12 +137,12 @@ def synchronous_client(name: str) -> str:
     """Return a module of the client without asyncio, made from the one with it.
 
     Args:
-        name: What follows ``synchronous`` in its name.
+        name: What precedes ``synchronous`` in its name.
     """
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder, "with", "client.py"), Path(folder, "without", "client.py")
         source.parent.mkdir()
-        source.write_text((CLIENT / f"asynchronous{name}.py").read_text(encoding="utf-8"), encoding="utf-8")
+        source.write_text((CLIENT / f"{name}asynchronous.py").read_text(encoding="utf-8"), encoding="utf-8")
         unasync.unasync_files([str(source)], [unasync.Rule("/with/", "/without/", _WITHOUT_ASYNC)])
         text = made.read_text(encoding="utf-8")
     text = text.replace(text[: text.index('"""', 3) + 3], _SYNCHRONOUS[name], 1)
@@ -153,12 +153,12 @@ def synchronous_client(name: str) -> str:
 
 _SYNCHRONOUS = {
     "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
-    "_facts": '"""Its calls about facts. Written by docs/generate.py from ``asynchronous_facts``: change that."""',
+    "facts_": '"""Its calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
 }
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",
     "AsyncFacts": "Facts",
-    "asynchronous_facts": "synchronous_facts",
+    "facts_asynchronous": "facts_synchronous",
     "AsyncClient": "Client",
     "AsyncRetrying": "Retrying",
     "aclose": "close",
@@ -175,7 +175,7 @@ def main() -> int:
         "openapi.json": openapi_document,
         "schema.md": partial(schema_page, WRITTEN),
         **{
-            f"../neurigraph_pipelines/client/synchronous{name}.py": partial(synchronous_client, name)
+            f"../neurigraph_pipelines/client/{name}synchronous.py": partial(synchronous_client, name)
             for name in _SYNCHRONOUS
         },
     }

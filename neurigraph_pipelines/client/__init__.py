@@ -1,7 +1,7 @@
 """A client of the HTTP API for Python programs: typed, with retries, waits, paging and streams of files.
 
 ``Memory`` calls and waits, ``AsyncMemory`` is the same for asyncio. Both need nothing of an installation but its
-address and a key. The modules ``asynchronous…`` are the source of both: those named ``synchronous…`` are generated from
+address and a key. The modules ``…asynchronous`` are the source of both: those named ``…synchronous`` are generated from
 them (``make docs``).
 """
 

@@ -14,7 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
-from neurigraph_pipelines.client.asynchronous_facts import AsyncFacts
+from neurigraph_pipelines.client.facts_asynchronous import AsyncFacts
 from neurigraph_pipelines.client.models import (
     Appended,
     Kind,

@@ -14,7 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
-from neurigraph_pipelines.client.synchronous_facts import Facts
+from neurigraph_pipelines.client.facts_synchronous import Facts
 from neurigraph_pipelines.client.models import (
     Appended,
     Kind,
