@@ -10,6 +10,7 @@ from psycopg import sql
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
 from neurigraph_pipelines.ports import Transaction
 from tests.conftest import SECRET
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.attack
 @pytest.fixture(scope="module")
 def graph(world: World) -> CallerGraph:
     made = share(world)
+    rebuild_profiles(made.installation.database)
     # What search stages for a moment, held longer.
     with made.installation.database.pipeline() as tx:
         for ids in made.nodes.values():
@@ -41,6 +43,7 @@ SHARED = {
     "edge_evidence": "%(node)s IN (from_node_id, to_node_id) OR record_id = %(record)s",
     "mentions": "node_id = %(node)s OR record_id = %(record)s",
     "node_aliases": "node_id = %(node)s",
+    "profiles": "node_id = %(node)s",
     "record_index": "record_id = %(record)s",
     "file_index": "file_id = %(file)s",
     "delta_log": "record_id = %(record)s",
