@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -16,8 +15,12 @@ from tests.support.memories import rows
 Seen = dict[UUID, tuple[Any, ...]]
 
 
-def computed(here: Installation, user_id: UUID, sees: Callable[[dict[str, Any]], bool]) -> Seen:
-    """Return status, version, superseder, canonical and number of sources of each fact that a caller should see."""
+def computed(here: Installation, user_id: UUID, open_nodes: set[UUID] | None = None) -> Seen:
+    """Return status, version, superseder, canonical and number of sources of each fact that a caller should see.
+
+    Args:
+        open_nodes: What a caller with grants may read; None for the owner.
+    """
     found = rows(
         here,
         """SELECT f.*, i.source, i.node_id, i.quarantined, i.superseded, s.privacy,
@@ -26,7 +29,12 @@ def computed(here: Installation, user_id: UUID, sees: Callable[[dict[str, Any]],
         INNER JOIN neurigraph.sources AS s ON i.source = s.kind || ':' || s.source_id WHERE f.user_id = %s""",
         user_id,
     )
-    visible = [row for row in found if not row["quarantined"] and sees(row)]
+    visible = [
+        row
+        for row in found
+        if not row["quarantined"]
+        and (open_nodes is None or (row["privacy"] == "shared" and row["node_id"] in open_nodes))
+    ]
     chains: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
     said: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(visible, key=lambda one: one["version"]):
