@@ -366,6 +366,10 @@ class MetadataLayer:
             )
         ]
 
+    @cached_property
+    def _characters(self) -> int:
+        return characters_of(self.texts)
+
     @property
     def size(self) -> int:
         """Approximate size in bytes."""
@@ -373,7 +377,7 @@ class MetadataLayer:
             self.vectors.nbytes
             + (self.held_vectors.nbytes if self.held_vectors is not None else 0)
             + self.lexemes.size
-            + characters_of(self.texts)
+            + self._characters
             + self.records * _BYTES_OF_RECORD
             + self.passages * _BYTES_OF_PASSAGE
         )

@@ -28,8 +28,9 @@ _TIMES = lexeme_keys(frozenset(Lexer().lexemes(" ".join(_WORDS_FOR_TIMES))))
 _ASKING = lexeme_keys([ASKING])
 _NONE = np.zeros((0, 2), np.int32)
 
-_JOINED = 100_000
-"""Up to so many occurrences are joined over all layers when rows are used again: one lookup finds a lexeme in all."""
+_JOINED, _LOOKED_UP_IN_EACH = 100_000, 2
+"""Up to so many occurrences are joined over all layers, so that one lookup finds a lexeme in all; but the first lookups
+are made in each layer, because rows that a write outdates are used no more often."""
 
 
 class Occurrences(NamedTuple):
@@ -61,6 +62,7 @@ class Rows:
 
     def __init__(self, layers: Sequence[MetadataLayer]) -> None:
         self.layers = layers
+        self._lookups = 0
         self._found: tuple[bytes, Occurrences] | None = None
         self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
         self.first_record, self.records = _firsts(layer.records for layer in layers)
@@ -91,7 +93,8 @@ class Rows:
         """Return where some lexemes occur; it is computed once for the same ones."""
         asked = keys.tobytes()
         if self._found is None or self._found[0] != asked:
-            joint = self._joint if self._found is not None else None
+            self._lookups += 1
+            joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
             found = joint.of(keys) if joint is not None else self._found_in_each(keys)
             lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
             row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
