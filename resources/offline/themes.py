@@ -7,7 +7,7 @@ from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.units import Unit
 
-MAX_PHRASES = 12
+MAX_PHRASES = 20
 """Key phrases that count as what a conversation is about."""
 
 OPENING = 2
