@@ -1,8 +1,8 @@
 """The smallest parts of a conversation that can be understood alone: what a summary chooses from.
 
 A unit is one sentence, a sentence together with those that it refers to or that go on with it, or the beginning of a
-message with the question that it answers or the statement that it replies to. Sentences that stay unclear belong to no
-unit. The rules for English are conservative; in other languages every sentence that does not begin with a pronoun, a
+message with the question that it answers. Sentences that stay unclear belong to no unit, nor does what ``anchors``
+rejects. The rules for English are conservative; in other languages every sentence that does not begin with a pronoun, a
 conjunction or a figure is a unit.
 """
 
@@ -58,7 +58,7 @@ class Unit:
     Attributes:
         sentences: Numbers of its sentences, in order, all of one message.
         texts: Their texts, without openers and asides.
-        before: Number of the question that they answer, or of the statement to which they reply, in the message before.
+        before: Number of the question that they answer, in the message before.
         said_before: Its text.
     """
 
@@ -149,7 +149,7 @@ class _Finder:
         return self._standing.has_verb(last) and self._standing.introduces(number)
 
     def _reply(self, numbers: Sequence[int], before: Sequence[int]) -> Unit | None:
-        """Return the first sentence of a message with the question that it answers, or the statement it replies to."""
+        """Return the first sentence of a message with the question that it answers."""
         # Thanks before an answer do not answer.
         place = int(len(numbers) > 1 and bool(_ONLY_THANKS.fullmatch(self._prose.sentences[numbers[0]].text)))
         first = self._prose.sentences[numbers[place]].text
