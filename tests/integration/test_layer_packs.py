@@ -9,14 +9,17 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.text.lexemes import WINDOW
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -38,6 +41,39 @@ def packs(graph: SharedGraph) -> dict[UUID, Any]:
 
 def pack(graph: SharedGraph) -> int:
     return pack_layers(plain_context(graph.installation), 100, user_ids=[graph.owner.user_id])
+
+
+def vectors(graph: SharedGraph, claims: Claims, path: str) -> list[bytes]:
+    """Call the gate of packed vectors as somebody who knows a node and its version."""
+    node = graph.node(path)
+    (pack,) = rows(graph.installation, "SELECT version FROM neurigraph.layer_packs WHERE node_id = %s", node)
+    with graph.installation.database.agent(claims) as tx:
+        found = tx.execute(
+            "SELECT vectors FROM neurigraph.packed_vectors(%s, %s, %s, %s, %s)",
+            [[node], [pack["version"]], [1], [None], FORMAT],
+        ).fetchall()
+    return [row["vectors"] for row in found]
+
+
+def test_packed_vectors_are_read_by_those_who_see_the_node(shared_installation: Installation) -> None:
+    graph = new_shared_graph(shared_installation)
+    pack(graph)
+    for path in ("Work/Legal", "Work/Marketing"):
+        assert len(vectors(graph, graph.owners, path)) == 1
+    assert vectors(graph, graph.personas, "Work/Legal") == vectors(graph, graph.owners, "Work/Legal")
+    assert vectors(graph, graph.personas, "Work/Marketing") == []
+    set_private(graph, graph.record_of("Work/Legal/Contracts")[0])
+    assert vectors(graph, graph.personas, "Work/Legal") == [], "of whom a source is hidden, none are read"
+    assert len(vectors(graph, graph.owners, "Work/Legal")) == 1
+
+
+def set_private(graph: SharedGraph, record: UUID) -> None:
+    with graph.installation.database.pipeline() as tx:
+        tx.execute(
+            "UPDATE neurigraph.sources SET privacy = 'private' WHERE kind || ':' || source_id = "
+            "(SELECT source FROM neurigraph.record_index WHERE record_id = %s)",
+            [record],
+        )
 
 
 def test_packed_layers(shared_installation: Installation) -> None:
@@ -63,7 +99,12 @@ def test_packed_layers(shared_installation: Installation) -> None:
     assert "Lapland!" in str([hit["summary"] for hit in ask(here, guest).hits])
     assert ask(here, graph.third_party("stranger")).hits == []
 
-    # Another version of the node, and what was packed is not used.
+    assert_follows_its_node(graph, guest)
+
+
+def assert_follows_its_node(graph: SharedGraph, guest: Claims) -> None:
+    here = graph.installation
+    # Another version of the node: what changed is read, and of the others what was packed.
     marketing, (record, _) = graph.node("Work/Marketing"), graph.record_of("Work/Marketing")
     (place,) = rows(here, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", marketing)
     with here.database.owner() as tx:
@@ -71,17 +112,36 @@ def test_packed_layers(shared_installation: Installation) -> None:
         records = sql.Identifier(place["schema_name"], "metadata_records")
         tx.execute(sql.SQL("UPDATE {} SET title = 'Renamed'").format(records))
     assert [(hit["title"], "Zanzibar" in hit["summary"]) for hit in ask(here, guest).hits] == [("Renamed", True)]
+    assert read(graph, guest, marketing) == {"packed": True, "changed": record.bytes, "titles": ["Renamed"]}
     assert pack(graph) == 1
     assert [hit["title"] for hit in ask(here, guest).hits] == ["Renamed"]
+    assert read(graph, guest, marketing) == {"packed": True, "changed": None, "titles": None}
 
+    # What is hidden is in no packed layer.
+    for hidden in (True, False):
+        with here.database.owner() as tx:
+            tx.execute("SELECT neurigraph_private.set_quarantined(%s, %s)", [[record], hidden])
+        assert (marketing in packs(graph)) is False
+        assert len(ask(here, guest).hits) == (not hidden)
+    assert_keeps_to_its_gate(graph, marketing, record)
+
+
+def read(graph: SharedGraph, claims: Claims, node: UUID) -> dict[str, Any]:
+    """Call the gate of layers as a process that has nothing in memory."""
+    with graph.installation.database.agent(claims) as tx:
+        (row,) = tx.execute(
+            "SELECT pack IS NOT NULL AS packed, changed, titles "
+            "FROM neurigraph.layers(%s, %s, ARRAY[NULL]::bigint [], NULL)",
+            [Jsonb({**WINDOW, "packs": FORMAT}), [node]],
+        ).fetchall()
+    return dict(row)
+
+
+def assert_keeps_to_its_gate(graph: SharedGraph, marketing: UUID, record: UUID) -> None:
+    here = graph.installation
     # Where a source is private, others are answered from the tables alone.
     hidden, _ = graph.record_of("Work/Legal")
-    with here.database.pipeline() as tx:
-        tx.execute(
-            "UPDATE neurigraph.sources SET privacy = 'private' WHERE kind || ':' || source_id = "
-            "(SELECT source FROM neurigraph.record_index WHERE record_id = %s)",
-            [hidden],
-        )
+    set_private(graph, hidden)
     pack(graph)
     assert str(hidden) in {hit["record_id"] for hit in ask(here, graph.owners).hits}
     assert str(hidden) not in {hit["record_id"] for hit in ask(here, graph.personas).hits}
@@ -92,4 +152,5 @@ def test_packed_layers(shared_installation: Installation) -> None:
     assert marketing in packs(graph)
     forget(plain_context(here).acting_for(graph.owners), Subject(SubjectKind.RECORD, record), through="tests")
     assert marketing not in packs(graph)
+    assert rows(here, "SELECT change FROM neurigraph.record_changes WHERE record_id = %s", record) == []
     assert "Renamed" not in str([hit["title"] for hit in ask(here, graph.owners).hits])
