@@ -143,7 +143,8 @@ INSERT INTO neurigraph.facts (
     impact, extractor, valid_until, pinned, tags, metadata, forget_after
 )
 SELECT
-    f.fact_id, %(record_id)s, %(user_id)s, coalesce(%(root_id)s, f.fact_id), %(version)s, 1, %(message)s AS first_message, %(message)s AS last_message,
+    f.fact_id, %(record_id)s, %(user_id)s, coalesce(%(root_id)s, f.fact_id), %(version)s, 1,
+    %(message)s AS first_message, %(message)s AS last_message,
     f.author, f.statement, f.kind, f.stated_as, f.who, f.where_context, f.why, f.how, f.subject, f.predicate,
     f.object,
     CASE WHEN f.occurred_from IS NOT NULL OR f.occurred_until IS NOT NULL
