@@ -211,6 +211,8 @@ def test_others_see_versions_and_states_that_they_may(owner: Facts) -> None:
     sharing.grant(database, graph.claims, subject, graph.node("Family/Ana"))
     friend = Facts(owner.client, graph, sharing.issue_key(database, graph.claims, subject=subject)[1])
     assert friend.chain(first) == [("Oslo.", 1, "superseded"), ("Rome.", 2, "active")]
+    owner.call("PATCH", f"/{second}", json={"pinned": True})
+    assert len(owner.call("GET", f"/{second}/history")["changes"]) == 1
     assert friend.call("GET", f"/{second}/history")["changes"] == []
     for method, path, body in (
         ("PATCH", f"/{second}", {"pinned": True}),
@@ -231,7 +233,7 @@ def test_others_see_versions_and_states_that_they_may(owner: Facts) -> None:
     with pytest.raises(psycopg.errors.CheckViolation), database.owner() as tx:
         tx.execute("UPDATE neurigraph.facts SET version = 5 WHERE fact_id = %s", [third])
     with pytest.raises(psycopg.errors.NotNullViolation), database.owner() as tx:
-        tx.execute("UPDATE neurigraph.facts SET pinned = true WHERE fact_id = %s", [third])
+        tx.execute("UPDATE neurigraph.facts SET pinned = NOT pinned WHERE fact_id = %s", [third])
 
 
 def test_forgotten_facts_hide_at_once_and_go_later(owner: Facts) -> None:
