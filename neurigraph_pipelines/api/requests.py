@@ -6,8 +6,9 @@ Text lengths are therefore documented and not enforced here: Pydantic would reje
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -265,8 +266,11 @@ class _Question(Form):
     @property
     def question(self) -> Question:
         """The question as a domain value."""
-        values = self.model_dump(exclude={"asked_at"})
-        return Question(**{**values, "source_kinds": tuple(self.source_kinds)})
+        return self._question()
+
+    def _question(self, exclude: Collection[str] = (), **more: Any) -> Question:
+        values = self.model_dump(exclude={"asked_at", *exclude})
+        return Question(**{**values, **more, "source_kinds": tuple(self.source_kinds)})
 
 
 class Revise(Form):
@@ -298,7 +302,17 @@ class Search(_Question):
 
     limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="Maximum number of records.")
     message_limit: int = Field(default=50, ge=0, le=MAX_MESSAGE_LIMIT, description="Maximum number of single messages.")
-    explain: bool = Field(default=False, description="Return the components of every score.")
+    explain: bool = Field(
+        default=False, description="Return the components of every score, and the names, edges and facts behind them."
+    )
+    include: list[Literal["facts"]] = Field(
+        default_factory=list, max_length=1, description="What to return beside memories and messages."
+    )
+
+    @property
+    def question(self) -> Question:
+        """The question as a domain value."""
+        return self._question(exclude={"include"}, include_facts="facts" in self.include)
 
 
 class Ask(_Question):

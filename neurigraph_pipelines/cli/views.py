@@ -79,6 +79,8 @@ def answer(found: Answer, user: str, quotes: Mapping[str, OpenedMessage]) -> Ren
     for number, hit in enumerate(found.hits, start=1):
         messages = [message for message in found.messages if key_of(message) == key_of(hit)]
         parts += _hit(number, hit, messages, user, quotes.get(key_of(hit)))
+    parts += [_fact(fact) for fact in found.facts or ()]
+    parts += _rationale(found.rationale or {})
     return Group(*parts)
 
 
@@ -146,6 +148,21 @@ def _hit(
             yield plain(f"   message {message['seq']}: {_components(message['explain'])}", "dim")
     first = f" --message {messages[0]['seq']}" if messages else ""
     yield plain(f"   neurigraph open {key_of(hit)} --user {user}{first}", "dim")
+
+
+def _fact(fact: Mapping[str, Any]) -> Text:
+    said = f"{fact['record_id']} message {fact['first_message']}, {fact['score']:.3f}"
+    return Text.assemble(("fact: ", "bold"), printable(fact["statement"]), (f"  {printable(said)}", "dim"))
+
+
+def _rationale(moved: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterable[RenderableType]:
+    for name in moved.get("names", ()):
+        yield plain(f"named ({name['match']}): {name['node_path']}, adds {name['added']:.3f} to its memories", "dim")
+    for edge in moved.get("edges", ()):
+        ends = f"{edge['from_node_path']} {edge['relation']} {edge['to_node_path']}"
+        yield plain(f"edge: {ends}, strength {edge['strength']:.2f}, {edge['evidence_count']} said so", "dim")
+    for fact in moved.get("facts", ()):
+        yield plain(f"fact {fact['fact_id']} lends {fact['lent']:.3f}", "dim")
 
 
 def _message(message: Mapping[str, Any]) -> str:

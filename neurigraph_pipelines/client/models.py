@@ -111,12 +111,27 @@ class MessageHit(_Answer):
     author: str | None
 
 
+class FactHit(_Answer):
+    """A single statement that a search found, with where it was said."""
+
+    fact_id: UUID
+    statement: str
+    kind: str
+    who: list[str]
+    record_id: UUID
+    first_message: int
+    author: str | None
+    score: float
+
+
 class SearchResult(_Answer):
-    """The result of a search: memories and single messages, each best first."""
+    """The result of a search: memories, single messages and, with ``include=["facts"]``, facts, each best first."""
 
     hits: list[Hit]
     messages: list[MessageHit]
     notes: list[str]
+    facts: list[FactHit] | None = None
+    rationale: dict[str, Any] | None = None
 
 
 class Citation(_Answer):

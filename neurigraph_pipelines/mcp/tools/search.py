@@ -22,6 +22,7 @@ from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_C
 MAX_HITS = 50
 
 _MESSAGES = 3  # that a hit names
+_FACT_TOKENS = 90  # of ids and names of fields
 _HIT_TOKENS = 220  # of ids, times, names of fields, and what is said of its messages
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
@@ -39,6 +40,7 @@ class SearchArguments(Arguments):
     occurred_after: datetime | None = None
     occurred_before: datetime | None = None
     known_at: datetime | None = Field(default=None, description="Only what was known then.")
+    include_facts: bool = Field(default=False, description="Also single statements.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -70,10 +72,28 @@ class Hit(Result):
         yield from described(self.title, self.summary)
 
 
+class FoundFact(Result):
+    """A single statement that matches."""
+
+    fact_id: str
+    statement: str
+    record_id: str
+    first_message: int
+    author: str | None
+    score: float
+
+    def lines(self) -> Iterator[str]:
+        """Yield where it was said and by whom, and the statement."""
+        who = f", said by {inline(self.author)}" if self.author else ""
+        yield f"fact of record_id {self.record_id}, message {self.first_message}{who}, score {self.score:.2f}"
+        yield from described(None, self.statement)
+
+
 class Found(Result):
     """The hits of a search."""
 
     hits: list[Hit]
+    facts: list[FoundFact] = Field(default_factory=list)
     next_skip: int | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -82,6 +102,9 @@ class Found(Result):
         for hit in self.hits:
             yield ""
             yield from hit.lines()
+        for fact in self.facts:
+            yield ""
+            yield from fact.lines()
         if not self.hits:
             yield "Nothing that is remembered matches."
         yield ""
@@ -102,9 +125,15 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
         occurred_after=given.occurred_after,
         occurred_before=given.occurred_before,
         at=given.known_at,
+        include_facts=given.include_facts,
     )
     found = phase_one.search(call.context, question, run_after=call.run_after)
     budget, shown = call.budget(given.max_tokens), list[Hit]()
+    facts = [
+        fact
+        for fact in map(_fact, (found.facts or ())[: given.limit])
+        if budget.takes(fact.statement, fact.author, fixed=_FACT_TOKENS)
+    ]
     said: dict[str, list[Mapping[str, Any]]] = {}
     for message in found.messages:
         said.setdefault(key_of(message), []).append(message)
@@ -118,7 +147,8 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
             one.summary = f"{budget.cut(one.summary)}…"
         shown.append(one)
     rest = len(hits) > len(shown)
-    return Found(hits=shown, next_skip=given.skip + len(shown) if rest else None, notes=plain(found.notes))
+    skip = given.skip + len(shown) if rest else None
+    return Found(hits=shown, facts=facts, next_skip=skip, notes=plain(found.notes))
 
 
 def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
@@ -127,6 +157,10 @@ def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
         said_by=[str(voice) for voice in hit["origin"]["voices"]],
         messages=[{name: plain(one[name]) for name in ("seq", "author", "voice", "score")} for one in messages],
     )
+
+
+def _fact(fact: Mapping[str, Any]) -> FoundFact:
+    return FoundFact(**{name: plain(fact[name]) for name in FoundFact.model_fields})
 
 
 def _place(one: Hit | Citation) -> str:

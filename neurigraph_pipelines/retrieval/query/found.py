@@ -16,9 +16,11 @@ from neurigraph_pipelines.retrieval.index.layers import VOICES
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.unstored import SUMMARY_CHARACTERS, Unstored, beginning
+from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
+from neurigraph_pipelines.retrieval.query.rationale import Rationale
 from neurigraph_pipelines.retrieval.query.select import Anchor
 
 Parts = Mapping[str, float | None]
@@ -85,6 +87,8 @@ class Found:
         anchors: The nodes that were searched, best first.
         warmed: How many nodes are staged around those of the best records.
         notes: What the result lacks, such as vectors, one sentence each.
+        facts: Best first; None if the question does not ask for them.
+        rationale: What moved the ranking; None if it was not asked for.
     """
 
     records: tuple[FoundRecord, ...] = ()
@@ -92,6 +96,8 @@ class Found:
     anchors: tuple[Anchor, ...] = ()
     warmed: int = 0
     notes: tuple[str, ...] = ()
+    facts: tuple[FoundFact, ...] | None = None
+    rationale: Rationale | None = None
 
 
 def found_records(

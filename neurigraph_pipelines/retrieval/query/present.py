@@ -9,6 +9,7 @@ from typing import Any
 
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.retrieval.query.select import Anchor
@@ -33,6 +34,8 @@ def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
         found.warmed,
         list(found.notes),
         [_period(one) for one in periods],
+        None if found.facts is None else [_fact(one) for one in found.facts],
+        None if found.rationale is None else found.rationale.shown(),
     )
 
 
@@ -111,6 +114,10 @@ def _anchor(anchor: Anchor) -> dict[str, Any]:
         "score": round(anchor.score, 4),
         "node_path": anchor.path,
     }
+
+
+def _fact(found: FoundFact) -> dict[str, Any]:
+    return {**found.fields, "score": round(found.score, 6)}
 
 
 def _period(period: Period) -> dict[str, Any]:
