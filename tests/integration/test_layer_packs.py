@@ -63,6 +63,11 @@ def test_packed_layers(shared_installation: Installation) -> None:
     assert "Lapland!" in str([hit["summary"] for hit in ask(here, guest).hits])
     assert ask(here, graph.third_party("stranger")).hits == []
 
+    assert_follows_its_node(graph, guest)
+
+
+def assert_follows_its_node(graph: SharedGraph, guest: Claims) -> None:
+    here = graph.installation
     # Another version of the node, and what was packed is not used.
     marketing, (record, _) = graph.node("Work/Marketing"), graph.record_of("Work/Marketing")
     (place,) = rows(here, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", marketing)
