@@ -14,7 +14,6 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines import presentation
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
@@ -56,11 +55,10 @@ class RankedFact(NamedTuple):
 
 
 class FoundFact(NamedTuple):
-    """A fact that was found, with its fields as every list of facts shows them."""
+    """A fact that was found, with its fields as the database lists them."""
 
     fields: Mapping[str, Any]
     score: float
-    lent: float
 
 
 class Lending:
@@ -133,8 +131,8 @@ def show_facts(context: Context, ranked: Sequence[RankedFact]) -> tuple[FoundFac
     if not ranked:
         return ()
     rows = context.database.ask(context.claims, _QUERIES["facts"], {"fact_ids": [UUID(one.fact_id) for one in ranked]})
-    shown = {str(row["fact_id"]): presentation.fact(row) for row in rows}
-    return tuple(FoundFact(shown[one.fact_id], one.score, one.lent) for one in ranked if one.fact_id in shown)
+    found = {str(row["fact_id"]): row for row in rows}
+    return tuple(FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found)
 
 
 def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]) -> list[NodeFacts]:

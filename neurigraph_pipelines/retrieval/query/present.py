@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period
@@ -117,7 +118,10 @@ def _anchor(anchor: Anchor) -> dict[str, Any]:
 
 
 def _fact(found: FoundFact) -> dict[str, Any]:
-    return {**found.fields, "score": round(found.score, 6)}
+    """Return a fact as lists of facts show it (``presentation.fact``), with its score."""
+    shown = {"where" if name == "where_context" else name: value for name, value in found.fields.items()}
+    kind, _, source_id = shown.pop("source").partition(":")
+    return {**shown, "source_kind": kind, "source_id": UUID(source_id), "score": round(found.score, 6)}
 
 
 def _period(period: Period) -> dict[str, Any]:
