@@ -63,6 +63,7 @@ def list_facts(
             nodes = [row["node_id"] for row in database.ask(claims, _LISTING["node_and_below"], place)]
         values = asdict(wanted) | {
             "user_id": claims.user_id,
+            "fact_ids": None,
             "nodes": nodes,
             "who": None if wanted.who is None else clean_text(wanted.who, "repair")[0],
             "occurred_after": None if wanted.occurred_after is None else utc(wanted.occurred_after),

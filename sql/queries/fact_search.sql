@@ -1,4 +1,4 @@
--- Facts in search: what a process keeps of them, and what an answer shows of those that it found.
+-- Facts in search: what a process keeps of them, and the edges that moved a ranking.
 
 -- name: facts_of_nodes
 -- Where the facts of some nodes are said, and their statements, packed. Of a node whose facts are as the caller knows
@@ -50,46 +50,6 @@ LEFT JOIN LATERAL (
     FROM held AS h
     WHERE h.node_id = v.node_id
 ) AS p ON v.known IS DISTINCT FROM v.version;
-
--- name: facts
--- Some facts as an answer shows them.
-SELECT
-    f.fact_id,
-    f.record_id,
-    i.node_id,
-    n.node_path,
-    i.source,
-    f.seq,
-    f.first_message,
-    f.last_message,
-    f.author,
-    f.statement,
-    f.kind,
-    f.stated_as,
-    f.who,
-    f.where_context,
-    f.why,
-    f.how,
-    f.subject,
-    f.predicate,
-    f.object,
-    lower(f.occurred) AS occurred_from,
-    upper(f.occurred) AS occurred_until,
-    f.expires_at,
-    f.confidence,
-    f.importance,
-    f.impact,
-    f.extractor,
-    f.recorded_at,
-    coalesce(i.superseded, false) AS superseded
-FROM neurigraph.facts AS f
-INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
-CROSS JOIN LATERAL (
-    SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) AS node_path
-    FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
-    WHERE g.node_id = i.node_id
-) AS n
-WHERE f.fact_id = ANY(%(fact_ids)s);
 
 -- name: edges_of_names
 -- The edges between nodes that a question names and nodes that were searched, the strongest first, each with its newest

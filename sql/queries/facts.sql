@@ -135,6 +135,7 @@ CROSS JOIN LATERAL (
 ) AS n
 WHERE f.user_id = %(user_id)s
     AND (f.recorded_at, f.fact_id) < (%(at)s::timestamptz, %(id)s::uuid)
+    AND (%(fact_ids)s::uuid [] IS NULL OR f.fact_id = ANY(%(fact_ids)s))
     AND (%(nodes)s::uuid [] IS NULL OR i.node_id = ANY(%(nodes)s))
     AND (%(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s)
     AND (%(kind)s::neurigraph.fact_kind IS NULL OR f.kind = %(kind)s::neurigraph.fact_kind)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.paging import NEWEST
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
@@ -39,7 +40,9 @@ OF_MESSAGES = 0.5
 _SHARE = 1 / 8
 """Facts are cached up to this share of the room for layers, in addition to it."""
 
-_QUERIES = statements("fact_search")
+_QUERIES, _LISTED = statements("fact_search"), statements("facts")
+_FILTERS = ("nodes", "record_id", "kind", "who", "tags", "status", "occurred_after", "occurred_before", "superseded")
+_ANY: Mapping[str, Any] = {**dict.fromkeys(_FILTERS), "forgotten": False}
 
 
 class RankedFact(NamedTuple):
@@ -130,7 +133,17 @@ def show_facts(context: Context, ranked: Sequence[RankedFact]) -> tuple[FoundFac
     """Return ranked facts with what the caller sees of them; one that is gone meanwhile is left out."""
     if not ranked:
         return ()
-    rows = context.database.ask(context.claims, _QUERIES["facts"], {"fact_ids": [UUID(one.fact_id) for one in ranked]})
+    at, last = NEWEST
+    fact_ids = [UUID(one.fact_id) for one in ranked]
+    wanted = {
+        **_ANY,
+        "user_id": context.claims.user_id,
+        "fact_ids": fact_ids,
+        "at": at,
+        "id": last,
+        "limit": len(fact_ids),
+    }
+    rows = context.database.ask(context.claims, _LISTED["facts"], wanted)
     found = {str(row["fact_id"]): row for row in rows}
     return tuple(FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found)
 
