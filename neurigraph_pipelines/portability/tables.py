@@ -30,6 +30,7 @@ LEFT_OUT = {
     "pipeline_totals": "what an installation has done, for its metrics",
     "profiles": "made of the records",
     "queue_hold": "about a provider's account of an installation, not about a user",
+    "record_changes": "versions of cached nodes",
     "record_titles": "computed from the titles of the records",
     "relation_types": "about the installation, not about a user",
     "request_keys": "answers to requests, kept for some hours in case they are repeated",

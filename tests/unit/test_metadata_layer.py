@@ -29,7 +29,6 @@ NOTHING: dict[str, Any] = dict.fromkeys(
     (
         "model",
         "horizon",
-        "present",
         "records",
         "titles",
         "summaries",

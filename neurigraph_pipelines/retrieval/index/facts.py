@@ -81,8 +81,9 @@ class FactRows:
 
     def _ranges(self, rows: Rows) -> tuple[Numbers, Numbers]:
         """Return where the passages of each fact begin and end; the same number twice for a fact without any."""
+        stays = rows.present
         known = chain.from_iterable(layer.record_columns["id"] for layer in rows.layers)
-        number = {one.tobytes(): row for row, one in enumerate(known)}
+        number = {one.tobytes(): row for row, one in enumerate(known) if stays is None or stays[row]}
         record = np.fromiter((number.get(one.tobytes(), -1) for node in self._nodes for one in node.records), np.intp)
         messages = np.concatenate([np.zeros((0, 2), np.intp), *(node.messages for node in self._nodes)])
         said = (rows.record << 32) + np.concatenate([layer.first_message for layer in rows.layers])  # ascending

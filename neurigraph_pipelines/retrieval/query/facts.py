@@ -107,7 +107,8 @@ def lending_of(context: Context, evidence: Evidence, nodes: Sequence[LoadedNode]
     Args:
         rows: Those of the nodes.
     """
-    node_ids = [node.anchor.node_id for node in nodes if node.anchor.node_id]  # unstored messages lie in no node
+    # Unstored messages lie in no node, and a node may have several layers.
+    node_ids = list(dict.fromkeys(node.anchor.node_id for node in nodes if node.anchor.node_id))
     lends = context.settings.retrieval.fact_lending
     return Lending(load_facts(context, evidence, node_ids, rows), evidence, lends=lends)
 

@@ -14,11 +14,11 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
-from neurigraph_pipelines.retrieval.query.caching import graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
 from neurigraph_pipelines.retrieval.query.facts import LENDING, RankedFact, lending_of, show_facts, wants_facts
 from neurigraph_pipelines.retrieval.query.found import UNSTORED, Found, as_of_moment, found_messages, found_records
-from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes, rows_of
+from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
 from neurigraph_pipelines.retrieval.query.present import present
@@ -94,7 +94,7 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
         return Found(facts=() if parsed.question.include_facts else None), None
     evidence, anchored, nodes, unstored, (records, messages, facts) = loaded
     view, is_owner, question = evidence.view, context.claims.role == "user", parsed.question
-    anchors = tuple(node.anchor for node in anchored)
+    anchors = tuple(dict.fromkeys(node.anchor for node in anchored))
     said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, said, is_owner=is_owner))
     found = Found(
@@ -119,9 +119,9 @@ def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | No
     """Return the evidence, the selected nodes and what was found in them; None if the caller sees nothing.
 
     Evidence is gathered again if the user moved to another embedding model before the layers were read, or if a layer
-    was packed again before its vectors were.
+    was packed again before its vectors were; if that happens twice, it is read from the node's tables.
     """
-    packs = True
+    packs, gone = True, False
     while (evidence := gather_evidence(context, parsed)) is not None:
         anchored = load_nodes(context, evidence, select_nodes(evidence), packs=packs)
         if anchored is None:
@@ -132,8 +132,10 @@ def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | No
             nodes.append(LoadedNode(UNSTORED, unstored.layer))
         try:
             return _Searched(evidence, anchored, nodes, unstored, _rank(context, evidence, nodes))
-        except VectorsGoneError:
-            packs = False
+        except VectorsGoneError as error:
+            for node_id in error.node_ids:
+                search_caches(context).layers.drop(node_id)
+            packs, gone = not gone, True
     return None
 
 
@@ -142,7 +144,8 @@ def _rank(
 ) -> tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]:
     if not nodes:
         return (), (), ()
-    boosts, rows, question = [node.anchor.boost for node in nodes], rows_of(context, nodes), evidence.parsed.question
+    boosts, question = [node.anchor.boost for node in nodes], evidence.parsed.question
+    rows = cached_rows(context, tuple(node.layer for node in nodes))
     lending = lending_of(context, evidence, nodes, rows) if wants_facts(context, question) else None
     lent = lending.lent if lending is not None else None
     records, messages, score = rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows), lent)
