@@ -1,7 +1,8 @@
 -- Facts in search: what a process keeps of them, and the edges that moved a ranking.
 
 -- name: facts_of_nodes
--- Where the facts of some nodes are said, and their statements, packed. Of a node whose facts are as the caller knows
+-- Where the facts of some nodes that stand are said, and their statements, packed: no earlier versions, and none that
+-- was taken back or is to be forgotten. Of a node whose facts are as the caller knows
 -- them, only the version is returned.
 WITH held AS MATERIALIZED (
     SELECT
@@ -14,7 +15,13 @@ WITH held AS MATERIALIZED (
         f.xmin::text AS written
     FROM neurigraph.record_index AS i
     INNER JOIN neurigraph.facts AS f ON i.record_id = f.record_id
-    WHERE i.node_id = ANY(%(nodes)s)
+    WHERE i.node_id = ANY(%(nodes)s) AND f.status <> 'archived'
+        AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
+        AND NOT EXISTS (
+            SELECT FROM neurigraph.facts AS o
+            WHERE o.root_id = f.root_id AND o.version > f.version AND o.status <> 'archived'
+                AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())
+        )
 ),
 
 versions AS (

@@ -14,7 +14,7 @@ from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.ingestion.privacy import set_privacy
-from neurigraph_pipelines.knowledge import reading
+from neurigraph_pipelines.knowledge import reading, stating
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.quarantine.holding import quarantine
 from neurigraph_pipelines.quarantine.rules import Rule
@@ -73,6 +73,12 @@ def test_facts_are_found_behind_the_gates(here: Installation, client: httpx.Clie
     assert ask(butler, include=["facts"])["facts"] == []
     listed = client.get("/facts", headers=owner).json()["facts"]
     node_id = UUID(next(one["node_id"] for one in listed if one["statement"] == MAST))
+    keel = UUID(next(one["fact_id"] for one in listed if one["statement"] == KEEL))
+    assert KEEL in statements_found(here, claims, "the keel")
+    stating.retract(here.acting_for(claims), keel)
+    assert KEEL not in statements_found(here, claims, "the keel"), "what was taken back is not found"
+    stating.confirm(here.acting_for(claims), keel)
+    assert KEEL in statements_found(here, claims, "the keel")
     sharing.grant(here.database, claims, sharing.Subject(SubjectType.PERSONA, str(persona)), node_id)
     assert statements_found(here, as_butler)[0] == MAST
     assert SOUP not in statements_found(here, as_butler)
