@@ -42,7 +42,7 @@ versions AS (
 SELECT
     v.node_id,
     v.version,
-    v.known IS DISTINCT FROM v.version AS is_new,
+    coalesce(v.known <> v.version, true) AS is_new,
     p.fact_ids,
     p.record_ids,
     p.messages,
@@ -56,7 +56,7 @@ LEFT JOIN LATERAL (
         array_agg(h.statement ORDER BY h.fact_id) AS statements
     FROM held AS h
     WHERE h.node_id = v.node_id
-) AS p ON v.known IS DISTINCT FROM v.version;
+) AS p ON coalesce(v.known <> v.version, true);
 
 -- name: edges_of_names
 -- The edges between nodes that a question names and nodes that were searched, the strongest first, each with its newest
