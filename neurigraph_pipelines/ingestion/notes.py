@@ -27,7 +27,9 @@ from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH
 from neurigraph_pipelines.ingestion.redaction import redact_message
+from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, NewMessage, Privacy, ReceivedThrough, Role, SourceKind
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, validate_message
@@ -63,6 +65,7 @@ class NewNote:
         importance: From 0 to 1.
         priority: From 1 to 10 instead; 10 is an importance of 1.
         tags: Topics of the memory.
+        details: What else is known of it. The first version of a note decides for all.
     """
 
     text: str
@@ -74,6 +77,7 @@ class NewNote:
     tags: tuple[str, ...] = ()
     on_conflict: OnConflict = OnConflict.ERROR
     privacy: Privacy = Privacy.SHARED
+    details: SourceDetails = NO_DETAILS
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,7 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
     require_writer(context.database, context.claims)
     words = _Words.of(context, note)
     importance = _importance(note)
+    checked_details(note.details, context.settings.ingestion.unstorable_text, None)
     if note.on_conflict is not OnConflict.ERROR and (words.title is None or (note.path or note.node_id) is None):
         raise InvalidInputError(f"on_conflict={note.on_conflict} needs a title and a node: notes meet by both")
     node_id, claims = _pin(context, note), context.claims
@@ -149,7 +154,9 @@ def _insert(
     is_version = met is not None and note.on_conflict is OnConflict.VERSION
     source_id = met
     if met is None or not is_version:
-        source_id, _ = inbox.open_source(tx, user_id, SourceKind.NOTE, title=words.title, privacy=note.privacy)
+        source_id, _ = inbox.open_source(
+            tx, user_id, SourceKind.NOTE, title=words.title, privacy=note.privacy, details=note.details
+        )
     assert source_id is not None
     inbox.append(tx, SourceKind.NOTE, source_id, [words.message])
     row = tx.execute(

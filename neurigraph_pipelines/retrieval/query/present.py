@@ -9,6 +9,7 @@ from typing import Any
 
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.retrieval.query.select import Anchor
@@ -52,6 +53,7 @@ def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
         "key_id": origin.key_id,
         "received_at": origin.received_at,
         "restated": restated,
+        "source": shown_details(found.record.source_kind, origin.source),
     }
 
 
@@ -90,6 +92,7 @@ def _message(found: FoundMessage) -> dict[str, Any]:
         "seq": found.seq,
         "score": round(found.score, 6),
         "author": found.author,
+        "section": found.section,
         "voice": found.voice,
         "restated": found.restated,
     }

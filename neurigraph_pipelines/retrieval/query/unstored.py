@@ -119,6 +119,7 @@ def _joined(
             SourceKind(source["kind"]),
             source["external_id"],
             source["title"],
+            source["details"],
             tuple(known[source["source_id"], seq] for seq in source["seqs"]),
         )
         for source in found["sources"]
