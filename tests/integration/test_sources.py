@@ -17,6 +17,7 @@ from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.notes import NewNote, OnConflict, write_note
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge import reading
+from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.listing.sources import get_source
 from neurigraph_pipelines.model import Claims, NewMessage, Privacy, Role, Segment, SourceKind, Summary
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
@@ -67,6 +68,9 @@ class Documents:
         """Return by which records those of an upload are superseded, in the order of the text."""
         found = (self.memory(one)["superseded_by"] for one in self.records(upload_id))
         return [UUID(one) if one is not None else None for one in found]
+
+    def faults(self) -> list[str]:
+        return [one.detail for one in verify(self.here.context, user_id=self.user.user_id).findings]
 
     def records(self, upload_id: UUID) -> list[UUID]:
         ids: list[UUID] = self.source(upload_id)["record_ids"]
@@ -154,6 +158,11 @@ def test_new_version_supersedes_the_one_before_by_its_texts(documents: Documents
     (newest,) = documents.records(third)
     assert documents.successors(second) == [newest]
     assert documents.successors(first) == [newer], "it stays as it was superseded"
+
+    assert documents.faults() == []
+    with documents.here.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.sources SET version = 9 WHERE source_id = %s", [second])
+    assert documents.faults() == ["the source of the record replaces another one than the version before it"]
 
     # Forgetting the version in the middle leaves no id of it, in no cached layer either.
     assert documents.find("lighthouse").hits[0]["origin"]["source"]["replaces"] == str(second)
