@@ -87,6 +87,7 @@ class Source(SourceDetails):
     started_at: datetime
     ended_at: datetime | None = None
     received_at: datetime
+    received_through: str | None = None
     message_count: int
     privacy: Privacy | None = None
     record_ids: list[UUID] = []

@@ -116,7 +116,8 @@ RETURNS TABLE (
     node_id uuid, version text, model text, horizon bigint, pack bytea, present bytea,
     records bytea, titles text [], summaries text [], source_kinds text [], source_names text [], origins text [],
     file_states text [], superseded text [], record_lexemes text [], summary_vectors bytea,
-    passages bytea, authors text [], external_ids text [], sections text [], vectors bytea, lexemes text, frequencies text
+    passages bytea, authors text [], external_ids text [], sections text [], vectors bytea, lexemes text,
+    frequencies text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 -- The whole result goes to the caller: spilling it to a file would only delay it.

@@ -49,7 +49,12 @@ NOTHING: dict[str, Any] = dict.fromkeys(
     )
 )
 
-ORIGIN: dict[str, Any] = {"persona_id": "p1", "key_id": "k1", "received_through": "api", "received_at": "2025-03-01T09:00:00+00:00"}
+ORIGIN: dict[str, Any] = {
+    "persona_id": "p1",
+    "key_id": "k1",
+    "received_through": "api",
+    "received_at": "2025-03-01T09:00:00+00:00",
+}
 UNKNOWN = json.dumps(dict.fromkeys(ORIGIN))
 
 
