@@ -1,6 +1,6 @@
 """Records as evidence: which nodes a record speaks of, in which role and in which messages.
 
-``edges`` writes the relations that a record states, ``candidates`` what may become a node, ``names`` other names.
+``edges`` writes the relations that a record states, ``candidates`` what may become a node, ``aliases`` other names.
 """
 
 from __future__ import annotations

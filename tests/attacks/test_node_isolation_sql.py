@@ -10,6 +10,7 @@ from psycopg import sql
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.knowledge.reading import wait_for_reading
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
 from neurigraph_pipelines.ports import Transaction
 from tests.conftest import SECRET
@@ -32,6 +33,15 @@ def graph(world: World) -> CallerGraph:
                 "WHERE g.node_id = %s ON CONFLICT DO NOTHING",
                 [ids.node],
             )
+            tx.execute(
+                "INSERT INTO neurigraph.facts (fact_id, record_id, user_id, seq, first_message, last_message, "
+                "statement, kind, stated_as, confidence, importance, impact, extractor) "
+                "SELECT gen_random_uuid(), r.record_id, r.user_id, 99, 1, 1, 'Planted.', "
+                "'other', 'statement', 0.5, 0.5, 'low', 'tests' "
+                "FROM neurigraph.record_index AS r WHERE r.record_id = %s",
+                [ids.record],
+            )
+            wait_for_reading(tx, [ids.record])
     return made
 
 
@@ -42,6 +52,8 @@ SHARED = {
     "mentions": "node_id = %(node)s OR record_id = %(record)s",
     "node_aliases": "node_id = %(node)s",
     "record_index": "record_id = %(record)s",
+    "facts": "record_id = %(record)s",
+    "pending_facts": "record_id = %(record)s",
     "file_index": "file_id = %(file)s",
     "delta_log": "record_id = %(record)s",
     "compression_state_log": "file_id = %(file)s",

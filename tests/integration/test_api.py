@@ -53,7 +53,22 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     assert scores == sorted(scores, reverse=True)
     assert found["anchors"]
 
-    file_id = hit["file_id"]
+    assert_opens(client, bob, hit["file_id"])
+
+    node_id = hit["node_id"]
+    shell = client.get(f"/v1/nodes/{node_id}", headers=bob).json()
+    assert shell["path"] == hit["node_path"]
+    assert shell["record_count"] == 1
+    records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
+    assert [record["record_id"] for record in records["records"]] == [hit["record_id"]]
+    assert records["next_cursor"] is None
+    tree = client.get("/v1/tree", headers=bob).json()
+    assert tree["name"] == "bob"
+    assert node_id in _node_ids(tree)
+
+
+def assert_opens(client: httpx.Client, bob: dict[str, str], file_id: str) -> None:
+    """Check what opening the file of the talk gives: all of it, as it is stored, and one message."""
     opened = client.post(f"/v1/files/{file_id}/open", headers=bob)
     assert opened.status_code == 200
     lines = [json.loads(line) for line in opened.content.splitlines()]
@@ -82,17 +97,6 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
         "content": TALK[2]["content"],
     }
     assert_problem(client.post(f"/v1/files/{file_id}/open", params={"message": 4}, headers=bob), 404)
-
-    node_id = hit["node_id"]
-    shell = client.get(f"/v1/nodes/{node_id}", headers=bob).json()
-    assert shell["path"] == hit["node_path"]
-    assert shell["record_count"] == 1
-    records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
-    assert [record["record_id"] for record in records["records"]] == [hit["record_id"]]
-    assert records["next_cursor"] is None
-    tree = client.get("/v1/tree", headers=bob).json()
-    assert tree["name"] == "bob"
-    assert node_id in _node_ids(tree)
 
 
 def _node_ids(node: dict[str, Any]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -128,17 +129,20 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     reply = ask(home_env, "ask", "Who fell into the water?", "--user", user)
     assert reply["found"]
     assert reply["citations"][0]["text"] == TALK["messages"][2]["content"]
-    year = datetime.fromisoformat(hit["occurred_at"]).year
+    assert_narrows(ask_here, user, path, datetime.fromisoformat(hit["occurred_at"]).year)
+
+    (counted,) = ask(home_env, "stats", "--user", user)["users"]
+    assert (counted["user"], counted["records"], counted["messages"], counted["pending"]) == (user, 1, 3, 0)
+    assert user in {row["user"] for row in ask_here("stats")["users"]}
+
+
+def assert_narrows(ask_here: Callable[..., Any], user: str, path: str, year: int) -> None:
     narrowed = ("--after", f"{year}-01-01", "--kind", "conversation", "--speaker", "bob", "--node", path)
     assert ask_here("ask", "water", "--user", user, *narrowed)["found"]
     assert ask_here("search", "water", "--user", user, *narrowed)["hits"]
     for nothing in (("--before", f"{year}-01-01"), ("--kind", "upload"), ("--speaker", "Eve"), ("--at", "2020-01-01")):
         assert ask_here("search", "water", "--user", user, *nothing)["hits"] == []
         assert not ask_here("ask", "water", "--user", user, *nothing)["found"]
-
-    (counted,) = ask(home_env, "stats", "--user", user)["users"]
-    assert (counted["user"], counted["records"], counted["messages"], counted["pending"]) == (user, 1, 3, 0)
-    assert user in {row["user"] for row in ask_here("stats")["users"]}
 
 
 def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, talk: Path) -> None:
@@ -222,15 +226,10 @@ def test_terminal_output_is_escaped(here: Here, user: str, tmp_path: Path) -> No
     assert json.loads(opened)["content"] == hostile
 
 
-def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tmp_path: Path) -> None:
-    new_user(home_env, user)
-    folder, empty, notes = tmp_path / "folder", tmp_path / "empty.json", tmp_path / "notes.json"
-    folder.mkdir()
-    empty.touch()
-    notes.write_text('{"what": "is this"}', encoding="utf-8")
-    absent = str(uuid4())
-    known = ("--user", user)
-    for code, arguments in [
+def wrong_commands(user: str, tmp_path: Path, folder: str, empty: str, notes: str) -> list[tuple[int, tuple[str, ...]]]:
+    """Return exit codes, each with a command that ends with it."""
+    absent, known = str(uuid4()), ("--user", user)
+    return [
         (2, ("nonsense",)),
         (2, ("search",)),
         (2, ("search", "x")),
@@ -248,11 +247,11 @@ def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tm
         (3, ("ask", "x", "--user", "nobody")),
         (2, ("open", "no-uuid", *known)),
         (2, ("open", absent, *known, "--message", "0")),
-        (2, ("import", str(folder), *known)),
-        (2, ("import", str(empty), *known)),
-        (2, ("import", str(notes), *known)),
+        (2, ("import", folder, *known)),
+        (2, ("import", empty, *known)),
+        (2, ("import", notes, *known)),
         (2, ("import", str(tmp_path / "absent"), *known)),
-        (2, ("import", str(notes), *known, "--format", "xml")),
+        (2, ("import", notes, *known, "--format", "xml")),
         (2, ("import", str(ROOT / "samples" / "bob.jsonl"), "--user", "Not A Slug")),
         (2, ("serve", "--port", "70000")),
         (3, ("search", "x", "--user", "nobody")),
@@ -267,7 +266,16 @@ def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tm
         (3, ("ingest", "--user", "nobody")),
         (3, ("keys", "list", "--user", "nobody")),
         (4, ("serve", "--host", "256.256.256.256")),
-    ]:
+    ]
+
+
+def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tmp_path: Path) -> None:
+    new_user(home_env, user)
+    folder, empty, notes = tmp_path / "folder", tmp_path / "empty.json", tmp_path / "notes.json"
+    folder.mkdir()
+    empty.touch()
+    notes.write_text('{"what": "is this"}', encoding="utf-8")
+    for code, arguments in wrong_commands(user, tmp_path, *map(str, (folder, empty, notes))):
         out, err = here(*arguments, code=code)
         assert out == "", arguments
         assert err.startswith("neurigraph: "), arguments

@@ -56,13 +56,10 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     records = remember_all(here)
     (to_erase,) = [record for title, record in records.items() if gone in title]
     other = rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id)
-    with here.database.pipeline() as tx:  # evidence for a node, and what a revision leaves in the history
-        planned_node = NodeCandidate(f"Aunt {gone}", ConceptKind.PERSON, ("Family",), 0.4, edges=())
-        kept = NodeCandidate("Aunt Paris", ConceptKind.PERSON, ("Family",), 0.4, edges=())
-        doubt(here, tx, user.user_id, as_witness(to_erase), [planned_node, kept])
-        (neighbour,) = (row["record_id"] for row in other if row["record_id"] != to_erase)
-        doubt(here, tx, user.user_id, as_witness(neighbour), [kept])
-        # The definition of a node that was made for it, and one of the twin's that nobody made.
+    (neighbour,) = (row["record_id"] for row in other if row["record_id"] != to_erase)
+    doubt_both(here, user, gone, to_erase, neighbour)
+    with here.database.pipeline() as tx:
+        # The definition of a node that was made for it, one of the twin's that nobody made, and a revision.
         define = (
             "UPDATE neurigraph.graph_index SET node_summary = %s, node_keywords = '{}', defined_by = %s "
             "WHERE node_id = %s"
@@ -102,6 +99,15 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
         here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}")
     )
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {to_erase}
+
+
+def doubt_both(here: Installation, user: User, gone: str, to_erase: UUID, neighbour: UUID) -> None:
+    """Give evidence for two nodes: for both by the record that is erased, for one by another."""
+    planned_node = NodeCandidate(f"Aunt {gone}", ConceptKind.PERSON, ("Family",), 0.4, edges=())
+    kept = NodeCandidate("Aunt Paris", ConceptKind.PERSON, ("Family",), 0.4, edges=())
+    with here.database.pipeline() as tx:
+        doubt(here, tx, user.user_id, as_witness(to_erase), [planned_node, kept])
+        doubt(here, tx, user.user_id, as_witness(neighbour), [kept])
 
 
 def test_repeated_request_gives_same_receipt(installation: Installation) -> None:

@@ -56,12 +56,7 @@ def test_ended_conversation_is_stored(here: Installation, context: Context, bob:
     assert record["occurred_at"] > START
     assert np.linalg.norm(record["embedding"].to_numpy()) == pytest.approx(1.0, abs=1e-5)
 
-    passages = node_rows(here, schema, "SELECT * FROM {schema}.passages ORDER BY seq")
-    assert [p["first_message"] for p in passages] == [p["last_message"] for p in passages] == [1, 2, 3]
-    assert "lake" in passages[0]["lexemes"]
-    assert all(len(p["lexemes"]) == len(p["frequencies"]) for p in passages)
-    assert [sum(p["frequencies"]) for p in passages] == [p["lexeme_count"] for p in passages]
-    assert all(p["embedding"] is not None and p["window_embedding"] is not None for p in passages)
+    assert_passages(here, schema)
 
     (file,) = node_rows(here, schema, "SELECT * FROM {schema}.file_manifest")
     assert (file["record_id"], file["compression_state"], file["compression_format"]) == (
@@ -87,6 +82,19 @@ def test_ended_conversation_is_stored(here: Installation, context: Context, bob:
     (log,) = rows(here, "SELECT * FROM neurigraph.compression_state_log WHERE file_id = %s", file["file_id"])
     assert (log["event_type"], log["triggered_by"], log["node_id"]) == ("decompressed", "scheduler", index["node_id"])
 
+    assert_node_and_source(here, schema, source_id)
+
+
+def assert_passages(here: Installation, schema: str) -> None:
+    passages = node_rows(here, schema, "SELECT * FROM {schema}.passages ORDER BY seq")
+    assert [p["first_message"] for p in passages] == [p["last_message"] for p in passages] == [1, 2, 3]
+    assert "lake" in passages[0]["lexemes"]
+    assert all(len(p["lexemes"]) == len(p["frequencies"]) for p in passages)
+    assert [sum(p["frequencies"]) for p in passages] == [p["lexeme_count"] for p in passages]
+    assert all(p["embedding"] is not None and p["window_embedding"] is not None for p in passages)
+
+
+def assert_node_and_source(here: Installation, schema: str, source_id: UUID) -> None:
     (node,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE schema_name = %s", schema)
     assert (node["record_count"], node["embedded_count"]) == (1, 1)
     assert {"testing", "Family"} <= set(node["node_keywords"])

@@ -14,6 +14,7 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
@@ -40,6 +41,39 @@ def pack(graph: SharedGraph) -> int:
     return pack_layers(plain_context(graph.installation), 100, user_ids=[graph.owner.user_id])
 
 
+def vectors(graph: SharedGraph, claims: Claims, path: str) -> list[bytes]:
+    """Call the gate of packed vectors as somebody who knows a node and its version."""
+    node = graph.node(path)
+    (pack,) = rows(graph.installation, "SELECT version FROM neurigraph.layer_packs WHERE node_id = %s", node)
+    with graph.installation.database.agent(claims) as tx:
+        found = tx.execute(
+            "SELECT vectors FROM neurigraph.packed_vectors(%s, %s, %s, %s, %s)",
+            [[node], [pack["version"]], [1], [None], FORMAT],
+        ).fetchall()
+    return [row["vectors"] for row in found]
+
+
+def test_packed_vectors_are_read_by_those_who_see_the_node(shared_installation: Installation) -> None:
+    graph = new_shared_graph(shared_installation)
+    pack(graph)
+    for path in ("Work/Legal", "Work/Marketing"):
+        assert len(vectors(graph, graph.owners, path)) == 1
+    assert vectors(graph, graph.personas, "Work/Legal") == vectors(graph, graph.owners, "Work/Legal")
+    assert vectors(graph, graph.personas, "Work/Marketing") == []
+    set_private(graph, graph.record_of("Work/Legal/Contracts")[0])
+    assert vectors(graph, graph.personas, "Work/Legal") == [], "of whom a source is hidden, none are read"
+    assert len(vectors(graph, graph.owners, "Work/Legal")) == 1
+
+
+def set_private(graph: SharedGraph, record: UUID) -> None:
+    with graph.installation.database.pipeline() as tx:
+        tx.execute(
+            "UPDATE neurigraph.sources SET privacy = 'private' WHERE kind || ':' || source_id = "
+            "(SELECT source FROM neurigraph.record_index WHERE record_id = %s)",
+            [record],
+        )
+
+
 def test_packed_layers(shared_installation: Installation) -> None:
     graph, here = new_shared_graph(shared_installation), shared_installation
     guest = graph.third_party("guest")
@@ -63,6 +97,11 @@ def test_packed_layers(shared_installation: Installation) -> None:
     assert "Lapland!" in str([hit["summary"] for hit in ask(here, guest).hits])
     assert ask(here, graph.third_party("stranger")).hits == []
 
+    assert_follows_its_node(graph, guest)
+
+
+def assert_follows_its_node(graph: SharedGraph, guest: Claims) -> None:
+    here = graph.installation
     # Another version of the node, and what was packed is not used.
     marketing, (record, _) = graph.node("Work/Marketing"), graph.record_of("Work/Marketing")
     (place,) = rows(here, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", marketing)
@@ -76,12 +115,7 @@ def test_packed_layers(shared_installation: Installation) -> None:
 
     # Where a source is private, others are answered from the tables alone.
     hidden, _ = graph.record_of("Work/Legal")
-    with here.database.pipeline() as tx:
-        tx.execute(
-            "UPDATE neurigraph.sources SET privacy = 'private' WHERE kind || ':' || source_id = "
-            "(SELECT source FROM neurigraph.record_index WHERE record_id = %s)",
-            [hidden],
-        )
+    set_private(graph, hidden)
     pack(graph)
     assert str(hidden) in {hit["record_id"] for hit in ask(here, graph.owners).hits}
     assert str(hidden) not in {hit["record_id"] for hit in ask(here, graph.personas).hits}

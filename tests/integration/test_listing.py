@@ -259,9 +259,12 @@ def test_nodes_and_records(here: Installation, client: httpx.Client) -> None:
     assert titles(topic="ålesund") == [letter["title"]]
     assert titles(superseded=True) == titles(superseded=True, topic="testing") == [keel["title"]]
     assert len(titles(topic="testing")) == len(titles(superseded=False)) == 2
-    stranger = bearer(issue_api_key(here.database, new_user(here)[0].user_id))
+    assert_absent_for(client, bearer(issue_api_key(here.database, new_user(here)[0].user_id)), letter)
+
+
+def assert_absent_for(client: httpx.Client, stranger: dict[str, str], record: dict[str, Any]) -> None:
     assert by_ones(client, stranger, "records") == []
     for name in ("node_id", "source_id"):
-        denied = client.get("/records", headers=stranger, params={name: letter[name]})
-        absent = client.get("/records", headers=stranger, params={name: letter["record_id"]})
+        denied = client.get("/records", headers=stranger, params={name: record[name]})
+        absent = client.get("/records", headers=stranger, params={name: record["record_id"]})
         assert assert_problem(denied, 404)["detail"] == assert_problem(absent, 404)["detail"]

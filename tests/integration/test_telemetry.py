@@ -57,16 +57,7 @@ def test_served_requests_are_traced_and_logged(here: Installation) -> None:
                 _, log = process.communicate(timeout=60)
             finally:
                 process.kill()
-    lines = [json.loads(line) for line in log.splitlines()]
-    assert all(datetime.fromisoformat(line["time"]).tzinfo for line in lines)
-    requests = [line for line in lines if line["logger"] == "neurigraph.requests"]
-    assert [(line["method"], line["route"], line["status"]) for line in requests] == [
-        ("POST", "/v1/search", 200),
-        ("GET", "/v1/nodes/{node_id}", 200),
-        ("GET", "unmatched", 404),
-    ]
-    assert {line["request_id"] for line in requests} == {"r-17"}
-    assert all(line["milliseconds"] > 0 and line["level"] == "info" for line in requests)
+    assert_logs_requests(log)
     assert collector.services == {"memory"}
     assert collector.keys == {"abc"}
     (search,) = collector.named("POST /v1/search")
@@ -81,6 +72,19 @@ def test_served_requests_are_traced_and_logged(here: Installation) -> None:
     }
     assert collector.named("postgres search.evidence")
     assert_says_nothing(b"".join(collector.raw), log.encode(), str(node).encode(), key.encode())
+
+
+def assert_logs_requests(log: str) -> None:
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert all(datetime.fromisoformat(line["time"]).tzinfo for line in lines)
+    requests = [line for line in lines if line["logger"] == "neurigraph.requests"]
+    assert [(line["method"], line["route"], line["status"]) for line in requests] == [
+        ("POST", "/v1/search", 200),
+        ("GET", "/v1/nodes/{node_id}", 200),
+        ("GET", "unmatched", 404),
+    ]
+    assert {line["request_id"] for line in requests} == {"r-17"}
+    assert all(line["milliseconds"] > 0 and line["level"] == "info" for line in requests)
 
 
 def assert_says_nothing(traces: bytes, log: bytes, *ids: bytes) -> None:

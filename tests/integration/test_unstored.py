@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,6 +13,7 @@ from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Privacy, Role, SourceKind
@@ -194,6 +196,30 @@ def test_a_message_that_is_stored_during_a_question_is_found_once(here: Installa
     assert [one["stored"] for one in found.messages if one["external_id"] == "new"] == [True]
     assert waiting(found) == [(str(still), 1)]
     assert len(found.messages) == 3
+
+
+def test_segments_may_be_stored_out_of_their_order(here: Installation) -> None:
+    """The first segment waits, the second is stored, and the inbox keeps its text: each message is found once."""
+    user, claims = new_user(here)
+    context = plain_context(here)
+    context = context.using(settings=context.settings.changed(inbox_retention_days=1))
+    source_id = hand_in(here, claims, NewMessage(Role.USER, "#Boats A barge.", external_id="first"), ended=True)
+    detect(context)
+    with here.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.storage_triggers SET state = 'failed' WHERE source_id = %s", [source_id])
+        (name,) = tx.execute("SELECT external_id FROM neurigraph.sources WHERE source_id = %s", [source_id])
+    with here.database.agent(claims) as tx:
+        more = NewMessage(Role.USER, "#Boats A second barge.", external_id="second")
+        Inbox(here.context).add_conversation(
+            tx, claims.user_id, NewConversation(name["external_id"], (more,), ended_at=START + timedelta(days=1))
+        )
+    ingest(context, user)
+    assert {one["external_id"]: one["stored"] for one in search(here, claims, "barge").messages} == {
+        "first": False,
+        "second": True,
+    }
+    assert waiting(search(here, claims, "barge")) == [(str(source_id), 1)]
+    assert [one.seq for one in open_unstored(plain_context(here).acting_for(claims), source_id).messages] == [1]
 
 
 def test_each_message_is_found_once_while_it_is_stored(here: Installation) -> None:

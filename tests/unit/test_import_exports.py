@@ -50,38 +50,40 @@ def test_chatgpt_current_branch(tmp_path: Path) -> None:
     )
 
 
+CONTENTS: list[tuple[str, Any, dict[str, Any]]] = [
+    ("user", {"content_type": "text", "parts": ["one", "two"]}, {}),
+    ("assistant", {"content_type": "code", "language": "python", "text": "print(1)"}, {"recipient": "python"}),
+    ("assistant", {"content_type": "code", "language": "unknown", "text": "search('x')"}, {}),
+    ("tool", {"content_type": "execution_output", "text": "1"}, {"name": "python"}),
+    ("tool", {"content_type": "tether_quote", "url": "u/r/l", "domain": "d", "text": "quoted", "title": "T"}, {}),
+    ("tool", {"content_type": "system_error", "name": "Timeout", "text": "failed"}, {}),
+    ("tool", {"content_type": "tether_browsing_display", "result": "found", "summary": ""}, {}),
+    (
+        "user",
+        {
+            "content_type": "multimodal_text",
+            "parts": [{"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1"}, "look"],
+        },
+        {"metadata": {"attachments": [{"id": "file-1", "name": "cat.png"}, {"id": "f2", "name": "a.pdf"}]}},
+    ),
+    (
+        "user",
+        {
+            "content_type": "multimodal_text",
+            "parts": [
+                {"content_type": "audio_transcription", "text": "spoken"},
+                {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_9"},
+            ],
+        },
+        {},
+    ),
+    ("assistant", {"content_type": "something_new", "text": "still text"}, {}),
+]
+
+
 def test_chatgpt_content_types(tmp_path: Path) -> None:
-    contents: list[tuple[str, Any, dict[str, Any]]] = [
-        ("user", {"content_type": "text", "parts": ["one", "two"]}, {}),
-        ("assistant", {"content_type": "code", "language": "python", "text": "print(1)"}, {"recipient": "python"}),
-        ("assistant", {"content_type": "code", "language": "unknown", "text": "search('x')"}, {}),
-        ("tool", {"content_type": "execution_output", "text": "1"}, {"name": "python"}),
-        ("tool", {"content_type": "tether_quote", "url": "u/r/l", "domain": "d", "text": "quoted", "title": "T"}, {}),
-        ("tool", {"content_type": "system_error", "name": "Timeout", "text": "failed"}, {}),
-        ("tool", {"content_type": "tether_browsing_display", "result": "found", "summary": ""}, {}),
-        (
-            "user",
-            {
-                "content_type": "multimodal_text",
-                "parts": [{"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1"}, "look"],
-            },
-            {"metadata": {"attachments": [{"id": "file-1", "name": "cat.png"}, {"id": "f2", "name": "a.pdf"}]}},
-        ),
-        (
-            "user",
-            {
-                "content_type": "multimodal_text",
-                "parts": [
-                    {"content_type": "audio_transcription", "text": "spoken"},
-                    {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_9"},
-                ],
-            },
-            {},
-        ),
-        ("assistant", {"content_type": "something_new", "text": "still text"}, {}),
-    ]
     nodes = [chatgpt_node("root", None, None)]
-    for number, (role, content, extra) in enumerate(contents):
+    for number, (role, content, extra) in enumerate(CONTENTS):
         nodes.append(chatgpt_node(f"n{number}", nodes[-1]["id"], role, content, time=START, **extra))
     path = exports.write(tmp_path / "x.json", [exports.chatgpt(nodes, nodes[-1]["id"])])
     conversation = read_one(path, "chatgpt")
