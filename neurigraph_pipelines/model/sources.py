@@ -107,7 +107,7 @@ def shown_details(kind: str, known: Mapping[str, Any] | None) -> dict[str, Any]:
         "url": known.get("url"),
         "channel": known.get("channel"),
         "author": known.get("author"),
-        "metadata": known.get("metadata") or {},
+        "metadata": dict(known.get("metadata") or {}),
         "version": known.get("version", 1),
         "replaces": known.get("replaces"),
         "updated_at": known.get("updated_at"),
