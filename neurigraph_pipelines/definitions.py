@@ -6,12 +6,14 @@ import dagster as dg
 
 from neurigraph_pipelines.defs import (
     embedding_assets,
+    embedding_model_assets,
     fact_assets,
     failure_sensor,
     ingestion_job,
     installation,
     lifecycle_assets,
     lifecycle_checks,
+    profile_assets,
     replay_job,
     schedules,
     sensors,
@@ -28,10 +30,12 @@ defs = dg.Definitions.merge(
     replay_job.definitions(),
     failure_sensor.definitions(),
     embedding_assets.definitions(),
+    embedding_model_assets.definitions(),
     summary_assets.definitions(),
     fact_assets.definitions(),
     lifecycle_assets.definitions(),
     lifecycle_checks.definitions(),
     vector_index_assets.definitions(),
+    profile_assets.definitions(),
     schedules.definitions(),
 )

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from neurigraph_pipelines.errors import AccountError, ConfigurationError
 from neurigraph_pipelines.ports import Embedder, Expander, LanguageModel, Reranker, TokenCounter
@@ -51,8 +51,19 @@ class WiredModels:
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder that the settings choose."""
+        return self.make_embedder(self.settings.models.chosen_embedder)
+
+    def make_embedder(self, chosen: Literal["openai", "voyage", "minilm"], model: str | None = None) -> Embedder:
+        """Return an embedder of a service, with the key and address of the settings.
+
+        Args:
+            chosen: The service.
+            model: Its model; by default the one of the settings. MiniLM has one only.
+
+        Raises:
+            ConfigurationError: There is no key for the service.
+        """
         models = self.settings.models
-        chosen = models.chosen_embedder
         if chosen == "minilm":
             from resources.minilm.embedder import MiniLmEmbedder
 
@@ -63,12 +74,12 @@ class WiredModels:
             if models.voyage_api_key is None:
                 raise ConfigurationError(_no_key("Voyage AI", "VOYAGE_API_KEY"))
             client = self._client("Voyage AI", models.voyage_api_key, "VOYAGE_API_KEY", models.voyage_base_url)
-            return OpenAiEmbedder(models.voyage_embedding_model, client, self.tokens, service="voyage")
+            return OpenAiEmbedder(model or models.voyage_embedding_model, client, self.tokens, service="voyage")
         if models.openai_api_key is None:
             raise ConfigurationError(_no_key("OpenAI", "OPENAI_API_KEY"))
         # OpenAI sends vectors as base64, a quarter of the size; not every compatible server does.
         compact = models.openai_base_url is None
-        return OpenAiEmbedder(models.openai_embedding_model, self._openai, self.tokens, compact=compact)
+        return OpenAiEmbedder(model or models.openai_embedding_model, self._openai, self.tokens, compact=compact)
 
     @cached_property
     def language_model(self) -> LanguageModel:

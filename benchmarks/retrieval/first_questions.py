@@ -214,7 +214,7 @@ def _memory(installation: Installation) -> dict[str, float]:
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines())
     return {
         "bytes": caches.layers.size + caches.vectors.size,
-        "passages": sum(layer.passages for layer in layers),
+        "passages": sum(layer.passages for one in layers for layer in one.layers),
         "resident_mb": int(status["VmHWM"].split()[0]) / 1_024,
     }
 

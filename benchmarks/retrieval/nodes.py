@@ -93,8 +93,9 @@ def _compare_all(installation: Installation, graph: Graph) -> list[set[Message]]
             "WHERE g.user_id = %s AND g.record_count > 0",
             [graph.claims.user_id],
         ).fetchall()
-    layer = kept.layers.get(node["node_id"], (node["version"], MODEL))
-    assert layer is not None
+    layers = kept.layers.get(node["node_id"], (node["version"], MODEL))
+    assert layers is not None
+    layer = layers.base
     signs, layer.sign_hashes = layer.sign_hashes, None
     settings = installation.settings.changed(answer_cache_entries=0)
     try:

@@ -19,6 +19,7 @@ from neurigraph_pipelines.api.responses import graph as responses
 from neurigraph_pipelines.api.responses.files import NodeFiles
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph.profiles import profile_of
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.listing import nodes as listing
 from neurigraph_pipelines.listing.nodes import NodeFilter
@@ -90,8 +91,14 @@ def shell(
     installation: InstallationDep,
     if_none_match: IfNoneMatch = None,
 ) -> Mapping[str, Any]:
-    """Return the shell of a node: identity, state, children and edges."""
+    """Return the shell of a node: identity, state, profile, children and edges."""
     return tagged(response, *read_node(installation, caller, node_id), if_none_match)
+
+
+@router.get("/nodes/{node_id}/profile", response_model=responses.NodeProfile)
+def profile(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Return what the memories of a node gather around, and how the newest differ from those before."""
+    return profile_of(installation.database, caller, node_id)
 
 
 @router.get("/nodes/{node_id}/state", response_model=NodeFiles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -203,13 +204,8 @@ def open_file(
             ) from None
         if output_file is None:
             Output(as_json).result(data, view)
-            return
-        try:
-            with output_file.open("wb") as written:
-                size = sum(map(written.write, content))
-        except OSError as error:
-            raise InvalidInputError(f"cannot write {output_file}: {error.strerror}") from error
-    _written(Output(as_json), output_file, file_id, size)
+        else:
+            _write(Output(as_json), output_file, file_id, content)
 
 
 def _show_unstored(context: Context, identifier: str, message: int | None, output: Output) -> bool:
@@ -268,7 +264,14 @@ def _message_view(message: OpenedMessage) -> Any:
     return views.lines(f"{views.sayer(presentation.message(message))}: {message.text}" if is_named else message.text)
 
 
-def _written(output: Output, path: Path, file_id: UUID, size: int) -> None:
+def _write(output: Output, path: Path, file_id: UUID, content: Iterable[bytes]) -> None:
+    """Write a file's bytes, and say how many."""
+    try:
+        with path.open("wb") as written:
+            size = sum(map(written.write, content))
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {path}: {error.strerror}") from error
+
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 

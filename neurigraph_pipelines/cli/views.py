@@ -16,6 +16,7 @@ from rich.tree import Tree
 
 from neurigraph_pipelines.cli import origins
 from neurigraph_pipelines.cli.output import more, printable
+from neurigraph_pipelines.cli.profiles import profile_lines
 from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
@@ -160,6 +161,7 @@ def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: s
                 "last accessed": _date(shell["last_accessed_at"]),
                 "aliases": ", ".join(shell["aliases"]),
                 "keywords": ", ".join(shell["keywords"]),
+                **profile_lines(shell["profile"]),
                 "children": ", ".join(child["name"] for child in shell["children"]),
                 "edges": "; ".join(_edge(edge) for edge in shell["edges"]),
             }

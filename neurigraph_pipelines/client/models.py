@@ -193,4 +193,5 @@ class Node(_Answer):
     record_count: int
     language: str | None = None
     parent_node_id: UUID | None = None
+    profile: dict[str, Any] | None = None
     etag: str | None = None

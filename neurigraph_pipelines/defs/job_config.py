@@ -37,13 +37,15 @@ def schema_of(model: type[JobConfig]) -> dict[str, dg.Field]:
     return fields
 
 
-def config_of(context: dg.OpExecutionContext | dg.AssetExecutionContext, model: type[C]) -> C:
+def config_of(
+    context: dg.OpExecutionContext | dg.AssetExecutionContext | dg.AssetCheckExecutionContext, model: type[C]
+) -> C:
     """Return the configuration of a run.
 
     Raises:
         InvalidInputError: A value is out of bounds; the message names the field and not the value.
     """
-    op = context.op_execution_context if isinstance(context, dg.AssetExecutionContext) else context
+    op = context if isinstance(context, dg.OpExecutionContext) else context.op_execution_context
     try:
         return model(**op.op_config)
     except ValidationError as error:

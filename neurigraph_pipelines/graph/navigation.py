@@ -16,6 +16,7 @@ from psycopg import sql
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.model import Claims, ConceptKind, Outline, OutlineNode
 from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database, Transaction
@@ -163,7 +164,7 @@ def _is_whole(row: dict[str, Any]) -> bool:
 
 
 def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
-    """Return the shell of a node: identity, state, keywords, children, edges.
+    """Return the shell of a node: identity, state, keywords, profile, children, edges.
 
     Raises:
         NotFoundError: No such node, or not visible to the caller.
@@ -190,6 +191,7 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
         "language": language_shown(row),
         "last_accessed_at": row["last_accessed_at"],
         "created_at": row["created_at"],
+        "profile": find_profile(tx, node_id),
         "children": tx.execute(_QUERIES["children_of_node"], {"node_id": node_id}).fetchall(),
         "edges": tx.execute(_QUERIES["edges_of_node"], {"node_id": node_id}).fetchall(),
     }

@@ -35,6 +35,8 @@ from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")
 _EVIDENCE = statements("evidence")
+_PROFILES = statements("profiles")
+_SNAPSHOT = statements("portability")["snapshot"]
 _FILES_AT_ONCE = 100
 _SMALLEST_ID = UUID(int=0)
 
@@ -62,6 +64,9 @@ class Fault(StrEnum):
 
     EVIDENCE = "evidence"
     """An edge, a name or a candidate differs from what follows from its evidence."""
+
+    PROFILE = "profile"
+    """A profile that is not stale differs from the records that it is made of."""
 
     COUNTER = "counter"
     """A count in the shell differs from the node's contents."""
@@ -182,6 +187,7 @@ class _Verifier:
                 self.verify_file(FileLocation(row["file_id"], node_id, schema_name))
             after = rows[-1]["file_id"]
         self._verify_shell(node_id, schema_name)
+        self._verify_profiles(node_id, schema_name)
         self.done.nodes += 1
 
     def verify_file(self, location: FileLocation) -> None:
@@ -308,6 +314,17 @@ class _Verifier:
         self.done.findings += [
             Finding(fault, node_id, node_id, detail, self._repair and repairable) for fault, detail, repairable in found
         ]
+
+    def _verify_profiles(self, node_id: UUID, schema_name: str) -> None:
+        from neurigraph_pipelines.graph.profile_building import find_wrong_profiles  # loads numpy
+
+        with self._database.pipeline() as tx:
+            tx.execute(_SNAPSHOT)
+            wrong = find_wrong_profiles(tx, node_id, schema_name)
+        if wrong and self._repair:
+            with self._database.pipeline() as tx:
+                tx.execute(_PROFILES["outdate"], {"node_id": node_id})
+        self.done.findings += [Finding(Fault.PROFILE, node_id, node_id, fault, self._repair) for fault in wrong]
 
     def _add_findings(self, fault: Fault, node_id: UUID, rows: list[dict[str, Any]]) -> None:
         self.done.findings += [Finding(fault, node_id, row["id"], row["fault"]) for row in rows]

@@ -19,6 +19,7 @@ SHARED = "neurigraph"
 LEFT_OUT = {
     "api_keys": "secrets; new ones are issued after a restore",
     "canaries": "traps of an installation; the planted conversations are exported as such",
+    "embedding_models": "about the models of an installation, not about a user",
     "erased_objects": "objects that are still to be removed from an installation's object store",
     "erasures": "receipts of an installation, which outlive the erased data",
     "heartbeats": "about processes of an installation, not about a user",
@@ -27,7 +28,9 @@ LEFT_OUT = {
     "node_lexemes": "counted from the passages",
     "node_statistics": "counted from the passages",
     "pipeline_totals": "what an installation has done, for its metrics",
+    "profiles": "made of the records",
     "queue_hold": "about a provider's account of an installation, not about a user",
+    "record_changes": "versions of cached nodes",
     "record_titles": "computed from the titles of the records",
     "relation_types": "about the installation, not about a user",
     "request_keys": "answers to requests, kept for some hours in case they are repeated",

@@ -72,6 +72,7 @@ def _pack(context: Context, user_id: UUID, node_id: UUID) -> bool:
             return False
         version, layer = found
         packed = pack(layer)
+        tx.execute(_QUERIES["forget_changes"], {"node_id": node_id, "horizon": layer.horizon})
         tx.execute(
             _QUERIES["write"],
             {

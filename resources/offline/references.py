@@ -29,19 +29,19 @@ _NEXT_WORD = 20
 
 _PERSONAL = frozenset("he she him her his hers himself herself".split())
 _OBJECTS = frozenset("him her".split())
-_PLURAL = frozenset("they them their theirs themselves".split())
-_NEUTRAL = frozenset("it its itself".split())
+PLURAL = frozenset("they them their theirs themselves".split())
+NEUTRAL = frozenset("it its itself".split())
 _POINTING = frozenset("this that these those".split())
-_PRONOUN = re.compile(rf"\b(?:{'|'.join(_PERSONAL | _PLURAL | _NEUTRAL | _POINTING)})\b", re.I)
-_CLAUSE = frozenset(
+_PRONOUN = re.compile(rf"\b(?:{'|'.join(_PERSONAL | PLURAL | NEUTRAL | _POINTING)})\b", re.I)
+CLAUSE = frozenset(
     "and but or when that because so if who which while although though after before since until as".split()
 )
-_EMPTY_IT = re.compile(
+EMPTY_IT = re.compile(
     r"\bit(?:'s| is| was| will be| takes?| took| rain(?:s|ed)| snow(?:s|ed))\b"
     r"(?= (?:\w+ ){0,2}(?:that|to|if|when|for|week|day|year|month|hour|cold|late|early|raining|time)\b)",
     re.I,
 )
-_THIS_TIME = re.compile(
+THIS_TIME = re.compile(
     r"(?:this|these) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|afternoon|evening|week|weekend|month|year|"
     r"spring|summer|autumn|fall|winter|days)\b",
     re.I,
@@ -105,7 +105,7 @@ class References:
         # "The block is cracked" tells nothing without what was said before.
         if _KNOWN_THING.match(text) and not _DETAIL.search(text):
             return False
-        return _bare(first.group()) not in LEANING or bool(_THIS_TIME.match(text))
+        return uninflected(first.group()) not in LEANING or bool(THIS_TIME.match(text))
 
     def has_pronoun(self, text: str) -> bool:
         """Whether a sentence holds a word that may refer to another sentence."""
@@ -118,7 +118,7 @@ class References:
             text: One or several sentences.
             asked: Whether it is a question, where any noun before a pronoun is enough.
         """
-        plain = _EMPTY_IT.sub("", text)
+        plain = EMPTY_IT.sub("", text)
         if (match := _POINTS_BACK.search(plain)) and len(plain[: match.start()].split()) < _FAR:
             return False
         if asked and not self.begins_alone(plain):
@@ -129,10 +129,10 @@ class References:
         spans = list(WORD.finditer(plain, 0, pronouns[-1] + _NEXT_WORD))
         seen = _Seen()
         for place, span in enumerate(spans):
-            word, bare = span.group(), _bare(span.group())
+            word, bare = span.group(), uninflected(span.group())
             before = spans[place - 1] if place else None
-            after = _bare(spans[place + 1].group()) if place + 1 < len(spans) else ""
-            if before and (bare in _CLAUSE or plain[before.end()] in ",;:"):
+            after = uninflected(spans[place + 1].group()) if place + 1 < len(spans) else ""
+            if before and (bare in CLAUSE or plain[before.end()] in ",;:"):
                 seen.close_clause()
             if bare in _POINTING and not seen.thing and (after in _VERBS_AFTER_THAT or after in IRREGULAR_PAST):
                 return False
@@ -140,7 +140,7 @@ class References:
                 return False
             # A capital at the beginning of a sentence makes no name.
             opens = before is None or plain[before.end()] in ".!;"
-            self._see(seen, word, bare, "" if opens or before is None else _bare(before.group()))
+            self._see(seen, word, bare, "" if opens or before is None else uninflected(before.group()))
         return True
 
     def _see(self, seen: _Seen, word: str, bare: str, before: str) -> None:
@@ -188,12 +188,12 @@ class _Seen:
         if word in _PERSONAL:
             # The object of a clause is not its subject.
             return self._persons > 1 or self._persons_before > 0 or (self._persons > 0 and word not in _OBJECTS)
-        if word in _PLURAL:
+        if word in PLURAL:
             return self._plural
-        return self.thing or word not in _NEUTRAL
+        return self.thing or word not in NEUTRAL
 
 
 @lru_cache(maxsize=20_000)
-def _bare(word: str) -> str:
+def uninflected(word: str) -> str:
     """Return a word in lower case without what follows an apostrophe."""
     return word.lower().replace("’", "'").split("'")[0]

@@ -126,7 +126,8 @@ class Standing:
         """Return whether a unit may go on with a sentence: it has a verb, a figure or several words."""
         if self.says_nothing(number):
             return False
-        return len(self._prose.sentences[number].content) > 1 or self.has_verb(number) or self._has_digit(number)
+        content = len(self._prose.sentences[number].content)
+        return self.has_verb(number) or content > 2 or (content > 1 and self._has_digit(number))
 
     def has_verb(self, number: int) -> bool:
         """Return whether a sentence has a verb."""

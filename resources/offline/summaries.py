@@ -13,6 +13,7 @@ from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, tidy
 from resources.offline.salience import Salience
 from resources.offline.telling import Teller
+from resources.offline.themes import Themes
 from resources.offline.titles import title_of
 from resources.offline.units import Unit, units_of
 
@@ -22,7 +23,7 @@ MAX_WORDS = 200
 FULL_ENOUGH = 120
 """Words after which a summary takes no more small talk."""
 
-SMALL_TALK = 1.3
+SMALL_TALK = 1.0
 """Weight of a unit that is small talk, as a share of the mean weight of the sentences that were chosen before."""
 
 SHARE_KNOWN = 0.2
@@ -31,7 +32,7 @@ SHARE_KNOWN = 0.2
 SMALL_UNIT = 8
 """Words that are added to the length of a unit, so that the shortest do not win."""
 
-LENGTH_POWER = 0.8
+LENGTH_POWER = 1.0
 
 LEAST_SENTENCES = 5
 """Sentences that say enough alone; a talk with fewer is told by what else it has."""
@@ -60,8 +61,9 @@ class _Choice:
         salience = Salience(prose, names)
         units = units_of(prose, names)
         outdated = salience.corrected()
+        themes = Themes(prose, names)
         current = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
-        enough = [unit for unit in current if self._says_enough(unit, salience)]
+        enough = [unit for unit in current if themes.are_in(unit) and self._says_enough(unit, salience)]
         is_talk = len({number for unit in enough for number in unit.sentences}) < LEAST_SENTENCES
         self._units = current if is_talk else enough
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]

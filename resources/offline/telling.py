@@ -11,7 +11,6 @@ from resources.offline.lexicon import english, lexicon_of
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.retelling import lacks_subject, retold
-from resources.offline.standing import is_question
 from resources.offline.units import Unit
 
 MAX_MENTIONS = 3
@@ -58,9 +57,8 @@ class Teller:
         texts = [self._dated(text, message) for text in unit.texts] if is_english else unit.texts
         if unit.before is not None:
             asked = self._prose.sentences[unit.before].message
-            if not is_english or not is_question(unit.said_before):
-                before = self._dated(unit.said_before, asked) if is_english else unit.said_before
-                said, reply = _unended(_inside(before)), _inside(_ended(self._joined(texts)))
+            if not is_english:
+                said, reply = _unended(_inside(unit.said_before)), _inside(_ended(self._joined(texts)))
                 return f'{self._speaker(asked)}: "{said}"; {self._speaker(message)}: "{reply}"'
             question = _inside(self._dated(unit.said_before, asked))
             return _ended(f'Asked "{question}", {called} answered "{_inside(self._joined(texts))}."')

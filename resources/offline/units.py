@@ -1,8 +1,8 @@
 """The smallest parts of a conversation that can be understood alone: what a summary chooses from.
 
 A unit is one sentence, a sentence together with those that it refers to or that go on with it, or the beginning of a
-message with the question that it answers or the statement that it replies to. Sentences that stay unclear belong to no
-unit. The rules for English are conservative; in other languages every sentence that does not begin with a pronoun, a
+message with the question that it answers. Sentences that stay unclear belong to no unit, nor does what ``anchors``
+rejects. The rules for English are conservative; in other languages every sentence that does not begin with a pronoun, a
 conjunction or a figure is a unit.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 
+from resources.offline.anchors import Anchors
 from resources.offline.names import Names
 from resources.offline.prose import Prose, Sentence
 from resources.offline.references import WORD
@@ -58,7 +58,7 @@ class Unit:
     Attributes:
         sentences: Numbers of its sentences, in order, all of one message.
         texts: Their texts, without openers and asides.
-        before: Number of the question that they answer, or of the statement to which they reply, in the message before.
+        before: Number of the question that they answer, in the message before.
         said_before: Its text.
     """
 
@@ -112,6 +112,7 @@ class _Finder:
         self._prose = prose
         self._standing = Standing(prose, names)
         self._references = self._standing.references
+        self._anchors = Anchors(prose, names)
 
     def units(self, numbers: Sequence[int], before: Sequence[int]) -> list[Unit]:
         """Return the units of a message.
@@ -126,7 +127,7 @@ class _Finder:
                 if unit is not None:
                     end = unit.sentences[-1] - numbers[0] + 1
                     found += self._extended(unit, numbers[end : end + MAX_AFTER])
-        return found
+        return [unit for unit in found if self._anchors.hold(unit.texts, unit.said_before)]
 
     def _joined(self, numbers: Sequence[int], place: int) -> Unit | None:
         """Return the sentence, with those before it that it refers to; None if it stays unclear."""
@@ -148,7 +149,7 @@ class _Finder:
         return self._standing.has_verb(last) and self._standing.introduces(number)
 
     def _reply(self, numbers: Sequence[int], before: Sequence[int]) -> Unit | None:
-        """Return the first sentence of a message with the question that it answers, or the statement it replies to."""
+        """Return the first sentence of a message with the question that it answers."""
         # Thanks before an answer do not answer.
         place = int(len(numbers) > 1 and bool(_ONLY_THANKS.fullmatch(self._prose.sentences[numbers[0]].text)))
         first = self._prose.sentences[numbers[place]].text
@@ -161,22 +162,7 @@ class _Finder:
                 is_clear = is_short and self._references.are_clear(question, asked=True)
                 is_clear = is_clear and self._references.are_clear(f"{question}; {first}", asked=True)
                 return Unit((numbers[place],), (first.strip(),), number, question) if is_clear else None
-        return self._exchange(numbers[place], before[-1]) if before else None
-
-    def _exchange(self, number: int, before: int) -> Unit | None:
-        """Return a sentence that needs it with the last statement before it, if that was said on the same day."""
-        if self._day(number) != self._day(before) or self._references.are_clear(self._standing.clean(number)):
-            return None
-        if self._standing.says_nothing(number) or not self._standing.is_clear(before):
-            return None
-        said, text = self._standing.clean(before), self._standing.clean(number)
-        is_short = len(said.split()) + len(text.split()) <= MAX_UNIT
-        if not is_short or not self._references.are_clear(f"{said}; {text}"):
-            return None
-        return Unit((number,), (text,), before, said)
-
-    def _day(self, number: int) -> date:
-        return self._prose.message(self._prose.sentences[number]).occurred_at.date()
+        return None
 
     def _extended(self, unit: Unit, following: Sequence[int]) -> list[Unit]:
         """Return a unit, and the longer ones that go on with what follows it."""

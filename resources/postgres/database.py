@@ -9,7 +9,7 @@ import logging
 import select
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
@@ -20,8 +20,6 @@ from pgvector.psycopg import register_vector
 from psycopg import Connection, Cursor, sql
 from psycopg.abc import Params
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import DiagnosticField, ExecStatus, TransactionStatus
-from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -31,6 +29,7 @@ from neurigraph_pipelines.measuring import done, is_heard
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import name_of, statements
+from resources.postgres import signed_statements
 
 # The vector extension is in public if we created it, in extensions if Supabase did.
 _SEARCH_PATH = "neurigraph,public,extensions"
@@ -39,7 +38,6 @@ _AGENT = "neurigraph_agent"
 _NO_CONNECTION_LEFT = ("too many clients", "too many connections", "connection slots")
 _ATTEMPTS = 3
 _WRONG_CLOCK, _CLOCK_RETRY_SECONDS = "NG001", 60.0  # raised by neurigraph.claims
-_NOT_PREPARED = b"26000"
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")
@@ -146,30 +144,16 @@ class PostgresDatabase:
         """
         signed = [part.encode() for part in self._secret.sign(claims)]
         with self._transaction(_AGENT, autocommit=True) as connection:
-            server, known = connection.pgconn, self._prepared.setdefault(connection, set())
+            known = self._prepared.setdefault(connection, set())
             started = time.perf_counter()
-            _send(server, known, statement, signed)
+            with signed_statements.asking(connection, known, statement, signed) as answer:
 
-            def value() -> str | None:
-                (result,) = _results(server)
-                if result.error_field(DiagnosticField.SQLSTATE) == _NOT_PREPARED:  # psycopg drops all after a rollback
-                    known.clear()
-                    _send(server, known, statement, signed)
-                    (result,) = _results(server)
-                _require(result, ExecStatus.TUPLES_OK)
-                done(STATEMENT, started, **{"db.query.summary": name_of(statement)})
-                found = result.get_value(0, 0)
-                return found.decode() if found is not None else None
+                def value() -> str | None:
+                    found = answer()
+                    done(STATEMENT, started, **{"db.query.summary": name_of(statement)})
+                    return found
 
-            try:
                 yield value
-                _results(server)
-            except BaseException as error:
-                if not isinstance(error, Exception):  # an interrupt: nothing waits for the server
-                    connection.close()
-                with suppress(psycopg.Error):
-                    _results(server)
-                raise
 
     @contextmanager
     def asking(
@@ -348,38 +332,6 @@ def pipelined_transaction(connection: _Connection) -> Iterator[Callable[[], None
 
 def _takes_claims(statement: sql.SQL | sql.Composed) -> bool:
     return "%(signature)s" in statement.as_string()
-
-
-def _send(server: PGconn, known: set[str], statement: sql.SQL | sql.Composed, signed: Sequence[bytes]) -> None:
-    """Send a statement that takes the signed claims; it is prepared unless its name is ``known``."""
-    name = name_of(statement)
-    if name not in known:
-        text = statement.as_string() % {"payload": "$1", "signature": "$2"}
-        _require(server.prepare(name.encode(), text.encode()), ExecStatus.COMMAND_OK)
-        known.add(name)
-    server.send_query_prepared(name.encode(), signed)
-    server.flush()
-
-
-def _results(server: PGconn) -> list[PGresult]:
-    """Wait for the results of what was sent, if anything was."""
-    readable = select.poll()
-    readable.register(server.socket, select.POLLIN)
-    results: list[PGresult] = []
-    while server.transaction_status == TransactionStatus.ACTIVE:
-        while server.is_busy():
-            readable.poll()  # other threads run meanwhile
-            server.consume_input()
-        result = server.get_result()
-        results.extend([result] if result is not None else [])
-    return results
-
-
-def _require(result: PGresult, wanted: ExecStatus) -> PGresult:
-    """Return a result; raise the error that it holds instead."""
-    if result.status != wanted:
-        raise psycopg.errors.error_from_result(result)
-    return result
 
 
 def _rows(cursor: Cursor[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ _WITHOUT_ROWS = (
     # Versions of cached data: transaction numbers of the server, which mean nothing on another.
     "neurigraph.user_changes",
     "neurigraph.node_changes",
+    "neurigraph.record_changes",
     "neurigraph.warm_nodes",
     # Caches of nodes by such versions.
     "neurigraph.layer_packs",

@@ -23,6 +23,37 @@ WHERE
 ORDER BY s.passages, g.node_id
 LIMIT %(limit)s;
 
+-- name: forget_changes
+-- Remove the changes that the packed layer has which is about to be replaced: who has an older one reads the new one.
+-- What was removed, or never noted as after a restore, is marked as unknown.
+WITH removed AS (
+    DELETE FROM neurigraph.record_changes AS c
+    USING neurigraph.layer_packs AS p
+    WHERE c.node_id = %(node_id)s AND p.node_id = c.node_id AND c.change < p.horizon::text::xid8
+    RETURNING c.change
+)
+
+INSERT INTO neurigraph.record_changes (node_id, user_id, change)
+SELECT
+    g.node_id,
+    g.user_id,
+    coalesce(max(r.change::text::bigint), %(horizon)s - 1)::text::xid8
+FROM neurigraph.graph_index AS g
+LEFT JOIN removed AS r ON true
+WHERE g.node_id = %(node_id)s
+GROUP BY g.node_id, g.user_id, g.schema_name
+HAVING
+    count(r.change) > 0
+    OR (
+        NOT EXISTS (
+            SELECT FROM neurigraph.record_changes AS c WHERE c.node_id = g.node_id AND c.record_id IS NULL
+        )
+        AND EXISTS (
+            SELECT FROM pg_catalog.pg_trigger AS t
+            WHERE t.tgrelid = to_regclass(format('%%I.passages', g.schema_name)) AND t.tgname = 'note_records_changed'
+        )
+    );
+
 -- name: write
 INSERT INTO neurigraph.layer_packs AS p (node_id, user_id, version, model, format, horizon, layer, vectors)
 VALUES (

@@ -88,8 +88,69 @@ BEGIN
         DELETE FROM neurigraph.layer_packs AS p
         USING neurigraph.graph_index AS g
         WHERE p.node_id = g.node_id AND g.schema_name = TG_TABLE_SCHEMA;
+        -- A record that is gone is named nowhere: the node is read as a whole.
+        DELETE FROM neurigraph.record_changes AS c
+        USING neurigraph.graph_index AS g
+        WHERE c.node_id = g.node_id AND g.schema_name = TG_TABLE_SCHEMA;
+        INSERT INTO neurigraph.record_changes (node_id, user_id, change)
+        SELECT g.node_id, g.user_id, pg_current_xact_id()
+        FROM neurigraph.graph_index AS g WHERE g.schema_name = TG_TABLE_SCHEMA;
     END IF;
     RETURN NULL;
+END
+$$;
+
+-- Trigger on the records and files of nodes, for each row. Arguments: node_id and user_id.
+CREATE OR REPLACE FUNCTION neurigraph.note_record_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.record_changes (node_id, user_id, change, record_id)
+    VALUES (TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, pg_current_xact_id(), NEW.record_id)
+    ON CONFLICT DO NOTHING;
+    IF TG_OP = 'UPDATE' AND OLD.record_id <> NEW.record_id THEN
+        INSERT INTO neurigraph.record_changes (node_id, user_id, change, record_id)
+        VALUES (TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, pg_current_xact_id(), OLD.record_id)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Trigger on the passages of nodes, once a statement. Arguments: node_id and user_id.
+CREATE OR REPLACE FUNCTION neurigraph.note_passage_changes() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.record_changes (node_id, user_id, change, record_id)
+    SELECT DISTINCT TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, pg_current_xact_id(), c.record_id FROM changed AS c
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+-- The records of a node that may have changed since a transaction began; null if that is not known, or if they are so
+-- many that the node is read faster as a whole.
+CREATE OR REPLACE FUNCTION neurigraph_private.changed_since(node uuid, since bigint) RETURNS uuid []
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    from_change xid8 := since::text::xid8;
+    changed uuid [];
+BEGIN
+    IF since IS NULL
+        OR NOT EXISTS (SELECT FROM neurigraph.record_changes AS c WHERE c.node_id = node AND c.record_id IS NULL)
+        OR EXISTS (
+            SELECT FROM neurigraph.record_changes AS c
+            WHERE c.node_id = node AND c.record_id IS NULL AND c.change >= from_change
+        )
+    THEN
+        RETURN NULL;
+    END IF;
+    changed := ARRAY(
+        SELECT DISTINCT c.record_id FROM neurigraph.record_changes AS c
+        WHERE c.node_id = node AND c.change >= from_change
+    );
+    RETURN CASE WHEN cardinality(changed) <= greatest(
+        100, (SELECT g.record_count FROM neurigraph.graph_index AS g WHERE g.node_id = node) / 8
+    ) THEN changed END;
 END
 $$;
 
@@ -119,6 +180,6 @@ CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy ON neurigraph.sour
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change()
-FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change(),
+neurigraph.note_record_change(), neurigraph.note_passage_changes() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.data_version(text, text) TO neurigraph_agent;

@@ -39,7 +39,7 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.passages_from(home text, ddl integer) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT format(
-        CASE WHEN ddl >= 10 THEN '%I.passages'
+        CASE WHEN ddl >= 11 THEN '%I.passages'
             WHEN ddl >= 7 THEN '(SELECT m.*, NULL::text AS section FROM %I.passages AS m)'
             ELSE
                 '(SELECT m.*, NULL::neurigraph.voice AS voice, NULL::bigint AS statement_key, NULL::text AS section'
@@ -48,48 +48,8 @@ LANGUAGE sql IMMUTABLE AS $$
     )
 $$;
 
--- The changes of a node since a transaction id. `present` holds each record that the node has now: 16 bytes of id, the
--- number of its passages and whether it has a file, four bytes each. `records` lists those with rows written since. A
--- deleted row shows in the counts. Transaction ids are compared modulo 2^32, as rows hold them.
 DROP FUNCTION IF EXISTS neurigraph_private.changes_of(text, bigint);
-CREATE OR REPLACE FUNCTION neurigraph_private.changes_of(
-    schema_name text, ddl integer, since bigint, OUT present bytea, OUT records uuid []
-)
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    EXECUTE format(
-        $changes$WITH counted AS (
-            SELECT
-                v.record_id,
-                sum(v.passages)::integer AS passages,
-                bool_or((v.xmin::text::bigint - $1) & 4294967295 <= $2) AS is_new
-            FROM (
-                SELECT p.record_id, p.xmin, count(*) AS passages FROM %1$I.passages AS p GROUP BY p.record_id, p.xmin
-            ) AS v
-            GROUP BY v.record_id
-        )
-
-        SELECT
-            string_agg(
-                uuid_send(r.record_id) || int4send(coalesce(c.passages, 0))
-                || int4send((f.file_id IS NOT NULL)::integer), ''
-            ),
-            array_agg(r.record_id) FILTER (
-                WHERE (r.xmin::text::bigint - $1) & 4294967295 <= $2
-                OR (f.xmin::text::bigint - $1) & 4294967295 <= $2
-                OR c.is_new
-            )
-        FROM %1$I.metadata_records AS r
-        LEFT JOIN counted AS c ON r.record_id = c.record_id
-        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
-        %2$s$changes$,
-        schema_name,
-        CASE WHEN ddl >= 7 THEN 'WHERE NOT r.quarantined' END
-    ) INTO present, records
-    USING since, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - since;
-    present := coalesce(present, '');
-END
-$$;
+DROP FUNCTION IF EXISTS neurigraph_private.changes_of(text, integer, bigint);
 
 -- The spans in which a record was superseded, as JSON pairs of seconds since 1970.
 CREATE OR REPLACE FUNCTION neurigraph_private.seconds_of(spans tstzmultirange) RETURNS text
@@ -105,15 +65,15 @@ $$;
 -- The metadata layers of some nodes, for a process that ranks them in memory. `records` and `passages` are rows of
 -- fixed width; the arrays and vectors beside them are in the same order. A record without a file has the file id zero.
 -- Each passage that may be found has two vectors, its own and that of its window; a vector of another model than the
--- one in use is zeros.
--- Only a layer that holds the whole node has a version: one that is read for a single question is not cached. A caller
--- that has a cached layer passes its `horizon` (transactions from there on may have been running when it was read);
--- then `present` lists the records that the node has, and only changed records are returned.
--- If the question names a form of `packs`, a whole node is returned as it was packed if it has not changed since.
+-- one in use is zeros. Only a layer that holds the whole node has a version: one that is read for a single question is
+-- not cached. A caller that has a cached layer passes its `horizon` (transactions from there on may have been running
+-- when it was read). If it is known what changed since, `changed` lists these records, 16 bytes of id each, and only
+-- those that are there now are returned. If the question names a form of `packs`, a whole node is returned as it was
+-- packed, and `changed` lists what is not in it. The vectors of that pack are those of `pack_version`.
 DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], bigint [], halfvec);
 CREATE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
-    node_id uuid, version text, model text, horizon bigint, pack bytea, present bytea,
+    node_id uuid, version text, model text, horizon bigint, pack bytea, pack_version text, changed bytea,
     records bytea, titles text [], summaries text [], source_kinds text [], source_names text [], origins text [],
     file_states text [], superseded text [], record_lexemes text [], summary_vectors bytea,
     passages bytea, authors text [], external_ids text [], sections text [], vectors bytea, lexemes text,
@@ -144,24 +104,27 @@ DECLARE
     found record;
     filter text;
     packed uuid [];
+    changed_records uuid [];
+    -- Whether only candidates are read, by vector indexes.
+    by_index boolean;
 BEGIN
     IF hidden = '{}' AND question ? 'packs' THEN
-        FOR node_id, version, model, horizon, pack IN
-            SELECT p.node_id, p.version, p.model, p.horizon, p.layer
-            FROM neurigraph_private.packs_in_force(asking, nodes, (question ->> 'packs')::integer) AS p
+        FOR node_id, version, model, horizon, pack, pack_version IN
+            SELECT p.node_id, p.version, p.model, p.horizon, p.layer, p.version
+            FROM neurigraph_private.packs_in_force(
+                asking,
+                ARRAY(SELECT a.node_id FROM unnest(nodes, horizons) AS a (node_id, horizon) WHERE a.horizon IS NULL),
+                (question ->> 'packs')::integer
+            ) AS p
         LOOP
             packed := packed || node_id;
             RETURN NEXT;
         END LOOP;
-        pack := NULL;
     END IF;
     FOR node IN
         SELECT
             g.node_id AS id, g.schema_name AS home, g.node_ddl_version AS ddl, u.embedding_model AS model, w.is_indexed,
-            -- Where sources are hidden from the caller, the layer is not the whole node.
-            hidden = '{}' AND NOT w.is_indexed AS is_whole,
-            CASE WHEN hidden = '{}' AND NOT w.is_indexed AND now_running - a.horizon BETWEEN 0 AND 1000000000
-                THEN a.horizon END AS since,
+            CASE WHEN now_running - a.horizon >= 0 THEN a.horizon END AS since,
             -- Beyond the dimensions of its model a vector holds zeros.
             coalesce(
                 CASE WHEN u.embedding_model = question ->> 'model' THEN (question ->> 'dimensions')::integer END, 1536
@@ -178,16 +141,35 @@ BEGIN
     LOOP
         node_id := node.id;
         model := node.model;
-        version := CASE WHEN node.is_whole
+        pack := NULL;
+        pack_version := NULL;
+        -- Where sources are hidden from the caller, a layer is not the whole node.
+        changed_records := CASE WHEN hidden = '{}' THEN neurigraph_private.changed_since(node.id, node.since) END;
+        IF hidden = '{}' AND changed_records IS NULL AND question ? 'packs' THEN
+            SELECT p.* INTO pack, pack_version, changed_records
+            FROM neurigraph_private.pack_before(node.id, node.model, (question ->> 'packs')::integer) AS p;
+        END IF;
+        by_index := node.is_indexed AND changed_records IS NULL;
+        version := CASE WHEN hidden = '{}' AND NOT by_index
             THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END;
-        horizon := CASE WHEN node.is_whole THEN now_running END;
-        present := NULL;
+        horizon := CASE WHEN version IS NOT NULL THEN now_running END;
+        changed := CASE WHEN changed_records IS NOT NULL THEN coalesce(
+            (SELECT string_agg(uuid_send(c.record_id), '') FROM unnest(changed_records) AS c (record_id)), ''
+        ) END;
+        IF changed_records = '{}' THEN
+            SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            INTO
+                records, titles, summaries, source_kinds, source_names, origins, file_states, superseded,
+                record_lexemes, summary_vectors, passages, authors, external_ids, vectors, lexemes, frequencies;
+            RETURN NEXT;
+            CONTINUE;
+        END IF;
         filter := concat(
             'WHERE NOT r.quarantined',
             CASE WHEN hidden <> '{}' THEN format(' AND r.source_id <> ALL(%L::uuid [])', hidden) END
         );
         SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
-        IF node.is_indexed THEN
+        IF by_index THEN
             IF rare IS NULL THEN
                 SELECT array_agg(r.lexeme), array_agg(r.weight::double precision) INTO rare, weights
                 FROM jsonb_each_text(question -> 'rare') AS r (lexeme, weight);
@@ -212,9 +194,8 @@ BEGIN
                 ' FROM %I.metadata_records AS r WHERE r.tsv @@ $2 AND %s ORDER BY ts_rank(r.tsv, $2, 1) DESC LIMIT %s))',
                 node.home, filter, greatest((question ->> 'limit')::integer, 50)
             );
-        ELSIF node.since IS NOT NULL THEN
-            SELECT c.present, c.records INTO present, candidates.records
-            FROM neurigraph_private.changes_of(node.home, node.ddl, node.since) AS c;
+        ELSIF changed_records IS NOT NULL THEN
+            candidates.records := changed_records;
             filter := 'WHERE r.record_id = ANY($1) AND NOT r.quarantined';
         END IF;
 
@@ -316,14 +297,14 @@ BEGIN
             LEFT JOIN neurigraph.messages AS m ON r.source_id = m.source_id AND p.first_message = m.seq
             %2$s$passages$,
             neurigraph_private.passages_from(node.home, node.ddl),
-            CASE WHEN node.is_indexed THEN
+            CASE WHEN by_index THEN
                 'INNER JOIN unnest($6, $7, $10) AS k (record_id, seq, is_eligible)'
                 ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
-            CASE WHEN node.is_indexed THEN 'k.is_eligible::integer' ELSE '1' END,
+            CASE WHEN by_index THEN 'k.is_eligible::integer' ELSE '1' END,
             neurigraph_private.vector_in_use('embedding', 'p'),
             neurigraph_private.vector_in_use('window_embedding', 'p'),
             vectors_home,
-            CASE WHEN node.is_indexed THEN 'k.is_eligible' ELSE 'true' END
+            CASE WHEN by_index THEN 'k.is_eligible' ELSE 'true' END
         ) INTO passages, authors, external_ids, sections, vectors, lexemes, frequencies
         USING
             found.ids, found.sources, node.model, found.models, found.next_models,

@@ -13,6 +13,26 @@ LANGUAGE sql STABLE AS $$
         AND p.version = (SELECT v.version FROM neurigraph_private.node_version(p.node_id) AS v)
 $$;
 
+-- The packed layer of a node with the records that changed since it was made; none if these are not known. Pass only a
+-- node that a caller sees from whom no source is hidden.
+CREATE OR REPLACE FUNCTION neurigraph_private.pack_before(
+    node uuid, model_in_use text, wanted_format integer, OUT pack bytea, OUT pack_version text, OUT changed uuid []
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    till bigint;
+BEGIN
+    SELECT p.horizon, p.version INTO till, pack_version
+    FROM neurigraph.layer_packs AS p
+    WHERE p.node_id = node AND p.format = wanted_format AND p.model IS NOT DISTINCT FROM model_in_use;
+    changed := CASE WHEN pack_version = (SELECT v.version FROM neurigraph_private.node_version(node) AS v)
+        THEN '{}' ELSE neurigraph_private.changed_since(node, till) END;
+    IF changed IS NOT NULL THEN
+        SELECT p.layer INTO pack FROM neurigraph.layer_packs AS p WHERE p.node_id = node;
+    END IF;
+END
+$$;
+
 -- The vectors of some passages of packed layers, which have the versions that the caller read: the rows of the passages
 -- are texts, separated by spaces, and null is all of them; widths are the bytes of a passage.
 DROP FUNCTION IF EXISTS neurigraph.packed_vectors(uuid [], text [], integer [], text [], integer);

@@ -181,6 +181,11 @@ USING (
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
 );
 
+-- A profile of all records is its owner's alone.
+DROP POLICY IF EXISTS granted ON neurigraph.profiles;
+CREATE POLICY granted ON neurigraph.profiles FOR SELECT TO neurigraph_agent
+USING (covers = 'shared' AND node_id IN (SELECT neurigraph.readable_nodes()));
+
 DROP POLICY IF EXISTS not_hidden ON neurigraph.pending_facts;
 CREATE POLICY not_hidden ON neurigraph.pending_facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (

@@ -41,6 +41,7 @@ OPERATIONS: dict[str, Any] = {
     "GET /v1/nodes/{node}/state": None,
     "GET /v1/nodes/{node}/records": None,
     "GET /v1/nodes/{node}/mentions": None,
+    "GET /v1/nodes/{node}/profile": None,
     "GET /v1/nodes/{node}/aliases": None,
     "POST /v1/nodes/{node}/aliases": {"value": "Mine"},
     "DELETE /v1/nodes/{node}/aliases?value=known": None,

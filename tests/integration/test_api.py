@@ -291,6 +291,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
         "/v1/unstored/{source_id}", "/v1/facts", "/v1/records/{record_id}/facts", "/v1/nodes/{node_id}/mentions",
+        "/v1/nodes/{node_id}/profile",
         "/v1/edges/{edge_id}/evidence", "/v1/nodes/{node_id}/aliases", "/v1/aliases",
         "/healthz", "/readyz", "/v1/ask", "/v1/conversations", "/v1/conversations/{conversation_id}",
         "/v1/conversations/{conversation_id}/end", "/v1/conversations/{conversation_id}/messages", "/v1/erasures",

@@ -125,9 +125,11 @@ def test_definitions_are_complete_and_valid() -> None:
     assert sorted(job.name for job in jobs) == [
         "check_embeddings_job",
         "dormancy_job",
+        "embedding_canary_job",
         "heal_embeddings_job",
         "ingestion_job",
         "node_upgrade_job",
+        "profile_job",
         "read_facts_job",
         "recompression_job",
         "replay_job",
@@ -138,8 +140,10 @@ def test_definitions_are_complete_and_valid() -> None:
     ]
     assert {key.to_user_string() for key in repository.assets_defs_by_key} == {
         "dormant_files",
+        "embedding_models",
         "expired_files",
         "layer_packs",
+        "node_profiles",
         "orphan_objects",
         "pending_embeddings",
         "pending_facts",
@@ -151,6 +155,7 @@ def test_definitions_are_complete_and_valid() -> None:
         "vector_indexes",
     }
     assert {key.to_user_string() for key in repository.asset_checks_defs_by_key} == {
+        "embedding_models:canary_answers_as_well",
         "pending_embeddings:no_embedding_is_overdue",
         "pending_facts:no_record_waits_for_a_day",
         "dormant_files:nothing_awake_that_nobody_opens",
@@ -173,6 +178,7 @@ def test_definitions_are_complete_and_valid() -> None:
         "dormancy_job_schedule",
         "heal_embeddings_schedule",
         "node_upgrade_schedule",
+        "profile_job_schedule",
         "read_facts_schedule",
         "recompression_schedule",
         "retention_job_schedule",

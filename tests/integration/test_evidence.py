@@ -18,6 +18,8 @@ from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundE
 from neurigraph_pipelines.graph.aliases import give_alias, remove_alias
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.graph.profile_building import rebuild_profiles
+from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
@@ -195,6 +197,25 @@ class Story:
         assert self.seen(self.friend) == self.expected(of_owner=False)
         assert sums_of_rows(self.here, self.graph.user.user_id) == stored_sums(self.here, self.graph.user.user_id)
         assert verify(self.here.context, user_id=self.graph.user.user_id, read=False).findings == []
+        # What the next change leaves of these profiles is verified after it.
+        rebuild_profiles(self.here.database, user_id=self.graph.user.user_id)
+        for claims in (self.claims, self.friend):
+            assert profiles_seen(self.here, claims) == current_records(self.here, claims)
+
+
+def profiles_seen(here: Installation, claims: Claims) -> dict[UUID, int]:
+    """Return how many records the profile of each node covers, for a caller."""
+    with here.database.agent(claims) as tx:
+        nodes = [row["node_id"] for row in tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall()]
+        found = {node_id: find_profile(tx, node_id) for node_id in nodes}
+    return {node_id: profile["records"] for node_id, profile in found.items() if profile is not None}
+
+
+def current_records(here: Installation, claims: Claims) -> dict[UUID, int]:
+    """Return how many current records a caller sees at each node."""
+    query = "SELECT node_id, count(*) AS n FROM neurigraph.record_index WHERE superseded IS NOT TRUE GROUP BY 1"
+    with here.database.agent(claims) as tx:
+        return {row["node_id"]: row["n"] for row in tx.execute(query).fetchall()}
 
 
 def sums_of_rows(here: Installation, user_id: UUID) -> dict[str, Any]:

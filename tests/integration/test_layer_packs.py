@@ -9,6 +9,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
@@ -18,6 +19,7 @@ from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.text.lexemes import WINDOW
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -102,7 +104,7 @@ def test_packed_layers(shared_installation: Installation) -> None:
 
 def assert_follows_its_node(graph: SharedGraph, guest: Claims) -> None:
     here = graph.installation
-    # Another version of the node, and what was packed is not used.
+    # Another version of the node: what changed is read, and of the others what was packed.
     marketing, (record, _) = graph.node("Work/Marketing"), graph.record_of("Work/Marketing")
     (place,) = rows(here, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", marketing)
     with here.database.owner() as tx:
@@ -110,9 +112,33 @@ def assert_follows_its_node(graph: SharedGraph, guest: Claims) -> None:
         records = sql.Identifier(place["schema_name"], "metadata_records")
         tx.execute(sql.SQL("UPDATE {} SET title = 'Renamed'").format(records))
     assert [(hit["title"], "Zanzibar" in hit["summary"]) for hit in ask(here, guest).hits] == [("Renamed", True)]
+    assert read(graph, guest, marketing) == {"packed": True, "changed": record.bytes, "titles": ["Renamed"]}
     assert pack(graph) == 1
     assert [hit["title"] for hit in ask(here, guest).hits] == ["Renamed"]
+    assert read(graph, guest, marketing) == {"packed": True, "changed": None, "titles": None}
 
+    # What is hidden is in no packed layer.
+    for hidden in (True, False):
+        with here.database.owner() as tx:
+            tx.execute("SELECT neurigraph_private.set_quarantined(%s, %s)", [[record], hidden])
+        assert (marketing in packs(graph)) is False
+        assert len(ask(here, guest).hits) == (not hidden)
+    assert_keeps_to_its_gate(graph, marketing, record)
+
+
+def read(graph: SharedGraph, claims: Claims, node: UUID) -> dict[str, Any]:
+    """Call the gate of layers as a process that has nothing in memory."""
+    with graph.installation.database.agent(claims) as tx:
+        (row,) = tx.execute(
+            "SELECT pack IS NOT NULL AS packed, changed, titles "
+            "FROM neurigraph.layers(%s, %s, ARRAY[NULL]::bigint [], NULL)",
+            [Jsonb({**WINDOW, "packs": FORMAT}), [node]],
+        ).fetchall()
+    return dict(row)
+
+
+def assert_keeps_to_its_gate(graph: SharedGraph, marketing: UUID, record: UUID) -> None:
+    here = graph.installation
     # Where a source is private, others are answered from the tables alone.
     hidden, _ = graph.record_of("Work/Legal")
     set_private(graph, hidden)
@@ -126,4 +152,5 @@ def assert_follows_its_node(graph: SharedGraph, guest: Claims) -> None:
     assert marketing in packs(graph)
     forget(plain_context(here).acting_for(graph.owners), Subject(SubjectKind.RECORD, record), through="tests")
     assert marketing not in packs(graph)
+    assert rows(here, "SELECT change FROM neurigraph.record_changes WHERE record_id = %s", record) == []
     assert "Renamed" not in str([hit["title"] for hit in ask(here, graph.owners).hits])

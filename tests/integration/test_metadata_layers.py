@@ -10,7 +10,7 @@ from psycopg import sql
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
-from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
@@ -42,7 +42,7 @@ def ask(here: Installation, claims: Claims, text: str = "something", megabytes: 
     )
 
 
-def kept(here: Installation, claims: Claims) -> dict[str, MetadataLayer]:
+def kept(here: Installation, claims: Claims) -> dict[str, NodeLayers]:
     """What is kept of somebody's nodes as they are now, by name."""
     with here.database.owner() as tx:
         found = tx.execute(

@@ -37,6 +37,7 @@ OWNERS_TABLES = (
     "node_statistics",
     "user_changes",
     "node_changes",
+    "record_changes",
     "layer_packs",
 )
 

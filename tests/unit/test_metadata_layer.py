@@ -28,7 +28,6 @@ NOTHING: dict[str, Any] = dict.fromkeys(
     (
         "model",
         "horizon",
-        "present",
         "records",
         "titles",
         "summaries",

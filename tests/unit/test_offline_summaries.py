@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from resources.offline.anchors import Anchors
 from resources.offline.fixed_dates import with_dates
 from resources.offline.language_model import OfflineLanguageModel
+from resources.offline.names import find_names
+from resources.offline.prose import Prose
 from resources.offline.references import References
 from resources.offline.retelling import retold
 from tests.support.chats import chat
@@ -102,14 +105,14 @@ def test_conversation_is_told_in_sentences_that_stand_alone() -> None:
                 "Hi Marek! My bike makes a noise. I bought it in May 2019 at Falkner, the chain was never changed.",
             ),
             ("Marek", "Oh dear. Shall I come? The harvest fair is on 7 June, so I have time on 14 June."),
-            ("Ilse", "Great, thanks!! What will that cost?"),
+            ("Ilse", "Great, thanks!! What will the parts cost?"),
             ("Marek", "Chain 25, cassette about 45. My colleague Jana broke her collarbone like that."),
             ("Ilse", "Wow! The harvest fair is now on 21 June, I read. ```x = {'a': 1}```"),
         ),
         200,
     ).text
     assert summary.startswith("On 8 May 2023: Ilse's bike makes a noise; Ilse bought it in May 2019 at Falkner")
-    assert 'Asked "What will that cost?", Marek answered "Chain 25, cassette about 45' in summary
+    assert 'Asked "What will the parts cost?", Marek answered "Chain 25, cassette about 45' in summary
     assert "The harvest fair is now on 21 June" in summary
     assert "7 June" not in summary  # corrected later
     assert "x =" not in summary
@@ -123,10 +126,26 @@ def test_thanks_before_an_answer_are_left_out() -> None:
     assert "Thanks" not in told.text
 
 
-def test_reply_stands_with_what_it_replies_to() -> None:
-    said = ("Ann", "I found a used engine in the yard at Larvik.")
-    told = MODEL.summarize(chat(said, ("Ben", "It costs 36,000 kroner with a warranty of two years.")), 200).text
-    assert 'Ann: "I found a used engine in the yard at Larvik"; Ben: "It costs 36,000 kroner' in told
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("My cousin Dov paid 40 euros, he has the receipt.", True),
+        ("My cousin Dov paid 40 euros, she has the receipt.", False),
+        ("Dr. Ames, his dentist, sees Bo on Monday.", False),
+        ("The notes are ready and it is about a cow.", False),
+        ("The letter is ready and it is about a cow.", True),
+        ("Kim offered 50 and Bo wants the boat.", False),
+        ("Kim offered 50 euros and Bo wants the boat.", True),
+        ("The price went up in May.", False),
+        ("The price of the tiles went up in May.", True),
+        ("From that I have made a plan for June.", False),
+        ("I sold the old boat and kept the other one.", False),
+        ("Kim asked Bo, the shop said yes.", False),
+    ],
+)
+def test_reader_needs_nothing_else(text: str, holds: bool) -> None:
+    prose = Prose(chat(("Ann", "Dov rang and he was late. Dov says he is ill."), ("Ben", text)))
+    assert Anchors(prose, find_names(prose)).hold([text]) is holds
 
 
 def test_chosen_sentences_of_a_message_are_one_sentence() -> None:

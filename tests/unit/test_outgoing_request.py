@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -17,6 +18,8 @@ LISTENING, REFUSING = "127.0.0.2", "127.0.0.3"
 
 class _Greeter(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        if self.path == "/slow":
+            time.sleep(1.1)
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"hello")
@@ -60,3 +63,7 @@ def test_no_address_answers(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
     resolve(monkeypatch, REFUSING, REFUSING)
     with pytest.raises(ConnectionError, match="ConnectError"):
         send("GET", f"http://several.test:{port}/", headers={}, seconds=10.0)
+
+
+def test_slow_answer_is_awaited(port: int) -> None:
+    assert send("GET", f"http://{LISTENING}:{port}/slow", headers={}, seconds=30.0)[0] == 200

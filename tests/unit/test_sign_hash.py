@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -37,14 +36,13 @@ def vectors_of(count: int, seed: int) -> NDArray[np.float32]:
     return unit(around)
 
 
-def row_of(first: int, vectors: NDArray[np.float32], present: int) -> dict[str, Any]:
-    """Records of a hundred passages each, from the record ``first`` on, of a node that has ``present`` of them."""
+def row_of(first: int, vectors: NDArray[np.float32]) -> dict[str, Any]:
+    """Records of a hundred passages each, from the record ``first`` on."""
     ids = [UUID(int=number + 1) for number in range(first, first + len(vectors) // OF_RECORD)]
     seqs = range(1, OF_RECORD + 1)
     return NOTHING | {
         "model": "words",
         "horizon": 700,
-        "present": b"".join(UUID(int=n + 1).bytes + struct.pack(">ii", OF_RECORD, 1) for n in range(present)),
         "records": b"".join(record(one) for one in ids),
         "titles": ["" for _ in ids],
         "summaries": ["" for _ in ids],
@@ -112,10 +110,15 @@ def test_signs_grow_with_vectors(vectors: NDArray[np.float32]) -> None:
 
 def layer_of(vectors: NDArray[np.float32]) -> MetadataLayer:
     """One that was used twice."""
-    layer = MetadataLayer(row_of(0, vectors, len(vectors) // OF_RECORD))
+    layer = MetadataLayer(row_of(0, vectors))
     layer.compute_sign_hashes()
     assert layer.sign_hashes is not None
     return layer
+
+
+def grown(layer: MetadataLayer, row: dict[str, Any]) -> MetadataLayer:
+    """Return a layer with more records."""
+    return MetadataLayer(row, (layer, np.ones(layer.records, bool)))
 
 
 def compared(layers: Sequence[MetadataLayer], question: RankingQuery) -> list[Ranked]:
@@ -145,8 +148,8 @@ def test_big_layer_ranking_is_exact(vectors: NDArray[np.float32]) -> None:
 def test_many_small_layers_rank_exactly(vectors: NDArray[np.float32]) -> None:
     """Some have no signs yet, and some are of another width: each is compared as it can be."""
     narrow = unit(vectors[-500:, :, : DIMENSIONS // 2])
-    layers = [layer_of(vectors[:600]), MetadataLayer(row_of(0, vectors[600:1_400], 8)), layer_of(narrow)]
-    layers += [layer_of(vectors[1_400:2_000]), MetadataLayer(row_of(0, vectors[:0], 0))]
+    layers = [layer_of(vectors[:600]), MetadataLayer(row_of(0, vectors[600:1_400])), layer_of(narrow)]
+    layers += [layer_of(vectors[1_400:2_000]), MetadataLayer(row_of(0, vectors[:0]))]
     same = []
     for vector in vectors_of(40, 2)[:, 0]:
         _, estimated = rank(Rows(layers), [0.0] * len(layers), asked(vector))
@@ -164,23 +167,21 @@ def test_few_passages_are_all_compared(vectors: NDArray[np.float32]) -> None:
 
 
 def test_signs_of_growing_layer(vectors: NDArray[np.float32]) -> None:
-    small = MetadataLayer(row_of(0, vectors[:EXACT_PASSAGES], EXACT_PASSAGES // OF_RECORD))
+    small = MetadataLayer(row_of(0, vectors[:EXACT_PASSAGES]))
     assert small.sign_hashes is None, "of one that is used but once they cost more than they save"
     small.compute_sign_hashes()
     records = len(vectors) // OF_RECORD
-    big = small.updated(row_of(EXACT_PASSAGES // OF_RECORD, vectors[EXACT_PASSAGES:], records))
-    assert big is not None
+    big = grown(small, row_of(EXACT_PASSAGES // OF_RECORD, vectors[EXACT_PASSAGES:]))
     assert big.sign_hashes is not None
     assert big.sign_hashes.words.shape[-1] == big.passages == len(vectors)
     kept = big.sign_hashes
     big.compute_sign_hashes()
     assert big.sign_hashes is kept, "they are taken once"
     more = vectors_of(OF_RECORD, 5)
-    bigger = big.updated(row_of(records, more, records + 1))
-    assert bigger is not None
+    bigger = grown(big, row_of(records, more))
     for kind in (0, 1):
         _, messages = rank(Rows([bigger]), [0.0], asked(more[17, kind]))
         assert messages[0].row == len(vectors) + 17
-    empty = MetadataLayer(row_of(0, vectors[:0], 0))
+    empty = MetadataLayer(row_of(0, vectors[:0]))
     empty.compute_sign_hashes()
     assert empty.sign_hashes is None

@@ -54,8 +54,63 @@ class Edge(BaseModel):
     direction: Literal["in", "out"]
 
 
+class Descriptor(BaseModel):
+    """A frequent entity or topic of a node's memories."""
+
+    word: str
+    weight: float = Field(description="The share of the memories that have it.")
+
+
+class Centroid(BaseModel):
+    """What some of a node's memories gather around."""
+
+    share: float
+    records: int
+    record_id: UUID = Field(description="The memory nearest to it.")
+    descriptors: list[str] = Field(description="Entities and topics that set these memories apart.")
+
+
+class Drift(BaseModel):
+    """The newest memories of a node compared with those before."""
+
+    distance: float = Field(
+        description="Cosine distance of the two means: 0 is the same direction, 1 an unrelated one."
+    )
+    recent_records: int
+    baseline_records: int
+    recent_from: datetime = Field(description="When the first of the newest memories occurred.")
+
+
+class Profile(BaseModel):
+    """What characterises the memories of a node, without those below it.
+
+    The owner's is made of all current memories, everybody else's of shared ones.
+    """
+
+    records: int
+    sampled: int = Field(description="Memories that the profile is made of: of a large node, a sample.")
+    embedded: int = Field(description="Those of them with vectors.")
+    descriptors: list[Descriptor]
+    centroids: list[Centroid] = Field(description="At most four, the largest share first.")
+    drift: Drift | None = Field(description="Null of fewer than eight memories with vectors.")
+    first_at: datetime = Field(description="When the first memory occurred.")
+    last_at: datetime
+    is_stale: bool = Field(description="Whether memories came or were replaced since; it is rebuilt at night.")
+    rebuilt_at: datetime
+
+
+class NodeProfile(BaseModel):
+    """A node with its profile."""
+
+    node_id: UUID
+    profile: Profile | None = Field(
+        description="Null until the next night, for a new node and after memories were revised, moved, hidden or "
+        "forgotten."
+    )
+
+
 class Shell(BaseModel):
-    """The part of a node that is always open: identity, state, children and edges."""
+    """The part of a node that is always open: identity, state, profile, children and edges."""
 
     node_id: UUID
     name: str
@@ -72,6 +127,7 @@ class Shell(BaseModel):
     language: Annotated[str | None, LANGUAGE]
     last_accessed_at: datetime
     created_at: datetime
+    profile: Profile | None
     children: list[Child]
     edges: list[Edge]
 

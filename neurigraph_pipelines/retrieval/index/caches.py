@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
@@ -100,6 +100,12 @@ class Cache(Generic[Value]):
                 _, evicted = self._entries.popitem(last=False)
                 self._size -= evicted.size
 
+    def drop(self, key: Hashable) -> None:
+        """Remove the value of ``key``, if there is one."""
+        with self._lock:
+            if (removed := self._entries.pop(key, None)) is not None:
+                self._size -= removed.size
+
     @property
     def size(self) -> int:
         """The sum of the sizes of all values."""
@@ -122,7 +128,7 @@ class SearchCaches:
 
     Attributes:
         answers: Results of phase one by asker and question; their version is the data version they come from.
-        layers: Metadata layers by node id; their version is the node's version and the embedding model.
+        layers: The layers of nodes by node id; their version is the node's version and the embedding model.
         vectors: Vectors of the passages of packed layers by node id; their version is that of the packed layer.
         rows: The rows of the layers that an asker's last question was ranked by; their version is those layers.
         shells: Shells by asker and embedding dimensions.
@@ -135,7 +141,7 @@ class SearchCaches:
     def __init__(self) -> None:
         # The type of a result belongs to ``query``, which imports this module.
         self.answers: Cache[Any] = Cache(ANSWER_SECONDS)
-        self.layers: Cache[MetadataLayer] = Cache()
+        self.layers: Cache[NodeLayers] = Cache()
         self.vectors: Cache[Floats] = Cache()
         self.rows: Cache[Rows] = Cache()
         self.shells: Cache[Shells] = Cache()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from copy import copy
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import compress, count
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Role, Voice
 from neurigraph_pipelines.retrieval.index import wire_format
-from neurigraph_pipelines.retrieval.index.columns import Columns, joined, new_rows
+from neurigraph_pipelines.retrieval.index.columns import Columns, joined, new_rows, passage_columns, record_columns
 from neurigraph_pipelines.retrieval.index.pack import Pack, Spans
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, means
@@ -72,6 +73,7 @@ class MetadataLayer:
             passage that is not eligible. None while they are not in memory.
         pack: What it was read from; None if it was read from the node's tables.
         is_used: Whether a question was ranked by it.
+        gone: A mask of the records that changed since, which another layer has as they are now; None if none did.
         sign_hashes: Of the mean of each passage's two vectors, once they are computed.
         lexemes: The lexemes of the passages, by place, and from the row ``places`` on those of the records' titles,
             summaries and keywords.
@@ -82,6 +84,7 @@ class MetadataLayer:
         self.horizon: int | None = row["horizon"]
         self.pack: Pack | None = None
         self.is_used = False
+        self.gone: NDArray[np.bool_] | None = None
         self._read_records(row, before)
         self._read_passages(row, before)
 
@@ -92,44 +95,32 @@ class MetadataLayer:
         layer.model, layer.horizon, layer.pack = pack.model, pack.horizon, pack
         layer._take_records(columns, texts, pack.spans)
         layer._take_passages(columns, pack.author_numbers)
-        layer.held_vectors, layer.are_eligible, layer.is_used = None, True, False
+        layer.held_vectors, layer.are_eligible, layer.is_used, layer.gone = None, True, False, None
         layer.messages, layer.places = counts["messages"], counts["places"]
         layer.window_length, layer.numbers = columns["window_lengths"], columns["numbers"]
         layer.record, layer.place, layer.message = layer.numbers
         layer.lengths = columns["lengths"]
         return layer
 
-    def updated(self, row: Mapping[str, Any]) -> MetadataLayer | None:
-        """Return this layer with the changes of a row that says what is ``present``.
+    def without(self, ids: NDArray[np.bytes_]) -> MetadataLayer:
+        """Return this layer without some records, given by their ids; it shares all arrays."""
+        gone = np.isin(self.ids, ids)
+        if self.gone is not None:
+            gone |= self.gone
+        if not gone.any():
+            return self
+        layer = copy(self)
+        layer.gone = gone
+        layer.__dict__.pop("gone_passages", None)
+        return layer
 
-        Returns:
-            None if the row does not hold all changes: deletions show only in the counts of what is left.
-        """
-        changed = {one.tobytes() for one in np.frombuffer(row["records"] or b"", wire_format.RECORD)["id"]}
-        sent = np.frombuffer(row["present"], wire_format.PRESENT)
-        numbers = zip(sent["passages"].tolist(), sent["has_file"].tolist(), strict=True)
-        present = dict(zip((one.tobytes() for one in sent["id"]), numbers, strict=True))
-        counts = np.bincount(self.record, minlength=self.records)
-        stays = np.zeros(self.records, bool)
-        for number, one in enumerate(self.record_columns["id"]):
-            record = one.tobytes()
-            if record in present and record not in changed:
-                if present.pop(record) != (counts[number], self._has_file[number]):
-                    return None
-                stays[number] = True
-        return MetadataLayer(row, (self, stays)) if present.keys() == changed else None
+    @cached_property
+    def gone_passages(self) -> Numbers:
+        """The passages of the records that are gone."""
+        return np.flatnonzero(self.gone[self.record]) if self.gone is not None else np.zeros(0, np.intp)
 
     def _read_records(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
-        sent = np.frombuffer(row["records"] or b"", wire_format.RECORD)
-        columns: Columns = {
-            "id": sent["id"],
-            "occurred": sent["occurred"].astype(np.float64),
-            "created": sent["created"].astype(np.float64),
-            "source": sent["source"],
-            "file": sent["file"],
-            "importance": sent["importance"].astype(np.float64),
-            "vectors": wire_format.decode_vectors(row["summary_vectors"], ">f4", len(sent)),
-        }
+        columns = record_columns(row)
         texts = texts_of(row)
         superseded = {number: json.loads(spans) for number, spans in enumerate(row["superseded"] or ()) if spans}
         if before is not None:
@@ -150,30 +141,9 @@ class MetadataLayer:
         self._decoded: dict[int, StoredRecord] = {}
 
     def _read_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
-        sent = np.frombuffer(row["passages"] or b"", wire_format.PASSAGE)
-        is_eligible = sent["is_eligible"].astype(bool)
-        vectors = wire_format.decode_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
-        vectors = vectors.reshape(len(vectors) // 2, 2, vectors.shape[1])
-        if len(vectors) < len(sent):
-            of_eligible, vectors = vectors, np.zeros((len(sent), *vectors.shape[1:]), np.float32)
-            vectors[is_eligible] = of_eligible
-        columns: Columns = {
-            "record": wire_format.find_rows(sent["record"], self.record_columns["id"]),
-            "seq": sent["seq"].astype(np.intp),
-            "first_message": sent["first_message"].astype(np.intp),
-            "window_length": sent["window_length"].astype(np.float32),
-            "role": sent["role"],
-            "voice": sent["voice"],
-            "statement": sent["statement"].astype(np.int64),
-            "is_eligible": is_eligible,
-            "vectors": vectors,
-        }
-        first, hashes, names, labels = (
-            0,
-            None,
-            {},
-            list(zip(row["external_ids"] or (), row["sections"] or (), strict=True)),
-        )
+        columns, counts = passage_columns(row, self.record_columns["id"])
+        first, hashes, names = 0, None, {}
+        labels = list(zip(row["external_ids"] or (), row["sections"] or (), strict=True))
         if before is not None:
             layer, stays = before
             stay = stays[layer.record]
@@ -204,7 +174,7 @@ class MetadataLayer:
         self._arrange()
         self.external_ids, self.sections = [one for one, _ in labels], [one for _, one in labels]
         self.sign_hashes: SignHashes | None = hashes
-        self._read_lexemes(row, before, self.place[row_now[first:]], sent["lexemes"])
+        self._read_lexemes(row, before, self.place[row_now[first:]], counts)
 
     def _take_passages(self, columns: Columns, author_numbers: dict[str | None, int]) -> None:
         self.passage_columns, self.author_numbers = columns, author_numbers
@@ -294,10 +264,11 @@ class MetadataLayer:
     def restated(self, statements: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of passages with each of these digests of their words; 0 for the unknown digest 0."""
         keys, counts = self._statements
-        if not len(keys):
-            return np.zeros(len(statements), np.int64)
-        places = np.minimum(np.searchsorted(keys, statements), len(keys) - 1)
-        return np.where(keys[places] == statements, counts[places], 0)
+        places = keys.searchsorted(statements)
+        found: NDArray[np.int64] = counts[places] * (keys[places] == statements)
+        if self.gone is not None:
+            found -= (self.statement[self.gone_passages] == statements[:, None]).sum(axis=1) * (found > 0)
+        return found
 
     @property
     def is_eligible(self) -> NDArray[np.bool_]:
@@ -326,6 +297,11 @@ class MetadataLayer:
         return self.pack.sections(self.passages) if self.pack is not None else ()
 
     @cached_property
+    def ids(self) -> NDArray[np.bytes_]:
+        """The id of each record, in 16 bytes."""
+        return np.ascontiguousarray(self.record_columns["id"]).view("S16")
+
+    @cached_property
     def record_ids(self) -> list[str]:
         """The id of each record."""
         return wire_format.format_ids(self.record_columns["id"])
@@ -337,8 +313,9 @@ class MetadataLayer:
 
     @cached_property
     def _statements(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The distinct digests of the passages, in order, with the number of passages of each."""
-        return np.unique(self.statement[self.statement != 0], return_counts=True)
+        """The distinct digests of the passages in order, with the number of passages of each; the last has none."""
+        keys, counts = np.unique(self.statement[self.statement != 0], return_counts=True)
+        return np.append(keys, np.iinfo(np.int64).max), np.append(counts, 0)
 
     def stored_record(self, record: int) -> StoredRecord:
         """Return the record in a row; it is decoded once."""
@@ -395,6 +372,10 @@ class MetadataLayer:
             )
         ]
 
+    @cached_property
+    def _characters(self) -> int:
+        return characters_of(self.texts)
+
     @property
     def size(self) -> int:
         """Approximate size in bytes."""
@@ -402,7 +383,7 @@ class MetadataLayer:
             self.vectors.nbytes
             + (self.held_vectors.nbytes if self.held_vectors is not None else 0)
             + self.lexemes.size
-            + characters_of(self.texts)
+            + self._characters
             + self.records * _BYTES_OF_RECORD
             + self.passages * _BYTES_OF_PASSAGE
         )

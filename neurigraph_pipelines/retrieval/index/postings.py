@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
@@ -43,7 +43,6 @@ class Postings:
         self.keys = keys
         self.starts = starts
         self.occurrences = occurrences
-        self._counts: tuple[int, NDArray[np.intp]] | None = None
 
     @classmethod
     def of_lexemes(
@@ -69,6 +68,28 @@ class Postings:
             rows = np.concatenate((moved[stays], rows))
             frequencies = np.concatenate((past.occurrences[stays, 1], frequencies))
             keys = np.concatenate((past.keys, keys))
+        return cls._sorted(keys, codes, rows, frequencies)
+
+    @classmethod
+    def joined(cls, postings: Sequence[Postings], rows: Sequence[NDArray[np.int32]]) -> Postings:
+        """Return the occurrences of several postings as one.
+
+        Args:
+            rows: The new row of each occurrence of each.
+        """
+        keys = np.concatenate([one.keys for one in postings])
+        counts = np.concatenate([np.diff(one.starts) for one in postings])
+        frequencies = np.concatenate([one.occurrences[:, 1] for one in postings])
+        return cls._sorted(keys, np.repeat(np.arange(len(keys)), counts), np.concatenate(rows), frequencies)
+
+    @classmethod
+    def _sorted(cls, keys: Keys, codes: Numbers, rows: NDArray[Any], frequencies: NDArray[Any]) -> Postings:
+        """Return the postings of some occurrences.
+
+        Args:
+            keys: Lexemes, some perhaps twice or not at all in use.
+            codes: The place of each occurrence's lexeme in ``keys``.
+        """
         keys, places = np.unique(keys, return_inverse=True)
         codes = places[codes]
         counts = np.bincount(codes, minlength=len(keys))
@@ -84,24 +105,12 @@ class Postings:
         """Return, for each lexeme that occurs, its place in ``keys`` and ``(occurrences, 2)``: row and frequency."""
         if not len(self.keys):
             return []
-        numbers = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        found = []
-        for place in np.flatnonzero(self.keys[numbers] == keys).tolist():
-            number = numbers.item(place)
-            found.append((place, self.occurrences[self.starts.item(number) : self.starts.item(number + 1)]))
-        return found
-
-    def passages_with(self, keys: Keys, places: int) -> Iterator[tuple[int, int]]:
-        """Yield, for each lexeme that occurs in the first ``places`` rows, its place in ``keys`` and in how many."""
-        if self._counts is None or self._counts[0] != places:
-            codes = np.repeat(np.arange(len(self.keys)), np.diff(self.starts))
-            in_places = codes[self.occurrences[:, 0] < places]
-            self._counts = places, np.bincount(in_places, minlength=len(self.keys))
-        if len(self.keys):
-            numbers = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-            found = np.where(self.keys[numbers] == keys, self._counts[1][numbers], 0)
-            for place in np.flatnonzero(found).tolist():
-                yield place, found.item(place)
+        numbers = np.minimum(self.keys.searchsorted(keys), len(self.keys) - 1)
+        begins, ends = self.starts[numbers].tolist(), self.starts[numbers + 1].tolist()
+        return [
+            (place, self.occurrences[begins[place] : ends[place]])
+            for place in (self.keys[numbers] == keys).nonzero()[0].tolist()
+        ]
 
     def totals(self, rows: int) -> NDArray[Any]:
         """Return the sum of all frequencies in each of the first ``rows`` rows."""

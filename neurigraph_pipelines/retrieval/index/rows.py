@@ -9,14 +9,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Voice
 from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
-from neurigraph_pipelines.retrieval.index.postings import Keys, lexeme_keys
+from neurigraph_pipelines.retrieval.index.postings import Keys, Postings, lexeme_keys
 from neurigraph_pipelines.text.calendar_words import MONTHS, SEASONS, WEEKDAYS
 from neurigraph_pipelines.text.lexemes import ASKING, Lexer
 
@@ -26,6 +26,25 @@ _WORDS_FOR_TIMES = (
 )
 _TIMES = lexeme_keys(frozenset(Lexer().lexemes(" ".join(_WORDS_FOR_TIMES))))
 _ASKING = lexeme_keys([ASKING])
+_NONE = np.zeros((0, 2), np.int32)
+
+_JOINED, _LOOKED_UP_IN_EACH = 100_000, 2
+"""Up to so many occurrences are joined over all layers, so that one lookup finds a lexeme in all; but the first lookups
+are made in each layer, because rows that a write outdates are used no more often."""
+
+
+class Occurrences(NamedTuple):
+    """Where lexemes occur, in arrays of the same length.
+
+    Attributes:
+        lexeme: The place of the lexeme among those that were looked up.
+        row: The place of a passage, or the number of places and the row of a record.
+        frequency: How often it occurs there.
+    """
+
+    lexeme: NDArray[np.intp]
+    row: NDArray[np.int32]
+    frequency: NDArray[np.int32]
 
 
 class Rows:
@@ -43,6 +62,8 @@ class Rows:
 
     def __init__(self, layers: Sequence[MetadataLayer]) -> None:
         self.layers = layers
+        self._lookups = 0
+        self._found: tuple[bytes, Occurrences] | None = None
         self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
         self.first_record, self.records = _firsts(layer.records for layer in layers)
         self.first_place, self.places = _firsts(layer.places for layer in layers)
@@ -51,6 +72,56 @@ class Rows:
             [self.first_record, self.first_place, first_message], [layer.passages for layer in layers], axis=1
         )
         self.record, self.place, self.message = np.concatenate([layer.numbers for layer in layers], axis=1) + firsts
+
+    @cached_property
+    def present(self) -> NDArray[np.bool_] | None:
+        """A mask of the records that another layer does not have in a newer form; None if all are current."""
+        if all(layer.gone is None for layer in self.layers):
+            return None
+        gone = [layer.gone if layer.gone is not None else np.zeros(layer.records, bool) for layer in self.layers]
+        return ~np.concatenate(gone)
+
+    @cached_property
+    def layer_of_place(self) -> NDArray[np.intp]:
+        """The number of the layer of each place; -1 for those of passages that another layer has in a newer form."""
+        numbers = np.repeat(np.arange(len(self.layers)), [layer.places for layer in self.layers])
+        for layer, first in zip(self.layers, self.first_place, strict=True):
+            numbers[first + layer.place[layer.gone_passages]] = -1
+        return numbers
+
+    def occurrences(self, keys: Keys) -> Occurrences:
+        """Return where some lexemes occur; it is computed once for the same ones."""
+        asked = keys.tobytes()
+        if self._found is None or self._found[0] != asked:
+            self._lookups += 1
+            joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
+            found = joint.of(keys) if joint is not None else self._found_in_each(keys)
+            lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
+            row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
+            self._found = asked, Occurrences(lexeme, row, frequency)
+        return self._found[1]
+
+    @cached_property
+    def _joint(self) -> Postings | None:
+        """The postings of all layers as one, in the rows of ``Occurrences``; None if joining them took too long."""
+        if sum(len(layer.lexemes.occurrences) for layer in self.layers) > _JOINED:
+            return None
+        numbered = [self._numbered(number, layer.lexemes.occurrences[:, 0]) for number, layer in enumerate(self.layers)]
+        return Postings.joined([layer.lexemes for layer in self.layers], numbered)
+
+    def _found_in_each(self, keys: Keys) -> list[tuple[int, NDArray[np.int32]]]:
+        """Return the lexemes that occur, by their places in ``keys``, with what ``_joint`` would have of them."""
+        return [
+            (place, np.stack((self._numbered(number, found[:, 0]), found[:, 1]), axis=1))
+            for number, layer in enumerate(self.layers)
+            for place, found in layer.lexemes.of(keys)
+        ]
+
+    def _numbered(self, number: int, row: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the rows of a layer's postings as those of all."""
+        layer, of_records = self.layers[number], self.places + self.first_record[number]
+        numbered = np.where(row < layer.places, self.first_place[number], of_records - layer.places) + row
+        return numbered.astype(np.int32)
 
     @cached_property
     def voice(self) -> NDArray[np.int8]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 import numpy as np
@@ -93,12 +93,23 @@ class Unstored:
     @cached_property
     def layer(self) -> MetadataLayer:
         """Their metadata layer: each source is a record, whose id is that of the source."""
-        return MetadataLayer(_row(self))
+        return MetadataLayer(_row(self, self.sources))
+
+    def after(self, past: Unstored | None) -> Self:
+        """Return these messages; if a few were added to earlier ones, only these are added to the earlier layer."""
+        known = {source.source_id: source for source in past.sources} if past is not None else {}
+        same = {source.source_id for source in self.sources if known.get(source.source_id) is source}
+        if past is not None and len(same) > len(self.sources) // 2:
+            stays = np.array([source_id in same for source_id in past.layer.record_ids], bool)
+            changed = [source for source in self.sources if source.source_id not in same]
+            self.__dict__["layer"] = MetadataLayer(_row(self, changed), (past.layer, stays))
+        return self
 
     @cached_property
     def _messages(self) -> list[IndexedMessage]:
         """The message of each passage of the layer."""
-        return [one for source in self.sources for one in source.messages for _ in one.parts]
+        sources = {source.source_id: source for source in self.sources}
+        return [one for record in self.layer.record_ids for one in sources[record].messages for _ in one.parts]
 
     def message(self, passage: int) -> Message:
         """Return the message of a passage of the layer."""
@@ -113,7 +124,7 @@ class Unstored:
         sources = tuple(_without(source, held[UUID(source.source_id).bytes]) for source in self.sources)
         if sources == self.sources:
             return self
-        return replace(self, sources=tuple(source for source in sources if source.messages))
+        return replace(self, sources=tuple(source for source in sources if source.messages)).after(self)
 
     @property
     def size(self) -> int:
@@ -169,9 +180,8 @@ def _without(source: UnstoredSource, stored: Collection[int]) -> UnstoredSource:
     return source if len(left) == len(source.messages) else replace(source, messages=left)
 
 
-def _row(unstored: Unstored) -> dict[str, Any]:
-    """Return the messages as ``neurigraph.layers`` returns those of a node."""
-    sources = unstored.sources
+def _row(unstored: Unstored, sources: Sequence[UnstoredSource]) -> dict[str, Any]:
+    """Return the messages of some sources as ``neurigraph.layers`` returns those of a node."""
     lexer = lexer_of(unstored.language)
     return {
         "model": None,
@@ -186,7 +196,7 @@ def _row(unstored: Unstored) -> dict[str, Any]:
         "superseded": [None] * len(sources),
         "record_lexemes": [" ".join(dict.fromkeys(lexer.lexemes(source.title or ""))) for source in sources],
         "summary_vectors": bytes(len(sources) * 8),
-        **_passages(unstored),
+        **_passages(unstored.slug, sources),
     }
 
 
@@ -215,13 +225,13 @@ def _origin(source: UnstoredSource) -> str:
     )
 
 
-def _passages(unstored: Unstored) -> dict[str, Any]:
+def _passages(slug: str, sources: Sequence[UnstoredSource]) -> dict[str, Any]:
     """Return what ``neurigraph.layers`` returns of passages."""
     rows: list[tuple[Any, ...]] = []
     parts: list[Part] = []
     messages: list[Message] = []
-    for source in unstored.sources:
-        voices = voices_of([one.message for one in source.messages], source.kind, unstored.slug)
+    for source in sources:
+        voices = voices_of([one.message for one in source.messages], source.kind, slug)
         lengths = iter(window_lengths([part.total for one in source.messages for part in one.parts]))
         seq, before = 0, 0
         for one in source.messages:

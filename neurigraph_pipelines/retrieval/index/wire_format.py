@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.text.lexemes import plain, without_marks
 
-PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("has_file", ">i4")])
 RECORD = np.dtype(
     [
         ("id", "V16"),
@@ -38,7 +37,7 @@ PASSAGE = np.dtype(
         ("is_eligible", ">i4"),
     ]
 )
-"""Rows of ``neurigraph.layers``: what is present, records, and passages."""
+"""Rows of ``neurigraph.layers``: records, and passages."""
 
 
 def decode_vectors(packed: bytes | None, kind: str, count: int) -> Floats:

@@ -84,7 +84,11 @@ def repeats_itself(vectors: Callable[[], Floats], sources: Sequence[str]) -> boo
     """
     if max(Counter(sources).values(), default=0) <= SHARE:
         return False
-    return bool((_alike(vectors(), sources).sum(axis=1) >= SHARE).any())
+    found = vectors()
+    alike = found @ found.T >= ALIKE
+    if np.count_nonzero(alike) - np.count_nonzero(alike.diagonal()) < 2 * SHARE:  # too few pairs, of whichever source
+        return False
+    return bool((_alike(found, sources).sum(axis=1) >= SHARE).any())
 
 
 def unrepeated(score: NDArray[np.float64], vectors: Floats, sources: Sequence[str]) -> NDArray[np.float64]:

@@ -6,6 +6,11 @@ from collections.abc import Hashable
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.retrieval.index.caches import SearchCaches, caches_of
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.rows import Rows
+
+_ROWS_SHARE = 0.25
+"""Share of the cache of layers that may be held by cached rows, in addition to that cache."""
 
 
 def search_caches(context: Context) -> SearchCaches:
@@ -21,3 +26,18 @@ def graph_key(context: Context) -> Hashable:
 def cache_bytes(context: Context) -> int:
     """Return how many bytes of metadata layers may be cached; 0 switches caching off."""
     return context.settings.retrieval.layer_cache_mb * 1_000_000
+
+
+def cached_rows(context: Context, layers: tuple[MetadataLayer, ...]) -> Rows:
+    """Return the rows of some layers; they are the cached ones as long as the layers are the same.
+
+    There is one entry for the nodes of a graph, and one with the messages that are not stored yet.
+    """
+    capacity, cache = int(_ROWS_SHARE * cache_bytes(context)), search_caches(context).rows
+    key = (graph_key(context), bool(layers) and layers[-1].model is None)
+    rows = cache.get(key, layers) if capacity else None
+    if rows is None:
+        rows = Rows(layers)
+        if capacity:
+            cache.put(key, rows, capacity, size=sum(layer.size for layer in layers), version=layers)
+    return rows

@@ -17,11 +17,11 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.ports import Embedder
-from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
-from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, cached_rows, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
@@ -102,7 +102,7 @@ class Evidence:
     said_by: str | None = None
     unstored: Unstored | None = None
     data_version: str | None = None
-    layers: Mapping[str, MetadataLayer] | None = None
+    layers: Mapping[str, NodeLayers] | None = None
 
 
 @measured("search.evidence")
@@ -148,12 +148,16 @@ def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tu
     layers = search_caches(context).layers.get_all(versions)
     if not layers:
         return None
+    filled = shells.filled.tolist()
     # No connection is held while a remote embedder works.
     view = view_graph(context, parsed, shells) if context.embedder.is_remote else None
     with context.database.asking_value(context.claims, _QUERIES["data_version"]) as version:
         view = view or view_graph(context, parsed, shells)
-        numbered = dict(zip(shells.filled.tolist(), layers.values(), strict=True))
-        words = counted(numbered, shells.stems, parsed.lexemes, parsed.stems)
+        numbered = [
+            (number, layer) for number, one in zip(filled, layers.values(), strict=True) for layer in one.layers
+        ]
+        rows = cached_rows(context, tuple(layer for _, layer in numbered))
+        words = counted(rows, [number for number, _ in numbered], shells.stems, parsed.lexemes, parsed.stems)
         found = version()
     rarity = rarities(words.occurrences, shells.corpus_passages)
     unstored = cached_unstored(context, question)

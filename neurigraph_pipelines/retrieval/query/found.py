@@ -143,7 +143,7 @@ def found_messages(
     """
     layers = [node.layer for node in nodes]
     statements = np.array([layers[one.node].statement[one.row] for one in ranked], np.int64)
-    restated = np.sum([layer.restated(statements) for layer in layers], axis=0).tolist() if ranked else []
+    restated = sum((layer.restated(statements) for layer in layers), np.zeros(len(ranked), np.int64)).tolist()
     found = []
     for one, times in zip(ranked, restated, strict=True):
         layer, row = layers[one.node], one.row

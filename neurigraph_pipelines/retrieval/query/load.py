@@ -16,9 +16,9 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.packs import FORMAT, unpack
-from neurigraph_pipelines.retrieval.index.rows import Rows
-from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.statements import statements
@@ -30,9 +30,6 @@ CANDIDATES = 100
 _LOOKED_UP = 4_000
 """About how many passages of an indexed node are looked up by their words."""
 
-_ROWS_SHARE = 0.25
-"""Share of the cache of layers that may be held by cached rows, in addition to that cache."""
-
 _WHOLE_NODES: Mapping[str, Any] = {"question": WINDOW, "embedding": None}
 _BYTES_OF_PASSAGE = 4
 """Bytes of a packed passage for each dimension of its two vectors."""
@@ -41,7 +38,7 @@ _QUERIES = statements("search")
 
 
 class LoadedNode(NamedTuple):
-    """A node to search, with its metadata layer."""
+    """A node to search, with one of its metadata layers."""
 
     anchor: Anchor
     layer: MetadataLayer
@@ -70,26 +67,19 @@ def load_nodes(
         lambda: _candidates(context, evidence),
         packs=packs,
     )
-    if any(layer.model != model for layer in layers.values()):
+    if any(one.model != model for one in layers.values()):
         return None
-    return [LoadedNode(anchor, layers[anchor.node_id]) for anchor in anchors if anchor.node_id in layers]
-
-
-def rows_of(context: Context, nodes: Sequence[LoadedNode]) -> Rows:
-    """Return the rows of the layers of some nodes; they are the cached ones as long as the layers are the same."""
-    layers, capacity = tuple(node.layer for node in nodes), int(_ROWS_SHARE * cache_bytes(context))
-    cache, key = search_caches(context).rows, graph_key(context)
-    rows = cache.get(key, layers) if capacity else None
-    if rows is None:
-        rows = Rows(layers)
-        if capacity:
-            cache.put(key, rows, capacity, size=sum(layer.size for layer in layers), version=layers)
-    return rows
+    return [
+        LoadedNode(anchor, layer)
+        for anchor in anchors
+        if anchor.node_id in layers
+        for layer in layers[anchor.node_id].layers
+    ]
 
 
 def read_layers(
     database: Database,
-    cache: Cache[MetadataLayer],
+    cache: Cache[NodeLayers],
     capacity: int,
     claims: Claims,
     versions: Mapping[str, str | None],
@@ -97,7 +87,7 @@ def read_layers(
     candidates: Callable[[], Mapping[str, Any]] = lambda: _WHOLE_NODES,
     *,
     packs: bool = True,
-) -> dict[str, MetadataLayer]:
+) -> dict[str, NodeLayers]:
     """Return the layers of nodes, from the cache where it is up to date, the others in one call to the database.
 
     Args:
@@ -105,58 +95,64 @@ def read_layers(
         versions: The version in force of each node; None if its layer may not be cached.
         model: The embedding model in use.
         candidates: Gives ``question`` and ``embedding`` as ``neurigraph.layers`` takes them: of a node with vector
-            indexes only candidates for the question are read. It is called if anything is read.
+            indexes that is not packed only candidates for the question are read. It is called if anything is read.
         packs: Whether packed layers may be used. Their vectors are read when they are compared.
 
     Returns:
         By node. A node that no longer exists is left out; if its user moved to another model, the layer has vectors of
         that one.
     """
-    found: dict[str, MetadataLayer] = {}
-    missing: dict[str, MetadataLayer | None] = {}
+    found: dict[str, NodeLayers] = {}
+    missing: dict[str, NodeLayers | None] = {}
     for node_id, version in versions.items():
-        layer = cache.get(node_id, (version, model)) if capacity and version is not None else None
-        if layer is not None and (packs or layer.held_vectors is not None):
-            found[node_id] = layer
+        is_cached = capacity > 0 and version is not None
+        layers = cache.get(node_id, (version, model)) if is_cached else None
+        if layers is not None and (packs or layers.base.held_vectors is not None):
+            found[node_id] = layers
         else:
-            missing[node_id] = _outdated(cache, node_id, model) if capacity and version is not None else None
+            missing[node_id] = _outdated(cache, node_id, model, packs=packs) if is_cached else None
+    asked = candidates() if missing else {}
     while missing:
-        asked = candidates()
-        parameters = {
-            "question": Jsonb(asked["question"] | {"packs": FORMAT if packs else None}),
-            "embedding": asked["embedding"],
-            "nodes": list(missing),
-            "horizons": [past.horizon if past is not None else None for past in missing.values()],
-        }
         before, missing = missing, {}
-        for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
-            node_id, past = str(row["node_id"]), before[str(row["node_id"])]
-            layer = _layer_of(row, past)
-            if layer is None:
+        for row in database.ask(claims, _QUERIES["layers"], _parameters(asked, before, packs=packs), binary=True):
+            node_id = str(row["node_id"])
+            layers = _layers_of(row, before[node_id])
+            if layers is None:
                 missing[node_id] = None  # to be read as a whole
                 continue
-            found[node_id] = layer
+            found[node_id] = layers
             if capacity and row["version"] is not None:
-                layer.compute_sign_hashes()
-                cache.put(node_id, layer, capacity, size=layer.size, version=(row["version"], layer.model))
+                layers.base.compute_sign_hashes()
+                cache.put(node_id, layers, capacity, size=layers.size, version=(row["version"], layers.model))
     return found
 
 
-def _layer_of(row: Mapping[str, Any], past: MetadataLayer | None) -> MetadataLayer | None:
-    """Return the layer that a row describes; None if the row does not say enough."""
+def _parameters(asked: Mapping[str, Any], before: Mapping[str, NodeLayers | None], *, packs: bool) -> dict[str, object]:
+    """Return the parameters of ``neurigraph.layers``, given what is cached of each node."""
+    return {
+        "question": Jsonb(asked["question"] | ({"packs": FORMAT} if packs else {})),
+        "embedding": asked["embedding"],
+        "nodes": list(before),
+        "horizons": [past.horizon if past is not None else None for past in before.values()],
+    }
+
+
+def _layers_of(row: Mapping[str, Any], past: NodeLayers | None) -> NodeLayers | None:
+    """Return the layers that a row describes; None if the row does not say enough."""
     if row["pack"] is not None:
-        return unpack(row["pack"], str(row["node_id"]), row["version"], row["model"], row["horizon"])
-    return MetadataLayer(row) if row["present"] is None or past is None else past.updated(row)
+        node_id, version = str(row["node_id"]), row["pack_version"]
+        past = NodeLayers(unpack(row["pack"], node_id, version, row["model"], row["horizon"]))
+    if row["changed"] is None:
+        return past if row["pack"] is not None else NodeLayers(MetadataLayer(row))
+    return past.updated(row) if past is not None else None
 
 
-def _outdated(cache: Cache[MetadataLayer], node_id: str, model: str | None) -> MetadataLayer | None:
-    """Return a cached layer to which the changes since can be added."""
-    layer = cache.peek(node_id)
-    return layer if layer is not None and _can_be_updated(layer, model) else None
-
-
-def _can_be_updated(layer: MetadataLayer, model: str | None) -> bool:
-    return layer.model == model and layer.horizon is not None and layer.held_vectors is not None
+def _outdated(cache: Cache[NodeLayers], node_id: str, model: str | None, *, packs: bool) -> NodeLayers | None:
+    """Return cached layers to which the changes since can be added."""
+    past = cache.peek(node_id)
+    if past is None or past.model != model or past.horizon is None:
+        return None
+    return past if packs or past.base.held_vectors is not None else None
 
 
 def _candidates(context: Context, evidence: Evidence) -> dict[str, Any]:

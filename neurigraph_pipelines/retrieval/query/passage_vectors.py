@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +20,15 @@ _UNREAD = -1
 
 
 class VectorsGoneError(Exception):
-    """A packed layer was replaced after it was read: the question is asked again."""
+    """Packed layers were replaced after they were read: the question is asked again.
+
+    Attributes:
+        node_ids: Their nodes.
+    """
+
+    def __init__(self, node_ids: Iterable[str]) -> None:
+        super().__init__("packed layers were replaced")
+        self.node_ids = tuple(node_ids)
 
 
 class PassageVectors:
@@ -35,9 +45,13 @@ class PassageVectors:
         self._rows = rows
         self._held = [layer.held_vectors for layer in rows.layers] if held is None else held
         self._read = read
-        self._place = np.full(rows.passages, _UNREAD)
-        width = max((layer.width for layer in rows.layers), default=0)
-        self._vectors: Floats = np.zeros((0, 2, width), np.float32)
+        self._width = max((layer.width for layer in rows.layers), default=0)
+        self._vectors: Floats = np.zeros((0, 2, self._width), np.float32)
+
+    @cached_property
+    def _place(self) -> Numbers:
+        """Where in ``_vectors`` those of each passage are."""
+        return np.full(self._rows.passages, _UNREAD)
 
     def held(self, number: int) -> Floats | None:
         """Return all vectors of a layer if they are in memory."""
@@ -54,6 +68,22 @@ class PassageVectors:
             self._add(np.unique(unread))
         vectors: Floats = self._vectors[self._place[passages]]
         return vectors
+
+    def own(self, passages: Sequence[int]) -> Floats:
+        """Return the ``(n, dimensions)`` own vectors of a few passages.
+
+        Raises:
+            VectorsGoneError: They cannot be read any more.
+        """
+        if any(held is None for held in self._held):
+            return self.of(np.array(passages, np.intp))[:, 0]
+        own = np.zeros((len(passages), self._width), np.float32)
+        for row, passage in zip(own, passages, strict=True):
+            number = bisect_right(self._rows.first_passage, passage) - 1
+            held = self._held[number]
+            assert held is not None
+            row[: held.shape[2]] = held[passage - self._rows.first_passage[number], 0]
+        return own
 
     def _add(self, passages: Numbers) -> None:
         """Read vectors and keep them for this question."""
@@ -73,7 +103,7 @@ class PassageVectors:
                 places.append(slice(begin, end))
         if missing:
             if self._read is None:
-                raise VectorsGoneError
+                raise VectorsGoneError(pack.node_id for pack, _ in missing)
             for place, (pack, _), vectors in zip(places, missing, self._read(missing), strict=True):
                 added[place, :, : pack.width] = unpack_vectors(vectors, pack.width)
         self._vectors = np.concatenate((self._vectors, added)) if first else added

@@ -14,10 +14,10 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
-from neurigraph_pipelines.retrieval.query.caching import graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
 from neurigraph_pipelines.retrieval.query.found import UNSTORED, Found, as_of_moment, found_messages, found_records
-from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes, rows_of
+from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
 from neurigraph_pipelines.retrieval.query.present import present
@@ -97,7 +97,7 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     found = Found(
         tuple(hits),
         tuple(said),
-        tuple(node.anchor for node in anchored),
+        tuple(dict.fromkeys(node.anchor for node in anchored)),
         stage(context, view.shells, list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]),
         tuple(_notes(context, evidence)),
     )
@@ -114,9 +114,9 @@ def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | No
     """Return the evidence, the selected nodes and what was found in them; None if the caller sees nothing.
 
     Evidence is gathered again if the user moved to another embedding model before the layers were read, or if a layer
-    was packed again before its vectors were.
+    was packed again before its vectors were; if that happens twice, it is read from the node's tables.
     """
-    packs = True
+    packs, gone = True, False
     while (evidence := gather_evidence(context, parsed)) is not None:
         anchored = load_nodes(context, evidence, select_nodes(evidence), packs=packs)
         if anchored is None:
@@ -127,8 +127,10 @@ def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | No
             nodes.append(LoadedNode(UNSTORED, unstored.layer))
         try:
             return _Searched(evidence, anchored, nodes, unstored, _rank(context, evidence, nodes))
-        except VectorsGoneError:
-            packs = False
+        except VectorsGoneError as error:
+            for node_id in error.node_ids:
+                search_caches(context).layers.drop(node_id)
+            packs, gone = not gone, True
     return None
 
 
@@ -138,7 +140,7 @@ def _rank(
     if not nodes:
         return (), ()
     boosts = [node.anchor.boost for node in nodes]
-    rows = rows_of(context, nodes)
+    rows = cached_rows(context, tuple(node.layer for node in nodes))
     return rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows))
 
 

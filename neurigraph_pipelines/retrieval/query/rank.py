@@ -325,7 +325,7 @@ class _Ranking:
 
     def _vectors_of(self, passages: Sequence[int]) -> Floats:
         """Return ``(n, dimensions)``: the own vectors of passages."""
-        return self.vectors.of(np.array(passages, np.intp))[:, 0]
+        return self.vectors.own(passages)
 
     def _sources_of(self, passages: Sequence[int]) -> list[str]:
         """Return what handed in each of some passages: a persona, or else its source."""
@@ -334,9 +334,9 @@ class _Ranking:
 
     def _known_records(self) -> NDArray[Any] | None:
         """Return a mask of the records that meet the question's conditions; the others do not count in the ranking."""
-        query, known = self.query, None
+        query, known = self.query, self.rows.present
         if query.at is not None:
-            known = np.concatenate([layer.created for layer in self.layers]) <= query.at
+            known = both(known, np.concatenate([layer.created for layer in self.layers]) <= query.at)
         if query.occurred_after is not None:
             known = both(known, self.rows.occurred >= query.occurred_after)
         if query.occurred_before is not None:

@@ -70,8 +70,8 @@ def read_vectors(context: Context, wanted: Sequence[tuple[Pack, Numbers]]) -> li
     """
     read = context.database.ask(context.claims, _QUERIES["packed_vectors"], _parameters(wanted), binary=True)
     found = {str(row["node_id"]): row["vectors"] for row in read}
-    if len(found) < len(wanted):
-        raise VectorsGoneError
+    if gone := [pack.node_id for pack, _ in wanted if pack.node_id not in found]:
+        raise VectorsGoneError(gone)
     return [found[pack.node_id] for pack, _ in wanted]
 
 

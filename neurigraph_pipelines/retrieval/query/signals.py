@@ -33,7 +33,6 @@ EXACT_PASSAGES = 2_000
 _DAY = 86_400.0
 _STEPS = np.array(list(WINDOW_WEIGHTS))
 _STEP_WEIGHTS = np.array(list(WINDOW_WEIGHTS.values()))
-_NONE = np.zeros((0, 2), np.int32)
 
 
 class LexicalSignals:
@@ -48,20 +47,12 @@ class LexicalSignals:
     def __init__(self, rows: Rows, rarities: Mapping[str, float]) -> None:
         self._rows = rows
         self._rarity = np.fromiter(rarities.values(), np.float64)
-        slices, occurrences = [], [_NONE]
-        keys = lexeme_keys(rarities)
-        for layer, place, record in zip(rows.layers, rows.first_place, rows.first_record, strict=True):
-            for lexeme, found in layer.lexemes.of(keys):
-                slices.append((lexeme, layer.places, lexeme * rows.places + place, record - layer.places))
-                occurrences.append(found)
-        row, frequency = np.concatenate(occurrences).T
-        counts = [len(found) for found in occurrences[1:]]
-        lexeme, places, cell, record = np.repeat(np.array(slices, np.intp).reshape(-1, 4), counts, axis=0).T
-        in_summary = row >= places
+        lexeme, row, frequency = rows.occurrences(lexeme_keys(rarities))
+        in_summary = row >= rows.places
         in_passage = ~in_summary
         # A cell is a lexeme and a place: first all places of the first lexeme, then all of the next.
-        self._in_passages = (row + cell)[in_passage], frequency[in_passage]
-        self._in_summaries = lexeme[in_summary], (row + record)[in_summary]
+        self._in_passages = (lexeme * rows.places + row)[in_passage], frequency[in_passage]
+        self._in_summaries = lexeme[in_summary], row[in_summary] - rows.places
 
     def windows(self, mean_length: float) -> NDArray[Any]:
         """Return BM25 of each passage's window: an occurrence also counts in the windows around its passage."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -113,18 +115,33 @@ def _joined(
     known.update(_indexed(context, sent))
     if any((source["source_id"], seq) not in known for source in found["sources"] for seq in source["seqs"]):
         raise MissingMessageError
+    past = {source.source_id: source for source in before.sources} if before else {}
     sources = tuple(
-        UnstoredSource(
-            source["source_id"],
-            SourceKind(source["kind"]),
-            source["external_id"],
-            source["title"],
-            source["details"],
-            tuple(known[source["source_id"], seq] for seq in source["seqs"]),
+        _same_or_new(
+            past.get(source["source_id"]),
+            UnstoredSource(
+                source["source_id"],
+                SourceKind(source["kind"]),
+                source["external_id"],
+                source["title"],
+                source["details"],
+                tuple(known[source["source_id"], seq] for seq in source["seqs"]),
+            ),
         )
         for source in found["sources"]
     )
-    return Unstored(version, horizon, found["slug"], context.settings.language, found["more"], sources)
+    return Unstored(version, horizon, found["slug"], context.settings.language, found["more"], sources).after(before)
+
+
+def _same_or_new(past: UnstoredSource | None, source: UnstoredSource) -> UnstoredSource:
+    """Return the source that is known if it has not changed: then its messages are the very same objects."""
+    is_same = (
+        past is not None
+        and len(past.messages) == len(source.messages)
+        and all(map(is_, past.messages, source.messages))
+        and replace(past, messages=()) == replace(source, messages=())
+    )
+    return past if past is not None and is_same else source
 
 
 def _indexed(

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
+from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 
 EVERYWHERE = 4_000
@@ -55,32 +55,31 @@ def unpacked(shells: Shells, row: Mapping[str, Any]) -> WordCounts:
 
 
 def counted(
-    layers: Mapping[int, MetadataLayer],
-    shells: Sequence[frozenset[str]],
-    lexemes: Sequence[str],
-    stems: Sequence[str],
+    rows: Rows, nodes: Sequence[int], shells: Sequence[frozenset[str]], lexemes: Sequence[str], stems: Sequence[str]
 ) -> WordCounts:
     """Return the same counts, made from a whole graph in memory.
 
     Args:
-        layers: By the numbers of their nodes, of all nodes that have passages.
+        rows: Of all layers of the graph.
+        nodes: The number of the node of each layer, in ascending order.
         shells: The stems in the shell of each node.
         stems: Words, and not such as Postgres would split.
     """
-    keys = lexeme_keys(lexemes)
-    found = [
-        (place, node, passages)
-        for node, layer in layers.items()
-        for place, passages in layer.lexemes.passages_with(keys, layer.places)
-    ]
-    lexeme, node, passages = np.array(found, np.intp).reshape(-1, 3).T
-    occurrences = np.bincount(lexeme, passages, len(lexemes)).astype(np.intp)
+    lexeme, row, _ = rows.occurrences(lexeme_keys(lexemes))
+    in_passages = row < rows.places
+    layer = rows.layer_of_place[row[in_passages]]
+    # Of passages that a newer layer has, too, the node is one that nobody asks for.
+    number = np.append(nodes, len(shells))[layer]
+    width = len(shells) + 1
+    counts = np.bincount(lexeme[in_passages] * width + number, minlength=len(lexemes) * width)
+    counts = counts.reshape(len(lexemes), width)[:, :-1]
+    occurrences = counts.sum(axis=1)
     order = np.argsort(occurrences, kind="stable")
     is_rare = np.zeros(len(lexemes), bool)
     is_rare[order] = np.cumsum(occurrences[order]) < EVERYWHERE
-    rare = is_rare[lexeme]
+    found, node = (counts * is_rare[:, None]).nonzero()
     in_shells = np.array([sum(map(shell.__contains__, stems)) for shell in shells]) / max(len(stems), 1)
-    return WordCounts(occurrences.tolist(), lexeme[rare], node[rare], passages[rare], in_shells.astype(np.float32))
+    return WordCounts(occurrences.tolist(), found, node, counts[found, node], in_shells.astype(np.float32))
 
 
 def content_scores(words: WordCounts, rarities: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,103 @@
+"""The asset of embedding models, and the check that compares a canary with the current one.
+
+Each calls one function of ``ingestion.model_registry`` or ``ingestion.model_comparison`` and reports the result.
+"""
+
+from typing import Literal, cast
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.comparison_plot import bar_chart
+from neurigraph_pipelines.defs.embedding_assets import GROUP
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.defs.run_metadata import table
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
+
+_SHOWN = {"found_first": "first", "found": "among the first 10", "mean_reciprocal_rank": "mean reciprocal rank"}
+
+
+class CanaryConfig(JobConfig):
+    """The model that is compared with the current one."""
+
+    canary: str = Field(default="", description="Service of the model: openai, voyage or minilm. Empty: no canary.")
+    model: str = Field(default="", description="Its model. Empty: the one of the settings.")
+    user: str = Field(
+        default="",
+        description="Also compare on the kept questions of this user, by slug: they and the summaries of records go to "
+        "the service.",
+    )
+
+
+@dg.asset(group_name=GROUP, owners=["team:data-engineering"], kinds={"postgres"})
+def embedding_models(installation: InstallationResource) -> dg.MaterializeResult[None]:
+    """The embedding models that users have, had or move to."""
+    here = installation.opened
+    describe_model(here.database, here.embedder, here.settings.models.chosen_embedder)
+    found = list_models(here.database)
+    rows = [
+        {
+            "model": one.model,
+            "status": one.status,
+            "provider": one.provider or "unknown",
+            "dimensions": one.dimensions or 0,
+            "stored as": one.stored_as,
+            "users": one.users,
+            "moving": one.moving,
+        }
+        for one in found
+    ]
+    return dg.MaterializeResult(metadata={"current": here.embedder.model, "models": table(rows)})
+
+
+@dg.asset_check(asset=embedding_models, config_schema=schema_of(CanaryConfig))
+def canary_answers_as_well(
+    context: dg.AssetCheckExecutionContext, installation: InstallationResource
+) -> dg.AssetCheckResult:
+    """A canary answers the regression set, and a user's kept questions, as well as the current model.
+
+    Configure it in the launchpad of `embedding_canary_job`. Without a canary it passes.
+    """
+    from neurigraph_pipelines.ingestion.model_comparison import Canary, compare_models  # loads numpy
+
+    config, here = config_of(context, CanaryConfig), installation.opened
+    if not config.canary:
+        return dg.AssetCheckResult(passed=True, metadata={"canary": "none is configured"})
+    if config.canary not in ("openai", "voyage", "minilm"):
+        raise InvalidInputError("canary: there is no such service: openai, voyage or minilm")
+    chosen = cast('Literal["openai", "voyage", "minilm"]', config.canary)
+    canary = Canary(here.make_embedder(chosen, config.model or None), chosen)
+    done = compare_models(here.database, here.embedder, canary, user_id_of(here.database, config.user))
+    rows, bars = [], []
+    for each in done.sets:
+        for name, shown in _SHOWN.items():
+            before, after = getattr(each.current, name), getattr(each.canary, name)
+            rows.append(
+                {"set": each.name, "questions": each.questions, "figure": shown, "current": before, "canary": after}
+            )
+            bars.append((f"{each.name}: {shown}", before, after))
+    return dg.AssetCheckResult(
+        passed=done.is_as_good,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "current": done.current_model,
+            "canary": done.canary_model,
+            "figures": table(rows),
+            "plot": bar_chart((done.current_model, done.canary_model), bars),
+        },
+    )
+
+
+canary_job = dg.define_asset_job(
+    "embedding_canary_job",
+    selection=dg.AssetSelection.assets(embedding_models),  # and its check
+    executor_def=dg.in_process_executor,
+    description="Lists the embedding models and compares a canary, if one is configured, with the current one.",
+)
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of the registry of embedding models."""
+    return dg.Definitions(assets=[embedding_models], asset_checks=[canary_answers_as_well], jobs=[canary_job])

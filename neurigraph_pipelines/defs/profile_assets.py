@@ -1,0 +1,62 @@
+"""The asset of profiles, rebuilt at night. It calls one function of ``graph.profile_building``."""
+
+import time
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.defs.run_metadata import seconds_since
+from neurigraph_pipelines.defs.schedules import LIFECYCLE_TAG
+
+
+class ProfileConfig(JobConfig):
+    """How many nodes one run looks at, and whose."""
+
+    limit: int = Field(default=10_000, ge=1, description="Most nodes that one run rebuilds; the next run continues.")
+    user: str = Field(default="", description="Only nodes of this user, by slug. Empty: of all users.")
+
+
+@dg.asset(
+    group_name="maintenance",
+    owners=["team:data-engineering"],
+    kinds={"postgres"},
+    config_schema=schema_of(ProfileConfig),
+)
+def node_profiles(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
+    """Profiles of the nodes whose memories changed: what they gather around, and how the newest differ."""
+    from neurigraph_pipelines.graph.profile_building import rebuild_profiles  # loads numpy
+
+    config, started = config_of(context, ProfileConfig), time.monotonic()
+    database = installation.opened.database
+    done = rebuild_profiles(database, config.limit, user_id_of(database, config.user))
+    return dg.MaterializeResult(
+        metadata={
+            "nodes due": done.nodes,
+            "profiles rebuilt": done.profiles,
+            "profiles removed": done.removed,
+            "limit reached": done.limit_reached,
+            "seconds": seconds_since(started),
+        }
+    )
+
+
+profile_job = dg.define_asset_job(
+    "profile_job",
+    selection=[node_profiles],
+    executor_def=dg.in_process_executor,
+    tags={LIFECYCLE_TAG: "upkeep"},
+    description="Rebuilds the profiles of the nodes whose memories changed.",
+)
+profile_schedule = dg.ScheduleDefinition(
+    job=profile_job,
+    cron_schedule="41 3 * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Once a night.",
+)
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of profiles."""
+    return dg.Definitions(assets=[node_profiles], jobs=[profile_job], schedules=[profile_schedule])

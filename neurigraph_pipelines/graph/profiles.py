@@ -1,0 +1,68 @@
+"""Profiles of nodes, as callers see them: what the records of a node gather around, and how that changes.
+
+``profile_building`` makes them. Which records a caller's profile is made of is decided by row-level security: the owner
+sees the one of all records, everybody else the one of shared records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.statements import statements
+
+DESCRIPTORS_SHOWN = 16
+CENTROID_DESCRIPTORS_SHOWN = 3
+
+_QUERIES = statements("profiles")
+_GRAPH = statements("graph")
+
+
+def profile_of(database: Database, claims: Claims, node_id: UUID) -> dict[str, Any]:
+    """Return a node's id with its profile, which is None as long as none was made.
+
+    Raises:
+        NotFoundError: No such node, or not visible to the caller.
+    """
+    with database.agent(claims) as tx:
+        if tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone() is None:
+            raise NotFoundError
+        return {"node_id": node_id, "profile": find_profile(tx, node_id)}
+
+
+def find_profile(tx: Transaction, node_id: UUID) -> dict[str, Any] | None:
+    """Return the profile of a node for the caller, without its vectors; None if there is none.
+
+    Names of the node itself describe nothing and are left out.
+    """
+    row = tx.execute(_QUERIES["read"], {"node_id": node_id}).fetchone()
+    if row is None:
+        return None
+    own = frozenset(map(name_key, (row["node_name"], *row["aliases"])))
+    drift = {name: row[name] for name in ("recent_records", "baseline_records", "recent_from")}
+    described = zip(row["descriptors"], row["weights"], strict=True)
+    words = [{"word": word, "weight": weight} for word, weight in described if name_key(word) not in own]
+    return {
+        "records": row["records"],
+        "sampled": row["sampled"],
+        "embedded": row["embedded"],
+        "descriptors": words[:DESCRIPTORS_SHOWN],
+        "centroids": [_shown(centroid, own) for centroid in row["centroid_records"]],
+        "drift": None if row["drift"] is None else {"distance": row["drift"], **drift},
+        "first_at": row["first_at"],
+        "last_at": row["last_at"],
+        "is_stale": row["is_stale"],
+        "rebuilt_at": row["rebuilt_at"],
+    }
+
+
+def _shown(centroid: Mapping[str, Any], own: frozenset[str]) -> dict[str, Any]:
+    """Return a centroid with the first words that are no names of the node."""
+    words: Iterable[str] = centroid["descriptors"]
+    described = [word for word in words if name_key(word) not in own][:CENTROID_DESCRIPTORS_SHOWN]
+    return {**centroid, "record_id": UUID(centroid["record_id"]), "descriptors": described}

@@ -1,0 +1,195 @@
+"""Whether somebody who knows only the title of a conversation understands a unit. English only.
+
+``standing`` and ``references`` find sentences that belong together; this module reads them strictly, as somebody
+would who was not there: a pronoun needs a person or thing that it can mean, "the price" of what, a figure what it
+counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from resources.offline.lexicon import english
+from resources.offline.names import Names
+from resources.offline.prose import Prose
+from resources.offline.references import CLAUSE, EMPTY_IT, NEUTRAL, PLURAL, THIS_TIME, WORD, uninflected
+from resources.offline.retelling import IRREGULAR_PAST
+
+_FEMALE = frozenset(
+    "mother mum mom mama sister daughter wife aunt auntie grandmother grandma granny gran nan niece girlfriend woman "
+    "lady girl queen".split()
+)
+_MALE = frozenset(
+    "father dad papa brother son husband uncle grandfather grandpa nephew boyfriend man guy boy king".split()
+)
+_SHE, _HE = frozenset("she her hers herself".split()), frozenset("he him his himself".split())
+_DETERMINERS = frozenset("a an the my our his her its their your this that these those no every each some any".split())
+
+_REACH = 4
+"""Words after an article among which its noun is."""
+
+_ENDS = r"(?=[,.;:!?\"]|$)"
+_ELLIPSIS = re.compile(
+    rf"\b(?:the (?:others?|same|rest|first|second|third|last|next|latter|former|two|three|only)|another|both|either|"
+    rf"neither|none|ones|hers|theirs|ours|either way|like (?:that|this)|that way){_ENDS}"
+    r"|\b(?:the|an?) (?:other|second|third|next|last|new|old|remaining|only|used|cheap|small|big) ones?\b"
+    r"|\b(?:said|says?|answered) (?:yes|no)\b(?! to\b)"
+    r"|\b(?:some|none|all|each|half|most|one|two|three|both) of (?:them|it|those|these|that)\b"
+    rf"|\b(?:asked|told|tell|ask) (?:(?-i:[A-Z])[\w'’-]+(?!\. )|him|her|them|me){_ENDS}",
+    re.I,
+)
+_NO_VERB = re.compile(rf"\b(?:do|does|did|will|would|can|could|should)(?:n['’]t)?{_ENDS}", re.I)
+_POINTS = re.compile(
+    r"(?:^|[,;:.!?] |\b(?:and|but|so|because|if|when|than|will|would|could|does|did|is|was|can|should|about|for|with|"
+    r"of|like) )(?:this|that|these|those)(?:(?=[,.;:!?\"]|$)|['’]s\b| (?:is|was|are|were|will|would|can|could|has|had|"
+    r"costs?|makes?|means?|gives?|takes?|works?|goes|sounds?|looks?|one)\b)"
+    r"|\b(?:from|after|before|by|on|with|for) (?:this|that) (?:i|we|you|he|she|they|the|it)\b",
+    re.I,
+)
+_OF_WHAT = re.compile(
+    r"\b(?:the|its|their|this|that) (?:prices?|costs?|fees?|amount|sum|total|number|date|copy|share|half|results?|"
+    r"answer|reason|difference|balance)\b(?! (?:of|for|from|to|with|at|in|on|by|that|between|about)\b)",
+    re.I,
+)
+_FIGURE = re.compile(
+    r"(?<![\w.,:/-])(?P<sign>[$€£¥])?(?P<digits>\d[\d.,:/]*)(?P<unit>[^\s;,.!?]*)(?: (?P<next>[^\s;,.!?\"]+))?"
+)
+_LAST_WORD = re.compile(r"(\w+)\W*$")
+_DAY = re.compile(
+    r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|the)\s$",
+    re.I,
+)
+_COUNTS_NOTHING = frozenset(
+    "and or but if so then as when is was will would can with without for from to at in on by of the a an because that "
+    "which who it he she they not too now again instead after before until than".split()
+)
+_SMALL = 3
+"""Digits of a number that needs to say what it counts; greater ones are money or years."""
+
+
+_BEFORE = 24
+"""Characters before a figure that are read."""
+
+
+class Anchors:
+    """Reads the units of one conversation."""
+
+    def __init__(self, prose: Prose, names: Names) -> None:
+        lexicon = english()
+        self._persons = {word for one in names.persons for word in one.name.split()}
+        self._persons |= {word for name in names.speakers.values() for word in name.split()}
+        self._people = frozenset(lexicon.relations) | _FEMALE | _MALE
+        self._no_nouns = lexicon.stop | lexicon.filler | lexicon.verbs
+        counting = lexicon.verbs | IRREGULAR_PAST | {f"{verb}s" for verb in lexicon.verbs}
+        self._counting = counting | {"at", "for", "is", "was", "to", "only", "about"}
+        self._genders = self._read_genders(prose)
+
+    def hold(self, texts: Sequence[str], asked: str = "") -> bool:
+        """Return whether nothing is missing.
+
+        Args:
+            texts: The sentences of a unit.
+            asked: The question that they answer.
+        """
+        text = THIS_TIME.sub("then", EMPTY_IT.sub("", "; ".join(filter(None, (asked, *texts)))))
+        if _ELLIPSIS.search(text) or _OF_WHAT.search(text) or _POINTS.search(text):
+            return False
+        if not asked and (_NO_VERB.search(text) or self._has_bare_figure(text)):
+            return False
+        return self._has_meant(text)
+
+    def _read_genders(self, prose: Prose) -> dict[str, int]:
+        """Return 1 for names that "she" follows within a sentence, -1 for those that "he" follows."""
+        votes: Counter[str] = Counter()
+        for sentence in prose.sentences:
+            last = ""
+            for word in sentence.words:
+                if word.text in self._persons:
+                    last = word.text
+                elif last and word.lower in _SHE | _HE:
+                    votes[last] += 1 if word.lower in _SHE else -1
+                    last = ""
+        return {name: 1 if count > 0 else -1 for name, count in votes.items() if count}
+
+    def _has_meant(self, text: str) -> bool:
+        """Whether every pronoun has a person or a thing before it that it can mean."""
+        seen = _Seen()
+        before, end, reach = "", 0, 0
+        for match in WORD.finditer(text):
+            word, lower = match.group(), uninflected(match.group())
+            if before and (lower in CLAUSE or text[end] in ",;:"):
+                seen.before_clause = len(seen.people)
+            if not seen.explains(lower, is_apposed=before in self._persons and text[end] == ","):
+                return False
+            if word in self._persons or lower in self._people or lower.rstrip("s") in self._people:
+                # "my daughter Achieng" and "Inês Couto" are one person each.
+                again = word in self._persons and (before in self._persons or uninflected(before) in self._people)
+                known = seen.people.pop() if again and seen.people else 0
+                seen.people.append(self._gender(word, lower) or known)
+                seen.plural |= lower.endswith("s") and word[0].islower()
+            elif word[0].isupper() and before and lower not in self._no_nouns:
+                seen.thing = seen.plural = True  # such as a company
+                seen.people.append(0)
+            elif lower in _DETERMINERS or word.endswith(("'s", "’s")):
+                reach = _REACH
+            elif lower in self._no_nouns:
+                reach = 0
+            elif len(lower) > 2:
+                is_plural = lower.endswith("s") and not lower.endswith("ss")
+                seen.plural |= is_plural and (reach > 0 or len(lower) > 3)
+                seen.thing |= reach > 0 and not is_plural
+            reach = max(0, reach - 1)
+            before, end = word, min(match.end(), len(text) - 1)
+        return True
+
+    def _gender(self, word: str, lower: str) -> int:
+        return self._genders.get(word, 0) or (lower in _FEMALE) - (lower in _MALE)
+
+    def _has_bare_figure(self, text: str) -> bool:
+        """Whether a small number says of nothing what it counts: "we offered 50"."""
+        for match in _FIGURE.finditer(text):
+            digits = match["digits"].rstrip(".,")
+            if match["sign"] or match["unit"] or (match["next"] or "and").lower() not in _COUNTS_NOTHING:
+                return False  # the others have the same unit
+            before = text[: match.start()][-_BEFORE:]
+            verb = _LAST_WORD.search(before)
+            is_large = "," in digits or ":" in digits or len(digits) > _SMALL
+            if not is_large and verb is not None and not _DAY.search(before):
+                word = verb[1].lower()
+                if word in self._counting or word.endswith("ed"):
+                    return True
+        return False
+
+
+class _Seen:
+    """Who and what a text has mentioned so far.
+
+    Attributes:
+        people: One number for each person: 1 for women, -1 for men, 0 if that is not known.
+        before_clause: How many of them were mentioned before the clause.
+    """
+
+    def __init__(self) -> None:
+        self.people: list[int] = []
+        self.before_clause = 0
+        self.thing = False
+        self.plural = False
+
+    def explains(self, word: str, *, is_apposed: bool) -> bool:
+        """Whether ``word`` is no pronoun, or one that can mean something before it.
+
+        Args:
+            is_apposed: Whether it follows a name and a comma: "Dr. Whitlock, his allergist" is of somebody else.
+        """
+        if word in _SHE or word in _HE:
+            meant = self.people
+            if word in ("him", "her") and len(meant) < 2:
+                meant = meant[: self.before_clause]  # the object of a clause is not its subject
+            elif is_apposed and word in ("his", "her"):
+                meant = meant[:-1]
+            return any(one in (0, 1 if word in _SHE else -1) for one in meant)
+        if word in PLURAL:
+            return self.plural or len(self.people) > 1
+        return self.thing or word not in NEUTRAL

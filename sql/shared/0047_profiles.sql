@@ -1,0 +1,51 @@
+-- Profiles of nodes: what characterises the records of a node, rebuilt at night for what changed. A profile is made of
+-- records and never outlives them: triggers (sql/routines/profiles.sql) remove it or mark it as stale.
+CREATE TABLE IF NOT EXISTS neurigraph.profiles (
+    node_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    -- shared: made of shared sources only, for everybody who may read the node. all: also of private ones, for the
+    -- owner alone; only nodes with such records have it.
+    covers text NOT NULL CHECK (covers IN ('all', 'shared')),
+    -- Current records of the node.
+    records integer NOT NULL CHECK (records > 0),
+    -- The records that all below is made of: all, or a sample of a large node.
+    sampled integer NOT NULL CHECK (sampled > 0),
+    -- Those of them with vectors of the model.
+    embedded integer NOT NULL CHECK (embedded >= 0),
+    embedding_model text,
+    -- Directions that the vectors gather around, the largest share first.
+    centroids halfvec(512) [] NOT NULL CHECK (cardinality(centroids) <= 4),
+    -- For each centroid: share, records, record_id of the nearest one, and descriptors.
+    centroid_records jsonb NOT NULL,
+    -- Frequent entities and topics, each with the share of the records that have it.
+    descriptors text [] NOT NULL,
+    weights real [] NOT NULL,
+    -- The mean direction of the newest records and of those before; null of too few records.
+    recent halfvec(512),
+    baseline halfvec(512),
+    recent_records integer NOT NULL DEFAULT 0,
+    baseline_records integer NOT NULL DEFAULT 0,
+    recent_from timestamptz,
+    -- Their cosine distance.
+    drift real,
+    -- When the first and the last record occurred.
+    first_at timestamptz NOT NULL,
+    last_at timestamptz NOT NULL,
+    -- Whether records came or changed since.
+    is_stale boolean NOT NULL DEFAULT false,
+    rebuilt_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (node_id, covers),
+    CHECK (cardinality(descriptors) = cardinality(weights)),
+    CHECK (num_nulls(recent, baseline, recent_from, drift) IN (0, 4)),
+    FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
+);
+CREATE INDEX IF NOT EXISTS profiles_user_id ON neurigraph.profiles (user_id);
+CREATE INDEX IF NOT EXISTS profiles_stale ON neurigraph.profiles (node_id) WHERE is_stale;
+
+ALTER TABLE neurigraph.profiles ENABLE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.profiles TO neurigraph_pipeline;
+GRANT SELECT ON neurigraph.profiles TO neurigraph_agent;
+
+-- Until the policies of the routines are there, nothing is visible.
+DROP POLICY IF EXISTS pipeline_all ON neurigraph.profiles;
+CREATE POLICY pipeline_all ON neurigraph.profiles TO neurigraph_pipeline USING (true) WITH CHECK (true);

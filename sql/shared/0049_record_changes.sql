@@ -1,0 +1,19 @@
+-- Which records of a node changed in which transaction, so that a process that has the node in memory reads these and
+-- no others. Triggers of the nodes' tables write it. Like node_changes, a writer inserts rows of its own and waits for
+-- nobody.
+CREATE TABLE IF NOT EXISTS neurigraph.record_changes (
+    node_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    change xid8 NOT NULL,
+    -- Null: anything of the node may have changed then, and earlier changes are not listed.
+    record_id uuid,
+    UNIQUE (node_id, change, record_id),
+    FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
+);
+CREATE INDEX IF NOT EXISTS record_changes_whole ON neurigraph.record_changes (node_id, change) WHERE record_id IS NULL;
+
+ALTER TABLE neurigraph.record_changes ENABLE ROW LEVEL SECURITY;
+DROP POLICY IF EXISTS pipeline_all ON neurigraph.record_changes;
+CREATE POLICY pipeline_all ON neurigraph.record_changes TO neurigraph_pipeline USING (true) WITH CHECK (true);
+-- Packing a layer removes what is older than the pack before.
+GRANT SELECT, INSERT, DELETE ON neurigraph.record_changes TO neurigraph_pipeline;
