@@ -133,25 +133,32 @@ def openapi_document() -> str:
         return json.dumps(create_app(Installation(settings)).openapi(), indent=2) + "\n"
 
 
-def synchronous_client() -> str:
-    """Return the client without asyncio, made from the one with it."""
+def synchronous_client(name: str) -> str:
+    """Return a module of the client without asyncio, made from the one with it.
+
+    Args:
+        name: What precedes ``synchronous`` in its name.
+    """
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder, "with", "client.py"), Path(folder, "without", "client.py")
         source.parent.mkdir()
-        source.write_text((CLIENT / "asynchronous.py").read_text(encoding="utf-8"), encoding="utf-8")
+        source.write_text((CLIENT / f"{name}asynchronous.py").read_text(encoding="utf-8"), encoding="utf-8")
         unasync.unasync_files([str(source)], [unasync.Rule("/with/", "/without/", _WITHOUT_ASYNC)])
         text = made.read_text(encoding="utf-8")
-    text = text.replace(text[: text.index('"""', 3) + 3], _SYNCHRONOUS, 1)
+    text = text.replace(text[: text.index('"""', 3) + 3], _SYNCHRONOUS[name], 1)
     command = [Path(sys.executable).with_name("ruff"), "format", "--stdin-filename", CLIENT / "synchronous.py", "-"]
     formatted = subprocess.run(command, input=text, capture_output=True, text=True, check=True)  # noqa: S603 - our own
     return formatted.stdout
 
 
-_SYNCHRONOUS = (
-    '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""'
-)
+_SYNCHRONOUS = {
+    "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
+    "facts_": '"""Its calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
+}
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",
+    "AsyncFacts": "Facts",
+    "facts_asynchronous": "facts_synchronous",
     "AsyncClient": "Client",
     "AsyncRetrying": "Retrying",
     "aclose": "close",
@@ -167,7 +174,10 @@ def main() -> int:
         "cli.md": cli_page,
         "openapi.json": openapi_document,
         "schema.md": partial(schema_page, WRITTEN),
-        "../neurigraph_pipelines/client/synchronous.py": synchronous_client,
+        **{
+            f"../neurigraph_pipelines/client/{name}synchronous.py": partial(synchronous_client, name)
+            for name in _SYNCHRONOUS
+        },
     }
     wanted = [argument for argument in sys.argv[1:] if argument != "--check"] or list(makers)
     pages = {name: makers[name]() for name in wanted}

@@ -164,7 +164,7 @@ def require_visible(database: Database, claims: Claims, kind: str, wanted: UUID)
     """Require that a caller sees something by its id, in one statement whose time says nothing about hidden ids.
 
     Args:
-        kind: ``node``, ``record``, ``file``, ``source``, ``key``, ``grant``, ``failure`` or ``quarantine``.
+        kind: ``node``, ``record``, ``fact``, ``file``, ``source``, ``key``, ``grant``, ``failure`` or ``quarantine``.
 
     Raises:
         NotFoundError: There is no such thing, or it is hidden from the caller.

@@ -87,9 +87,22 @@ def record(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fact(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a fact with its source."""
-    shown = _renamed(found, _FACT)
-    kind, _, source_id = shown.pop("source").partition(":")
+    """Return a fact with its source, and with where it was said if that is there."""
+    shown = _with_source(_renamed(found, _FACT))
+    return shown | {"said_in": [_with_source(one) for one in found["said_in"]]} if "said_in" in found else shown
+
+
+def fact_history(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the versions of a fact and their changes."""
+    return {
+        "versions": [fact(version) for version in found["versions"]],
+        "changes": [_renamed(change, _DELTA) for change in found["changes"]],
+    }
+
+
+def _with_source(found: Mapping[str, Any]) -> dict[str, Any]:
+    kind, _, source_id = found["source"].partition(":")
+    shown = {name: value for name, value in found.items() if name != "source"}
     return {**shown, "source_kind": kind, "source_id": UUID(source_id)}
 
 

@@ -120,8 +120,9 @@ def _cut_off(deadline: float) -> Iterator[Callable[[str, Mapping[str, Any]], Non
             # A duplicate reaches the connection below TLS, too.
             duplicate = info["return_value"].get_extra_info("socket").dup()
             sockets.append(duplicate)
-            timers.append(threading.Timer(max(deadline - time.monotonic(), 0.0), _shut_down, [duplicate]))
-            timers[-1].start()
+            timer = threading.Timer(max(deadline - time.monotonic(), 0.0), _shut_down, [duplicate])
+            timers.append(timer)
+            timer.start()
 
     try:
         yield trace

@@ -88,6 +88,18 @@ def forget_record(
     return _forget(installation, caller, Subject(SubjectKind.RECORD, record_id), dry_run, guard)
 
 
+@router.delete("/facts/{fact_id}", response_model=ErasureWithObjects | ErasurePreview)
+def forget_fact(
+    fact_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+) -> dict[str, Any]:
+    """Erase a fact, permanently, so that its memory does not state it again. Repeating the call returns the receipt.
+
+    A fact that was stated by hand goes with its memory. Of others the words stay in the file of their memory: forget
+    that to erase them, too.
+    """
+    return _forget(installation, caller, Subject(SubjectKind.FACT, fact_id), dry_run)
+
+
 @router.delete("/nodes/{node_id}", response_model=ErasureWithObjects | ErasurePreview, responses=documented(412))
 def forget_node(
     node_id: UUID, caller: Caller, installation: InstallationDep, guard: NodeGuard, dry_run: DryRun = False

@@ -20,6 +20,7 @@ _KINDS = {
     "persona_id": "node",
     "edge_id": "edge",
     "record_id": "record",
+    "fact_id": "fact",
     "by": "record",
     "file_id": "file",
     "conversation_id": "source",

@@ -25,7 +25,7 @@ from neurigraph_pipelines.cli.session import (
     record_id_of,
 )
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.model.facts import FactKind
+from neurigraph_pipelines.model.facts import FactKind, FactStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,8 +48,11 @@ def facts(
     occurred_before: Annotated[str | None, _text("Of what happened before this time.", "TIME")] = None,
     superseded: Annotated[
         bool | None,
-        typer.Option("--superseded/--current", help="Whether newer memories replace them. Default: both."),
+        typer.Option("--superseded/--current", help="Whether later ones replace them. Default: both."),
     ] = None,
+    status: Annotated[FactStatus | None, _text("Only of this status. Default: all but archived.")] = None,
+    tag: Annotated[list[str] | None, _text("Only with this tag.")] = None,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="Hidden ones that wait to be erased.")] = False,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,
@@ -67,6 +70,9 @@ def facts(
             occurred_after=moment("--occurred-after", occurred_after),
             occurred_before=moment("--occurred-before", occurred_before),
             superseded=superseded,
+            status=status,
+            tags=tuple(map(argument, tag or ())),
+            forgotten=forgotten,
         )
         page = list_facts(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
     shown = page.shown("facts", presentation.fact)
@@ -86,8 +92,9 @@ def _row(fact: Mapping[str, Any]) -> dict[str, str]:
     return {
         "when": f"{when:%Y-%m-%d}" if when is not None else "",
         "kind": fact["kind"],
-        "fact": fact["statement"] + (" (superseded)" if fact["superseded"] else ""),
+        "fact": fact["statement"] + (f" ({fact['status']})" if fact["status"] != "active" else ""),
         "said in": said,
+        "id": str(fact["fact_id"]),
     }
 
 

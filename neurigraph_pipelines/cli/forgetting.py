@@ -34,21 +34,23 @@ def forget(
     user: UserSlug,
     identifier: Annotated[
         str | None,
-        typer.Argument(metavar="RECORD_OR_NODE", help="Id of a record or node, or path of a node.", show_default=False),
+        typer.Argument(
+            metavar="ID_OR_PATH", help="Id of a record, node or fact, or a node's path.", show_default=False
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--everything", help="Erase the user and all their data.")] = False,
     dry_run: DryRun = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Erase a record, a node with all nodes below it, or a user, with all derived data. This cannot be undone.
+    """Erase a record, a fact, a node with all nodes below it, or a user, with all derived data. This cannot be undone.
 
     Repeating the command prints the same receipt, and finishes an erasure that was interrupted.
     """
     from neurigraph_pipelines.erasure import forget as domain
 
     if everything == (identifier is not None):
-        raise InvalidInputError("give a record or a node, or --everything to erase the user")
+        raise InvalidInputError("give a record, a node or a fact, or --everything to erase the user")
     output = Output(as_json)
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -145,7 +147,7 @@ def _find(installation: Installation, claims: Claims, identifier: str | None) ->
     except ValueError:
         node = Subject(SubjectKind.NODE, node_id_of(installation, claims, identifier))
         return node, preview(installation.database, claims, node)
-    for kind in (SubjectKind.RECORD, SubjectKind.NODE):
+    for kind in (SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.FACT):
         subject = Subject(kind, wanted)
         try:
             return subject, preview(installation.database, claims, subject)
@@ -155,7 +157,7 @@ def _find(installation: Installation, claims: Claims, identifier: str | None) ->
         for receipt in receipts(tx):
             if receipt.subject_id == wanted:
                 return Subject(receipt.subject_kind, wanted), None
-    raise NotFoundError(f"there is no record or node {argument(identifier)}")
+    raise NotFoundError(f"there is no record, node or fact {argument(identifier)}")
 
 
 def _confirm(preview: Preview) -> None:

@@ -1,7 +1,8 @@
 """A client of the HTTP API for Python programs: typed, with retries, waits, paging and streams of files.
 
 ``Memory`` calls and waits, ``AsyncMemory`` is the same for asyncio. Both need nothing of an installation but its
-address and a key. ``asynchronous`` is the source of both: ``synchronous`` is generated from it (``make docs``).
+address and a key. The modules ``…asynchronous`` are the source of both: those named ``…synchronous`` are generated from
+them (``make docs``).
 """
 
 from neurigraph_pipelines.client.asynchronous import AsyncMemory
@@ -17,6 +18,7 @@ from neurigraph_pipelines.client.failures import (
 from neurigraph_pipelines.client.models import (
     Appended,
     Citation,
+    Fact,
     Hit,
     Message,
     MessageHit,
@@ -26,6 +28,7 @@ from neurigraph_pipelines.client.models import (
     Reply,
     SearchResult,
     Source,
+    StatedFact,
 )
 from neurigraph_pipelines.client.synchronous import Memory
 
@@ -37,6 +40,7 @@ __all__ = [
     "Citation",
     "Conflict",
     "Denied",
+    "Fact",
     "Hit",
     "Invalid",
     "Memory",
@@ -49,5 +53,6 @@ __all__ = [
     "Reply",
     "SearchResult",
     "Source",
+    "StatedFact",
     "Unavailable",
 ]

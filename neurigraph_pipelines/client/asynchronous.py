@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
+from neurigraph_pipelines.client.facts_asynchronous import AsyncFacts
 from neurigraph_pipelines.client.models import (
     Appended,
     Kind,
@@ -44,7 +45,7 @@ from neurigraph_pipelines.client.transport import (
 )
 
 
-class AsyncMemory:
+class AsyncMemory(AsyncFacts):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``

@@ -55,6 +55,35 @@ class Note(_Answer):
     replaces: UUID | None = None
 
 
+class Fact(_Answer):
+    """A single statement; ``said_in`` is there if it was read alone."""
+
+    fact_id: UUID
+    statement: str
+    kind: str
+    status: str
+    version: int
+    is_latest: bool
+    superseded_by: UUID | None
+    canonical_id: UUID
+    source_count: int
+    who: list[str]
+    tags: list[str]
+    confidence: float
+    record_id: UUID
+    node_path: str
+    said_in: list[dict[str, Any]] = []
+
+
+class StatedFact(_Answer):
+    """A fact that waits until its note is stored; ``created`` is False if it was stated already."""
+
+    fact_id: UUID
+    note_id: UUID
+    created: bool
+    follows: UUID | None = None
+
+
 class SourceDetails(_Answer):
     """Where a source comes from, as its writer stated it, and its place among its versions."""
 

@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
+from neurigraph_pipelines.client.facts_synchronous import Facts
 from neurigraph_pipelines.client.models import (
     Appended,
     Kind,
@@ -44,7 +45,7 @@ from neurigraph_pipelines.client.transport import (
 )
 
 
-class Memory:
+class Memory(Facts):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``

@@ -14,6 +14,7 @@ from neurigraph_pipelines.defs.backfills import OWNERS, asset_by_day, days_of, f
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.knowledge import reading
+from neurigraph_pipelines.lifecycle.verification import faulty_facts
 
 GROUP = "facts"
 
@@ -68,6 +69,25 @@ def record_facts(
         raise dg.Failure(f"{len(done.failed)} records keep their facts: the log names them", allow_retries=False)
 
 
+_CHECKED = {
+    "every_fact_has_evidence": ("unproven_facts", "Every fact cites messages that its record has."),
+    "one_latest_per_chain": ("broken_chains", "The versions of every fact are numbered without gaps: one is the last."),
+    "fact_share_is_bounded": ("too_many_facts", "The facts of no record have more than a fifth of its words."),
+}
+
+
+def _check(name: str, query: str, description: str) -> dg.AssetChecksDefinition:
+    @dg.asset_check(asset=record_facts, name=name, description=description)
+    def check(installation: InstallationResource) -> dg.AssetCheckResult:
+        found = faulty_facts(installation.context, query)
+        return dg.AssetCheckResult(passed=not found, metadata={"faults": len(found), "ids": ", ".join(found[:20])})
+
+    return check
+
+
+checks = [_check(name, *checked) for name, checked in _CHECKED.items()]
+
+
 read_job = dg.define_asset_job(
     "read_facts_job",
     selection=dg.AssetSelection.assets(pending_facts),  # and its check
@@ -110,7 +130,7 @@ def definitions() -> dg.Definitions:
     """Return the definitions of facts."""
     return dg.Definitions(
         assets=[pending_facts, record_facts],
-        asset_checks=[no_record_waits_for_a_day],
+        asset_checks=[no_record_waits_for_a_day, *checks],
         jobs=[read_job],
         schedules=[read_facts_schedule],
     )

@@ -77,17 +77,30 @@ def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
     return dg.Output(len(finished), metadata={"erasures finished": len(finished)})
 
 
+@dg.op
+def forget_facts(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
+    """Marks facts whose time to be forgotten has come, and erases those that were marked 30 days ago."""
+    from neurigraph_pipelines.knowledge import forgetting  # slow: not needed to load definitions
+
+    done = forgetting.sweep(installation.context)
+    for fact_id, reason in done.failed:
+        context.log.error("fact %s is not erased yet: %s", fact_id, reason)
+    counts = {"facts hidden": done.hidden, "facts erased": done.erased, "failed for now": len(done.failed)}
+    return dg.Output(done.erased, metadata=counts)
+
+
 @dg.job(executor_def=dg.in_process_executor)
 def retention_job() -> None:
-    """Removes stored text from the inbox, old entries and old run output, and continues interrupted erasures.
+    """Removes stored text from the inbox, old entries, old run output and forgotten facts; finishes erasures.
 
-    The five ops are independent.
+    The six ops are independent.
     """
     purge_inbox()
     purge_retrieval_log()
     purge_request_keys()
     purge_run_outputs()
     finish_erasures()
+    forget_facts()
 
 
 retention_schedule = dg.ScheduleDefinition(

@@ -72,8 +72,11 @@ def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
     """
     with _rows_of(database, claims) as tx:
         _require(tx, claims, subject)
-        if subject.kind is SubjectKind.RECORD:
-            return _preview_record(tx, claims, subject)
+        if subject.kind in (SubjectKind.RECORD, SubjectKind.FACT):
+            record_id = _record_of(tx, claims.user_id, subject)
+            if record_id is None:
+                return Preview(subject.kind, subject.subject_id, (), 0, 0, 0, 0, 0, 0)
+            return _preview_record(tx, claims, subject, record_id)
         nodes = nodes_below(tx, claims.user_id, subject.subject_id if subject.kind is SubjectKind.NODE else None)
         totals = StorageTotals()
         for start in range(0, len(nodes), NODES_AT_ONCE):
@@ -102,7 +105,7 @@ def contents(database: Database, claims: Claims, subject: Subject) -> list[UUID]
     """
     with _rows_of(database, claims) as tx:
         _require(tx, claims, subject)
-        if subject.kind is SubjectKind.RECORD:
+        if subject.kind in (SubjectKind.RECORD, SubjectKind.FACT):
             return [subject.subject_id]
         top = subject.subject_id if subject.kind is SubjectKind.NODE else None
         node_ids = [node.node_id for node in nodes_below(tx, claims.user_id, top)]
@@ -194,7 +197,9 @@ def _require(tx: Transaction, claims: Claims, subject: Subject) -> None:
     if claims.role != _OWNER:
         raise NotFoundError
     values = {"user_id": claims.user_id, "record_id": subject.subject_id, "node_id": subject.subject_id}
-    if subject.kind is SubjectKind.RECORD:
+    if subject.kind is SubjectKind.FACT:
+        found = tx.execute(_QUERIES["record_of_fact"], {**values, "fact_id": subject.subject_id}).fetchone()
+    elif subject.kind is SubjectKind.RECORD:
         found = tx.execute(_QUERIES["node_of_record"], values).fetchone()
     elif subject.kind is SubjectKind.NODE:
         found = tx.execute(_QUERIES["node_of_user"], values).fetchone()
@@ -219,10 +224,15 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
         on_done("objects", count)
 
     if not work.rows_erased and owner is not None:
-        if work.subject.kind is SubjectKind.RECORD:
-            strays = objects_of_records(objects, owner["slug"], frozenset([work.subject.subject_id]))
+        if work.subject.kind in (SubjectKind.RECORD, SubjectKind.FACT):
             with database.owner() as tx:
-                RowsEraser(tx, work, strays).record(work.subject.subject_id)
+                record_id = _record_of(tx, work.user_id, work.subject)
+            strays = objects_of_records(objects, owner["slug"], frozenset([record_id] if record_id else []))
+            with database.owner() as tx:
+                if record_id is None:
+                    RowsEraser(tx, work).fact(work.subject.subject_id)
+                else:
+                    RowsEraser(tx, work, strays).record(record_id)
         else:
             if work.subject.kind is SubjectKind.USER:
                 with database.owner() as tx:
@@ -260,18 +270,24 @@ def _erase_nodes(database: Database, objects: ObjectStore, work: Erasure, slug: 
         on_done("nodes", erased)
 
 
-def _preview_record(tx: Transaction, claims: Claims, subject: Subject) -> Preview:
-    place = tx.execute(
-        _QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": subject.subject_id}
-    ).fetchone()
+def _record_of(tx: Transaction, user_id: UUID, subject: Subject) -> UUID | None:
+    """Return the record that goes: of facts, that of a note which states nothing else."""
+    if subject.kind is SubjectKind.RECORD:
+        return subject.subject_id
+    row = tx.execute(_QUERIES["record_of_fact"], {"user_id": user_id, "fact_id": subject.subject_id}).fetchone()
+    return row["record_id"] if row is not None and row["is_by_hand"] else None
+
+
+def _preview_record(tx: Transaction, claims: Claims, subject: Subject, wanted: UUID) -> Preview:
+    place = tx.execute(_QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": wanted}).fetchone()
     assert place is not None
     schema = sql.Identifier(place["schema_name"])
-    files = tx.execute(_QUERIES["files"].format(schema=schema), {"record_id": subject.subject_id}).fetchall()
+    files = tx.execute(_QUERIES["files"].format(schema=schema), {"record_id": wanted}).fetchall()
     return _preview(
         tx,
         claims,
         subject,
-        record_id=subject.subject_id,
+        record_id=wanted,
         files=len(files),
         object_bytes=sum(entry.size_bytes or 0 for file in files for entry in entries_of_file(file)),
     )

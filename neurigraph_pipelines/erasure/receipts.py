@@ -28,6 +28,7 @@ _QUERIES = statements("erasure")
 class SubjectKind(StrEnum):
     """The kinds of subjects that can be erased."""
 
+    FACT = "fact"
     RECORD = "record"
     NODE = "node"
     USER = "user"
@@ -35,7 +36,7 @@ class SubjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The record, node or user to erase."""
+    """The fact, record, node or user to erase."""
 
     kind: SubjectKind
     subject_id: UUID

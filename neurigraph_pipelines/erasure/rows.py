@@ -98,6 +98,13 @@ class RowsEraser:
         self._settle(derived, slug)
         self._write_receipt()
 
+    def fact(self, fact_id: UUID) -> None:
+        """Erase one fact of a record that stays. Nothing happens if it is erased already."""
+        lock_graph_exclusive(self._tx, self._user_id)
+        self._count(_QUERIES["erase_fact"], user_id=self._user_id, fact_id=fact_id)
+        self._erase_request_keys([fact_id], [])
+        self._write_receipt()
+
     def nodes(self, top: UUID | None, limit: int) -> int:
         """Erase up to ``limit`` nodes at and below ``top``, or of all nodes, with their schemas; children first.
 

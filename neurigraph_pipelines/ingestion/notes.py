@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access import require_write, require_writer
 from neurigraph_pipelines.context import Context
@@ -65,6 +67,9 @@ class NewNote:
         importance: From 0 to 1.
         priority: From 1 to 10 instead; 10 is an importance of 1.
         tags: Topics of the memory.
+        fact: What the fact that it states has besides its words; None for a note that is read for facts.
+        follows: The fact that it is the next version of.
+        replaces: The note whose memory this one will supersede.
         details: What else is known of it. The first version of a note decides for all.
     """
 
@@ -77,6 +82,9 @@ class NewNote:
     tags: tuple[str, ...] = ()
     on_conflict: OnConflict = OnConflict.ERROR
     privacy: Privacy = Privacy.SHARED
+    fact: Mapping[str, Any] | None = None
+    follows: UUID | None = None
+    replaces: UUID | None = None
     details: SourceDetails = NO_DETAILS
 
 
@@ -125,7 +133,7 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
     if note.on_conflict is not OnConflict.ERROR and (words.title is None or (note.path or note.node_id) is None):
         raise InvalidInputError(f"on_conflict={note.on_conflict} needs a title and a node: notes meet by both")
     node_id, claims = _pin(context, note), context.claims
-    digest = words.digest(node_id, note.privacy)
+    digest = words.digest(node_id, note)
     with context.database.agent(claims) as tx:
         tx.execute(_QUERIES["lock_notes"], {"user_id": claims.user_id})
         known = _same(tx, claims.user_id, digest)
@@ -134,15 +142,9 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
         met = _namesake(tx, claims.user_id, node_id, words.title)
         if met is not None:
             _require_replaceable(met, note)
-        source_id, version = _insert(
-            tx,
-            context,
-            words,
-            note,
-            met["source_id"] if met is not None else None,
-            {"node_id": node_id, "importance": importance, "digest": digest},
-        )
-    replaces = met["source_id"] if met is not None else None
+        replaces = met["source_id"] if met is not None else note.replaces
+        values = {"node_id": node_id, "importance": importance, "digest": digest}
+        source_id, version = _insert(tx, context, words, note, replaces, values)
     return WrittenNote(source_id, version, True, node_id, replaces, words.redacted)
 
 
@@ -161,7 +163,14 @@ def _insert(
     inbox.append(tx, SourceKind.NOTE, source_id, [words.message])
     row = tx.execute(
         _QUERIES["insert_note"],
-        {**values, "source_id": source_id, "tags": list(words.tags), "replaces": None if is_version else met},
+        {
+            **values,
+            "source_id": source_id,
+            "tags": list(words.tags),
+            "replaces": None if is_version else met,
+            "fact": None if note.fact is None else Jsonb(dict(note.fact)),
+            "follows": note.follows,
+        },
     ).fetchone()
     assert row is not None
     inbox.end(tx, SourceKind.NOTE, source_id)
@@ -205,9 +214,11 @@ class _Words:
             tags.setdefault(tag.casefold(), tag)
         return cls(message, title or None, tuple(tags.values()), redacted)
 
-    def digest(self, node_id: UUID | None, privacy: Privacy) -> bytes:
+    def digest(self, node_id: UUID | None, note: NewNote) -> bytes:
         """Return the digest by which the same note is recognised."""
-        said = [self.message.role, self.message.content, self.title, str(node_id), privacy]
+        said: list[Any] = [self.message.role, self.message.content, self.title, str(node_id), note.privacy]
+        if note.fact is not None:
+            said += [sorted(note.fact.items()), str(note.follows)]
         return hashlib.sha256(json.dumps(said).encode()).digest()
 
 

@@ -1,4 +1,4 @@
-"""Grounding: every figure and every name of a fact must stand in the messages that it cites.
+"""Grounding: every figure and every name of a fact must stand in the messages that it cites, and facts are few.
 
 A language model that adds either has not read but guessed, and its fact is dropped. ``reading`` applies this.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from neurigraph_pipelines.model import Message
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import Fact, bounds_of
 
 _BEFORE_AND_AFTER = 1
 """Messages before and after the cited ones that may have said a name or a figure."""
@@ -43,6 +43,18 @@ def is_grounded(fact: Fact, messages: Sequence[Message]) -> bool:
         return False
     words = set(_words(said))
     return all(word in words for name in _NAME.findall(undated) for word in _words(name))
+
+
+def within_bounds(facts: Sequence[Fact], messages: Sequence[Message]) -> list[Fact]:
+    """Return the most important facts of a record within the bounds of their number and words, in their order."""
+    words, count = bounds_of(messages)
+    chosen: list[int] = []
+    for number in sorted(range(len(facts)), key=lambda one: (-facts[one].importance, one)):
+        length = len(facts[number].statement.split())
+        if len(chosen) < count and length <= words:
+            chosen.append(number)
+            words -= length
+    return [facts[number] for number in sorted(chosen)]
 
 
 def _words(text: str) -> Iterable[str]:

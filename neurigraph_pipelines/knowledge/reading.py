@@ -7,17 +7,14 @@ reads what it had leased. ``grounding`` says which facts are dropped, ``listing`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from psycopg import OperationalError
-from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, NotFoundError, TransientError
@@ -26,8 +23,8 @@ from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.triggers import renewed, retry_delay
-from neurigraph_pipelines.knowledge.grounding import is_grounded
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.knowledge.grounding import is_grounded, within_bounds
+from neurigraph_pipelines.knowledge.writing import stated_by, write_read, write_stated
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -63,7 +60,7 @@ class FactsRead:
         extractor: The language model.
         records: Records that were read.
         facts: Facts that were found in them.
-        dropped: Facts whose figures or names do not stand in the messages that they cite.
+        dropped: Facts whose figures or names do not stand in the messages that they cite, and those beyond the bounds.
         failed: Records that wait further, with the reason.
     """
 
@@ -208,58 +205,21 @@ def _attempt(context: Context, leased: _Leased) -> tuple[int, int] | Exception:
 def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     model = context.language_model
     segment = read_segment(context, leased.user_id, leased.record_id)
-    found = model.extract_facts(segment)
+    with context.database.pipeline() as tx:
+        stated = stated_by(tx, leased.record_id, segment.messages[0])
+    found = model.extract_facts(segment) if stated is None else []
     grounded = {fact.statement: fact for fact in found if is_grounded(fact, segment.messages)}
-    key = {"record_id": leased.record_id}
+    facts = within_bounds(list(grounded.values()), segment.messages)
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, leased.user_id)
-        if tx.execute(_QUERIES["settle"], {**key, "attempts": leased.attempts}).fetchone() is None:
+        settled = tx.execute(_QUERIES["settle"], {"record_id": leased.record_id, "attempts": leased.attempts})
+        if settled.fetchone() is None:
             return 0, 0  # another run has taken it over, or it was forgotten
-        recorded = tx.execute(_QUERIES["recorded"], key).fetchone()
-        assert recorded is not None
-        tx.execute(_QUERIES["delete_facts"], key)
-        rows = [_row(leased.record_id, number, fact) for number, fact in enumerate(grounded.values(), start=1)]
-        tx.execute(
-            _QUERIES["insert_facts"],
-            {
-                **key,
-                "user_id": leased.user_id,
-                "extractor": model.name,
-                "facts": Jsonb(rows),
-                "recorded": Jsonb(recorded["recorded"]),
-            },
-        )
-    return len(grounded), len(found) - len(grounded)
-
-
-def _row(record_id: UUID, seq: int, fact: Fact) -> dict[str, Any]:
-    """Return a fact as ``insert_facts`` takes it."""
-    slot, occurred = fact.slot, fact.occurred
-    shown: dict[str, Any] = {
-        "fact_id": uuid5(record_id, fact.statement),
-        "seq": seq,
-        "first_message": fact.first_message,
-        "last_message": fact.last_message,
-        "author": fact.author,
-        "statement": fact.statement,
-        "kind": fact.kind,
-        "stated_as": fact.stated_as,
-        "who": fact.who[:20],
-        "where_context": fact.where,
-        "why": fact.why,
-        "how": fact.how,
-        "subject": slot.subject if slot else None,
-        "predicate": slot.predicate if slot else None,
-        "object": slot.object if slot else None,
-        "occurred_from": occurred.start if occurred else None,
-        "occurred_until": occurred.end if occurred else None,
-        "expires_at": fact.expires_at,
-        "confidence": fact.confidence,
-        "importance": fact.importance,
-        "impact": fact.impact,
-    }
-    row: dict[str, Any] = json.loads(json.dumps(shown, default=str))
-    return row
+        if stated is not None:
+            write_stated(tx, leased.record_id, leased.user_id, stated)
+            return 1, 0
+        written = write_read(tx, leased.record_id, leased.user_id, model.name, facts)
+    return written, len(found) - len(facts)
 
 
 def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None) -> list[_Leased]:

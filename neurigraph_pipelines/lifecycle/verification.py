@@ -35,6 +35,8 @@ from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")
 _EVIDENCE = statements("evidence")
+_FACTS = statements("facts")
+_FACT_QUERIES = ("unproven_facts", "broken_chains", "too_many_facts")
 _PROFILES = statements("profiles")
 _SNAPSHOT = statements("portability")["snapshot"]
 _FILES_AT_ONCE = 100
@@ -64,6 +66,9 @@ class Fault(StrEnum):
 
     EVIDENCE = "evidence"
     """An edge, a name or a candidate differs from what follows from its evidence."""
+
+    FACT = "fact"
+    """A fact cites messages that its record does not have, versions have gaps, or a record has too many facts."""
 
     PROFILE = "profile"
     """A profile that is not stale differs from the records that it is made of."""
@@ -145,6 +150,18 @@ def verify(
     return verifier.done
 
 
+def faulty_facts(context: Context, query: str) -> list[str]:
+    """Return the facts or records that one of ``_FACT_QUERIES`` finds fault with, in all nodes, as text."""
+    found: list[str] = []
+    with context.database.pipeline() as tx:
+        nodes = tx.execute(_FACTS["nodes_with_facts"]).fetchall()
+    for node in nodes:
+        with context.database.pipeline() as tx:
+            composed = _FACTS[query].format(schema=sql.Identifier(node["schema_name"]))
+            found += [str(row["id"]) for row in tx.execute(composed, {"node_id": node["node_id"]})]
+    return found
+
+
 def verify_sample(context: Context, count: int = 100) -> Verification:
     """Verify a random sample of files, and repair nothing."""
     verifier = _Verifier(context, read=True, repair=False)
@@ -175,6 +192,9 @@ class _Verifier:
             self._add_findings(Fault.REGISTRY, node_id, registries.fetchall())
             wrong_sums = tx.execute(_EVIDENCE["wrong_sums"], {"node_id": node_id})
             self._add_findings(Fault.EVIDENCE, node_id, wrong_sums.fetchall())
+            for name in _FACT_QUERIES:
+                faults = tx.execute(_FACTS[name].format(schema=schema), {"node_id": node_id})
+                self._add_findings(Fault.FACT, node_id, faults.fetchall())
             self._add_findings(Fault.LOG, node_id, tx.execute(_QUERIES["verify_log"].format(schema=schema)).fetchall())
         after = _SMALLEST_ID
         while True:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from neurigraph_pipelines.model.content import Period
+from neurigraph_pipelines.model.messages import Message
 
 MAX_STATEMENT = 1_000
 """Most characters of a statement."""
+
+MAX_SHARE = 0.2
+"""Most words of all facts of a record, as a share of the record's words."""
+
+FREE_WORDS = 60
+"""Words that the facts of a short conversation or of a note may have, whatever its length."""
+
+FREE_FACTS = 4
+MAX_PER_1000_TOKENS = 12
 
 
 class FactKind(StrEnum):
@@ -32,6 +43,15 @@ class StatedAs(StrEnum):
     STATEMENT = "statement"
     INFERENCE = "inference"
     OBSERVATION = "observation"
+
+
+class FactStatus(StrEnum):
+    """What is held of a fact; one is superseded while a later version, or a newer memory, stands."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    DISPUTED = "disputed"
+    ARCHIVED = "archived"
 
 
 class Impact(StrEnum):
@@ -84,3 +104,12 @@ class Fact:
     confidence: float = 0.6
     importance: float = 0.5
     impact: Impact = Impact.MEDIUM
+
+
+def bounds_of(messages: Sequence[Message]) -> tuple[float, float]:
+    """Return the most words, and the greatest number, of the facts of some messages."""
+    words = MAX_SHARE * sum(len(message.content.split()) for message in messages)
+    # A stored transcript says no tokens: four characters are about one.
+    tokens = sum(message.token_count or len(message.content) / 4 for message in messages)
+    count = MAX_PER_1000_TOKENS * tokens / 1_000
+    return max(FREE_WORDS, words), max(FREE_FACTS, count)

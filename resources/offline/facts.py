@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from neurigraph_pipelines.model import Period
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, bounds_of
 from neurigraph_pipelines.text.iso_periods import period_of
 from resources.offline.dates import resolve_dates
 from resources.offline.fact_forms import LASTING, ReadFact, read_fact
@@ -23,15 +23,6 @@ from resources.offline.units import Unit, units_of
 
 MIN_WEIGHT = 1.4
 """Least weight of a fact. On LoCoMo, three of four such sentences are among its published observations."""
-
-MAX_SHARE = 0.2
-"""Most words of all facts, as a share of the conversation's words."""
-
-FREE_WORDS = 60
-"""Words that the facts of a short conversation or of a note may have, whatever its length."""
-
-FREE_FACTS = 4
-MAX_PER_1000_TOKENS = 12
 
 MAX_SENTENCES = 2
 """Most sentences of a fact: the second one names what the first one is about."""
@@ -47,13 +38,11 @@ _FULL_WEIGHT = 6.0
 
 
 def extract(prose: Prose) -> list[Fact]:
-    """Return the facts of a conversation in order, within ``MAX_SHARE`` and ``MAX_PER_1000_TOKENS``."""
+    """Return the facts of a conversation in order, within the bounds of their number and words."""
     names = find_names(prose)
     salience = Salience(prose, names)
     teller = Teller(prose, names)
-    messages = prose.segment.messages
-    words = max(FREE_WORDS, MAX_SHARE * sum(len(message.content.split()) for message in messages))
-    count = max(FREE_FACTS, MAX_PER_1000_TOKENS * sum(message.token_count for message in messages) / 1_000)
+    words, count = bounds_of(prose.segment.messages)
     chosen: list[tuple[Unit, str]] = []
     taken: set[int] = set()
     for unit in _by_weight(prose, names, salience):

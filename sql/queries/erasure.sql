@@ -191,6 +191,35 @@ SELECT DISTINCT CASE WHEN e.from_node_id = ANY(%(node_ids)s) THEN e.to_node_id E
 FROM neurigraph.node_edges AS e
 WHERE (e.from_node_id = ANY(%(node_ids)s)) <> (e.to_node_id = ANY(%(node_ids)s));
 
+-- name: record_of_fact
+-- The record of a fact, and whether it is a note that states this fact and nothing else.
+SELECT
+    f.record_id,
+    f.extractor = 'stated' AND i.source LIKE 'note:%%' AS is_by_hand
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s;
+
+-- name: erase_fact
+-- What is left is a digest: reading the record again does not bring the statement back.
+WITH gone AS (
+    DELETE FROM neurigraph.facts AS f
+    WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s
+    RETURNING f.record_id, f.user_id, f.statement
+),
+
+remembered AS (
+    INSERT INTO neurigraph.forgotten_facts (record_id, digest, user_id)
+    SELECT
+        g.record_id,
+        encode(sha256(convert_to(g.statement, 'UTF8')), 'hex'),
+        g.user_id
+    FROM gone AS g
+    ON CONFLICT DO NOTHING
+)
+
+SELECT count(*) AS facts FROM gone;
+
 -- name: count_of_records
 SELECT
     (SELECT count(*) FROM neurigraph.delta_log AS d WHERE d.record_id = ANY(%(record_ids)s)) AS deltas,
@@ -200,7 +229,8 @@ SELECT
         WHERE f.record_id = ANY(%(record_ids)s)
     ) AS state_changes,
     (SELECT count(*) FROM neurigraph.mentions AS m WHERE m.record_id = ANY(%(record_ids)s)) AS mentions,
-    (SELECT count(*) FROM neurigraph.edge_evidence AS v WHERE v.record_id = ANY(%(record_ids)s)) AS evidence;
+    (SELECT count(*) FROM neurigraph.edge_evidence AS v WHERE v.record_id = ANY(%(record_ids)s)) AS evidence,
+    (SELECT count(*) FROM neurigraph.facts AS f WHERE f.record_id = ANY(%(record_ids)s)) AS facts;
 
 -- name: counts_of_graph
 -- What goes with its last evidence.

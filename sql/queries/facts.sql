@@ -56,16 +56,37 @@ DELETE FROM neurigraph.pending_facts AS p
 WHERE p.record_id = %(record_id)s AND p.attempts = %(attempts)s
 RETURNING p.record_id;
 
--- name: delete_facts
-DELETE FROM neurigraph.facts AS f
+-- name: known_facts
+-- The facts that a record has, locked. People have decided something about those that are kept.
+SELECT
+    f.fact_id,
+    f.statement,
+    f.pinned OR EXISTS (SELECT FROM neurigraph.fact_deltas AS d WHERE d.fact_id = f.fact_id)
+    OR EXISTS (SELECT FROM neurigraph.facts AS c WHERE c.root_id = f.root_id AND c.fact_id <> f.fact_id) AS is_kept
+FROM neurigraph.facts AS f
+WHERE f.record_id = %(record_id)s
+ORDER BY f.seq
+FOR UPDATE;
+
+-- name: forgotten_digests
+SELECT f.digest FROM neurigraph.forgotten_facts AS f
 WHERE f.record_id = %(record_id)s;
 
--- name: insert_facts
--- The facts of one record, as JSON. Facts that the record had before keep the time at which they were recorded.
+-- name: delete_facts
+DELETE FROM neurigraph.facts AS f
+WHERE f.record_id = %(record_id)s AND f.fact_id <> ALL(%(kept)s);
+
+-- name: renumber_facts
+UPDATE neurigraph.facts AS f SET seq = n.seq
+FROM unnest(%(fact_ids)s::uuid [], %(seqs)s::integer []) AS n (fact_id, seq)
+WHERE f.fact_id = n.fact_id;
+
+-- name: write_facts
+-- The facts of one record, as JSON. Those that it had before keep their states, and when they were recorded.
 INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, seq, first_message, last_message, author, statement, kind, stated_as, who,
     where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance, impact,
-    extractor, recorded_at
+    extractor
 )
 SELECT
     f.fact_id, %(record_id)s, %(user_id)s, f.seq, f.first_message, f.last_message, f.author, f.statement, f.kind,
@@ -73,20 +94,71 @@ SELECT
     CASE WHEN f.occurred_from IS NOT NULL OR f.occurred_until IS NOT NULL
         THEN tstzrange(f.occurred_from, f.occurred_until)
     END,
-    f.expires_at, f.confidence, f.importance, f.impact, %(extractor)s,
-    coalesce((%(recorded)s::jsonb ->> f.fact_id::text)::timestamptz, now())
+    f.expires_at, f.confidence, f.importance, f.impact, %(extractor)s
 FROM jsonb_to_recordset(%(facts)s::jsonb) AS f (
     fact_id uuid, seq integer, first_message integer, last_message integer, author text, statement text,
     kind neurigraph.fact_kind, stated_as neurigraph.fact_stated_as, who text [], where_context text, why text,
     how text, subject text, predicate text, object text, occurred_from timestamptz, occurred_until timestamptz,
     expires_at timestamptz, confidence real, importance real, impact neurigraph.fact_impact
-);
+)
+ON CONFLICT (fact_id) DO UPDATE SET
+    (
+        seq, first_message, last_message, author, kind, stated_as, who, where_context, why, how, subject, predicate,
+        object, occurred, expires_at, confidence, importance, impact, extractor
+    ) = (
+        excluded.seq, excluded.first_message, excluded.last_message, excluded.author, excluded.kind,
+        excluded.stated_as, excluded.who, excluded.where_context, excluded.why, excluded.how, excluded.subject,
+        excluded.predicate, excluded.object, excluded.occurred, excluded.expires_at, excluded.confidence,
+        excluded.importance, excluded.impact, excluded.extractor
+    );
 
--- name: recorded
--- When each fact of a record was recorded.
-SELECT coalesce(jsonb_object_agg(f.fact_id, f.recorded_at), jsonb_build_object()) AS recorded
+-- name: stated_fact
+-- What the note that became a record says of the fact that it states; no row for other records.
+SELECT
+    n.source_id,
+    n.message,
+    n.fact,
+    n.follows
+FROM neurigraph.record_index AS r
+INNER JOIN neurigraph.notes AS n ON r.user_id = n.user_id AND r.source = 'note:' || n.source_id
+WHERE r.record_id = %(record_id)s AND n.message = %(message)s AND n.fact IS NOT NULL;
+
+-- name: lock_chain
+-- The versions of the fact that a new one follows, locked against other followers.
+SELECT
+    c.root_id,
+    c.version
 FROM neurigraph.facts AS f
-WHERE f.record_id = %(record_id)s;
+INNER JOIN neurigraph.facts AS c ON f.root_id = c.root_id
+WHERE f.fact_id = %(follows)s AND f.user_id = %(user_id)s
+ORDER BY c.version DESC
+FOR UPDATE;
+
+-- name: state_fact
+-- What people decided about a fact when they stated it, and the version that it is. It is a part of its creation, so no
+-- delta says it.
+INSERT INTO neurigraph.facts (
+    fact_id, record_id, user_id, root_id, version, seq, first_message, last_message, author, statement, kind,
+    stated_as, who, where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance,
+    impact, extractor, valid_until, pinned, tags, metadata, forget_after
+)
+SELECT
+    f.fact_id, %(record_id)s, %(user_id)s, coalesce(%(root_id)s, f.fact_id), %(version)s, 1,
+    %(message)s AS first_message, %(message)s AS last_message,
+    f.author, f.statement, f.kind, f.stated_as, f.who, f.where_context, f.why, f.how, f.subject, f.predicate,
+    f.object,
+    CASE WHEN f.occurred_from IS NOT NULL OR f.occurred_until IS NOT NULL
+        THEN tstzrange(f.occurred_from, f.occurred_until)
+    END,
+    f.expires_at, 1, f.importance, f.impact, 'stated', f.valid_until, f.pinned, f.tags, f.metadata, f.forget_after
+FROM jsonb_to_record(%(fact)s::jsonb) AS f (
+    fact_id uuid, author text, statement text, kind neurigraph.fact_kind,
+    stated_as neurigraph.fact_stated_as, who text [], where_context text, why text, how text, subject text,
+    predicate text, object text, occurred_from timestamptz, occurred_until timestamptz, expires_at timestamptz,
+    importance real, impact neurigraph.fact_impact, valid_until timestamptz, pinned boolean, tags text [],
+    metadata jsonb, forget_after timestamptz
+)
+ON CONFLICT (fact_id) DO NOTHING;
 
 -- name: waiting
 SELECT
@@ -96,7 +168,7 @@ SELECT
 FROM neurigraph.pending_facts AS p;
 
 -- name: facts
--- Newest first.
+-- Newest first. Versions, what supersedes a fact and what says the same are over the facts that the caller sees.
 SELECT
     f.fact_id,
     f.record_id,
@@ -120,12 +192,30 @@ SELECT
     lower(f.occurred) AS occurred_from,
     upper(f.occurred) AS occurred_until,
     f.expires_at,
+    f.valid_until,
     f.confidence,
     f.importance,
     f.impact,
     f.extractor,
     f.recorded_at,
-    coalesce(i.superseded, false) AS superseded
+    f.updated_at,
+    f.confirmed_at,
+    s.status,
+    s.status = 'superseded' AS superseded,
+    v.superseded_by,
+    v.superseded_at,
+    v.root_id,
+    v.version,
+    v.superseded_by IS NULL AS is_latest,
+    c.canonical_id,
+    c.source_count,
+    f.pinned,
+    f.tags,
+    f.metadata,
+    f.forgotten_at IS NOT NULL OR coalesce(f.forget_after <= now(), false) AS is_forgotten,
+    f.forget_after,
+    f.forgotten_at,
+    f.forget_reason
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 CROSS JOIN LATERAL (
@@ -133,14 +223,258 @@ CROSS JOIN LATERAL (
     FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
     WHERE g.node_id = i.node_id
 ) AS n
+CROSS JOIN LATERAL (
+    SELECT
+        (array_agg(o.fact_id ORDER BY o.version))[1] AS root_id,
+        count(*) FILTER (WHERE o.version <= f.version) AS version,
+        (array_agg(o.fact_id ORDER BY o.version) FILTER (WHERE o.version > f.version AND o.status <> 'archived'))[1]
+            AS superseded_by,
+        (array_agg(o.recorded_at ORDER BY o.version) FILTER (WHERE o.version > f.version AND o.status <> 'archived'))[1]
+            AS superseded_at
+    FROM neurigraph.facts AS o
+    WHERE o.root_id = f.root_id
+        AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
+) AS v
+CROSS JOIN LATERAL (
+    SELECT
+        CASE
+            WHEN f.status = 'archived' THEN 'archived'
+            WHEN v.superseded_by IS NOT NULL OR i.superseded THEN 'superseded'
+            ELSE f.status::text
+        END AS status
+) AS s
+CROSS JOIN LATERAL (
+    SELECT
+        -- The shared one that was said first: the same, in whichever order their records were stored.
+        (array_agg(
+            o.fact_id
+            ORDER BY coalesce(p.privacy = 'private', false), coalesce(r.occurred_at, r.created_at), o.fact_id
+        ))[1] AS canonical_id,
+        count(DISTINCT r.source) AS source_count
+    FROM neurigraph.facts AS o
+    INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
+    LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(r.source, ':', 2)::uuid
+    WHERE o.user_id = f.user_id
+        AND md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
+        AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
+) AS c
 WHERE f.user_id = %(user_id)s
     AND (f.recorded_at, f.fact_id) < (%(at)s::timestamptz, %(id)s::uuid)
+    AND (%(fact_ids)s::uuid [] IS NULL OR f.fact_id = ANY(%(fact_ids)s))
     AND (%(nodes)s::uuid [] IS NULL OR i.node_id = ANY(%(nodes)s))
     AND (%(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s)
     AND (%(kind)s::neurigraph.fact_kind IS NULL OR f.kind = %(kind)s::neurigraph.fact_kind)
     AND (%(who)s::text IS NULL OR f.who @> ARRAY[%(who)s::text])
+    AND (%(tags)s::text [] IS NULL OR f.tags @> %(tags)s::text [])
     AND (%(occurred_after)s::timestamptz IS NULL OR upper(f.occurred) > %(occurred_after)s)
     AND (%(occurred_before)s::timestamptz IS NULL OR lower(f.occurred) < %(occurred_before)s)
-    AND (%(superseded)s::boolean IS NULL OR coalesce(i.superseded, false) = %(superseded)s)
+    AND (%(superseded)s::boolean IS NULL OR (s.status = 'superseded') = %(superseded)s)
+    AND (CASE WHEN %(status)s::text IS NULL THEN s.status <> 'archived' OR %(fact_ids)s::uuid [] IS NOT NULL
+        ELSE s.status = %(status)s::text END)
+    AND (
+        %(forgotten)s::boolean IS NULL
+        OR (f.forgotten_at IS NOT NULL OR coalesce(f.forget_after <= now(), false)) = %(forgotten)s
+    )
 ORDER BY f.recorded_at DESC, f.fact_id DESC
 LIMIT %(limit)s;
+
+-- name: said_in
+-- Where a fact and those that say the same were said, the first one first: what the caller sees of records, sources and
+-- messages.
+SELECT
+    o.fact_id,
+    o.record_id,
+    t.file_id,
+    i.node_id,
+    i.source,
+    p.title AS source_title,
+    coalesce(p.privacy = 'private', false) AS is_private,
+    o.first_message,
+    o.last_message,
+    o.author,
+    coalesce(i.occurred_at, i.created_at) AS occurred_at,
+    p.received_through,
+    coalesce(m.messages, jsonb_build_array()) AS messages
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.facts AS o
+    ON f.user_id = o.user_id AND md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
+INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
+LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
+LEFT JOIN LATERAL (
+    SELECT x.file_id FROM neurigraph.file_index AS x
+    WHERE x.record_id = o.record_id
+    ORDER BY x.file_id
+    LIMIT 1
+) AS t ON true
+LEFT JOIN LATERAL (
+    SELECT
+        jsonb_agg(
+            jsonb_build_object(
+                'message', w.seq, 'role', w.role, 'author', w.author, 'occurred_at', w.occurred_at,
+                'received_through', w.received_through
+            ) ORDER BY w.seq
+        ) AS messages
+    FROM neurigraph.messages AS w
+    WHERE w.source_id = p.source_id AND w.seq BETWEEN o.first_message AND least(o.last_message, o.first_message + 31)
+) AS m ON true
+WHERE f.fact_id = %(fact_id)s
+    AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
+ORDER BY is_private, occurred_at, o.fact_id
+LIMIT 100;
+
+-- name: versions
+-- The versions of a fact that the caller sees, the first one first.
+SELECT o.fact_id
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.facts AS o ON f.root_id = o.root_id
+WHERE f.fact_id = %(fact_id)s
+    AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
+ORDER BY o.version;
+
+-- name: changes
+-- The changes of some facts that the caller may see, newest first.
+SELECT
+    d.fact_id,
+    d.w_coordinate AS w,
+    d.operation,
+    d.old_values AS before,
+    d.new_values AS after,
+    d.authored_by
+FROM neurigraph.fact_deltas AS d
+WHERE d.fact_id = ANY(%(fact_ids)s)
+ORDER BY d.w_coordinate DESC, d.fact_id
+LIMIT 500;
+
+-- name: writable_fact
+-- Whether the caller may change a fact; no row if the caller cannot see it.
+SELECT
+    f.user_id,
+    f.record_id,
+    i.node_id,
+    i.source,
+    coalesce(p.privacy = 'private', false) AS is_private,
+    f.extractor = 'stated' AND i.source LIKE 'note:%%' AS is_by_hand,
+    neurigraph.may_write_node(i.node_id) AS writable
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
+WHERE f.fact_id = %(fact_id)s;
+
+-- name: words_of
+-- What the next version of a fact takes from it.
+SELECT
+    jsonb_build_object(
+        'statement', f.statement, 'kind', f.kind, 'stated_as', f.stated_as, 'who', f.who, 'where_context',
+        f.where_context, 'why', f.why, 'how', f.how, 'subject', f.subject, 'predicate', f.predicate, 'object',
+        f.object, 'occurred_from', lower(f.occurred), 'occurred_until', upper(f.occurred), 'expires_at', f.expires_at,
+        'importance', f.importance, 'impact', f.impact, 'pinned', f.pinned, 'tags', f.tags, 'metadata', f.metadata
+    ) AS words
+FROM neurigraph.facts AS f
+WHERE f.fact_id = %(fact_id)s;
+
+-- name: change_fact
+-- The fields of the change that are set; forgetting is taken back by a later or no time.
+UPDATE neurigraph.facts AS f SET
+    status = coalesce(c.status, f.status),
+    confirmed_at = coalesce(c.confirmed_at, f.confirmed_at),
+    pinned = coalesce(c.pinned, f.pinned),
+    tags = coalesce(c.tags, f.tags),
+    metadata = coalesce(c.metadata, f.metadata),
+    valid_until = CASE WHEN %(change)s::jsonb ? 'valid_until' THEN c.valid_until ELSE f.valid_until END,
+    forget_after = CASE WHEN %(change)s::jsonb ? 'forget_after' THEN c.forget_after ELSE f.forget_after END,
+    forgotten_at = CASE WHEN %(change)s::jsonb ? 'forget_after' THEN NULL ELSE f.forgotten_at END,
+    forget_reason = CASE WHEN %(change)s::jsonb ? 'forget_after' THEN NULL ELSE f.forget_reason END
+FROM jsonb_to_record(%(change)s::jsonb) AS c (
+    status neurigraph.fact_status, confirmed_at timestamptz, pinned boolean, tags text [], metadata jsonb,
+    valid_until timestamptz, forget_after timestamptz
+)
+WHERE f.fact_id = %(fact_id)s
+RETURNING f.fact_id;
+
+-- name: hide_due
+-- Marks facts whose time to be forgotten has come; they are hidden from that time on already.
+UPDATE neurigraph.facts AS f SET forgotten_at = now(), forget_reason = 'forget_after'
+WHERE f.fact_id IN (
+    SELECT d.fact_id FROM neurigraph.facts AS d
+    WHERE d.forget_after <= now() AND d.forgotten_at IS NULL
+    ORDER BY d.forget_after
+    LIMIT %(limit)s
+)
+RETURNING f.fact_id;
+
+-- name: to_erase
+-- Facts that have been forgotten for long enough, with the owner who is to get the receipt.
+SELECT
+    f.fact_id,
+    f.user_id
+FROM neurigraph.facts AS f
+WHERE f.forget_after <= now() AND f.forgotten_at < now() - make_interval(secs => %(seconds)s)
+ORDER BY f.forgotten_at
+LIMIT %(limit)s;
+
+-- name: has_forgettable
+SELECT EXISTS (
+    SELECT FROM neurigraph.facts AS f
+    WHERE f.forget_after <= now()
+        AND (f.forgotten_at IS NULL OR f.forgotten_at < now() - make_interval(secs => %(seconds)s))
+) AS due;
+
+-- name: nodes_with_facts
+SELECT DISTINCT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+ORDER BY g.node_id;
+
+-- name: unproven_facts
+-- Facts of a node's records that cite messages which their record does not have.
+SELECT
+    f.fact_id AS id,
+    'a fact cites messages that its record does not have' AS fault
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+LEFT JOIN {schema}.metadata_records AS r ON f.record_id = r.record_id
+WHERE i.node_id = %(node_id)s
+    AND (
+        r.record_id IS NULL OR f.first_message < r.first_message OR f.last_message > r.last_message
+        OR f.user_id <> i.user_id
+    );
+
+-- name: broken_chains
+-- Versions of facts of a node's records whose chain has a gap, two of one number, or another root.
+SELECT
+    f.fact_id AS id,
+    'the versions of a fact are not numbered without gaps' AS fault
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+WHERE i.node_id = %(node_id)s
+    AND (
+        (f.version = 1) <> (f.root_id = f.fact_id)
+        OR EXISTS (
+            SELECT FROM neurigraph.facts AS o
+            WHERE o.root_id = f.root_id AND o.version = f.version AND o.fact_id <> f.fact_id
+        )
+        OR (
+            f.version > 1 AND NOT EXISTS (
+                SELECT FROM neurigraph.facts AS o
+                WHERE o.root_id = f.root_id AND o.version = f.version - 1 AND o.user_id = f.user_id
+            )
+        )
+    );
+
+-- name: too_many_facts
+-- Records of a node whose facts have more words than a fifth of its own, and more than a short record may have. A
+-- transcript has at least two bytes a word.
+SELECT
+    i.record_id AS id,
+    'the facts of a record have more than a fifth of its words' AS fault
+FROM neurigraph.record_index AS i
+INNER JOIN {schema}.metadata_records AS r ON i.record_id = r.record_id
+INNER JOIN {schema}.file_manifest AS m ON r.file_pointer = m.storage_path
+CROSS JOIN LATERAL (
+    SELECT sum(array_length(regexp_split_to_array(f.statement, ' '), 1)) AS words FROM neurigraph.facts AS f
+    WHERE f.record_id = i.record_id AND f.extractor <> 'stated'
+) AS s
+WHERE i.node_id = %(node_id)s AND s.words > greatest(60, 0.2 * m.size_bytes / 2);

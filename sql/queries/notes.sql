@@ -53,7 +53,9 @@ ORDER BY r.created_at DESC, r.record_id
 LIMIT 1;
 
 -- name: insert_note
-INSERT INTO neurigraph.notes (source_id, message, user_id, pinned, node_id, importance, tags, replaces, digest)
+INSERT INTO neurigraph.notes (
+    source_id, message, user_id, pinned, node_id, importance, tags, replaces, digest, fact, follows
+)
 SELECT
     s.source_id,
     s.last_message,
@@ -63,7 +65,9 @@ SELECT
     %(importance)s,
     %(tags)s,
     %(replaces)s,
-    %(digest)s
+    %(digest)s,
+    %(fact)s,
+    %(follows)s
 FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s
 RETURNING message;

@@ -167,9 +167,8 @@ USING (
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
 );
 
--- The logs of records and files in quarantine are hidden from the owner, too, and so are nodes that only such records
--- made.
--- Facts are visible with their records.
+-- Facts are visible with their records, until their time to be forgotten has come; then the owner alone sees them, and
+-- can take it back until they are erased.
 DROP POLICY IF EXISTS granted ON neurigraph.facts;
 CREATE POLICY granted ON neurigraph.facts FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id));
@@ -179,6 +178,31 @@ CREATE POLICY not_hidden ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurig
 USING (
     (SELECT neurigraph.sees_all_records())
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
+DROP POLICY IF EXISTS not_forgotten ON neurigraph.facts;
+CREATE POLICY not_forgotten ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (forgotten_at IS NULL AND (forget_after IS NULL OR forget_after > now()))
+    OR user_id = (SELECT neurigraph.asking_user_id())
+);
+
+-- Changes of facts are visible with them, but for third parties, who see facts as they are now.
+DROP POLICY IF EXISTS granted ON neurigraph.fact_deltas;
+CREATE POLICY granted ON neurigraph.fact_deltas FOR SELECT TO neurigraph_agent
+USING ((SELECT neurigraph.claims() ->> 'role') <> 'third_party');
+DROP POLICY IF EXISTS not_hidden ON neurigraph.fact_deltas;
+CREATE POLICY not_hidden ON neurigraph.fact_deltas AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_deltas.fact_id));
+
+-- A note that is the next version of a fact needs the right to write where that fact is.
+DROP POLICY IF EXISTS follows_where_writable ON neurigraph.notes;
+CREATE POLICY follows_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (
+    follows IS NULL OR EXISTS (
+        SELECT FROM neurigraph.facts AS f INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
+        WHERE f.fact_id = notes.follows AND neurigraph.may_write_node(r.node_id)
+    )
 );
 
 -- A profile of all records is its owner's alone.
@@ -193,6 +217,8 @@ USING (
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
 );
 
+-- The logs of records and files in quarantine are hidden from the owner, too, and so are nodes that only such records
+-- made.
 DROP POLICY IF EXISTS not_hidden ON neurigraph.delta_log;
 CREATE POLICY not_hidden ON neurigraph.delta_log AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (

@@ -29,6 +29,12 @@ BEGIN
             SELECT r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
             FROM neurigraph.record_index AS r WHERE of_kind = 'record' AND r.record_id = wanted
             UNION ALL
+            SELECT
+                r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
+                r.quarantined OR f.forgotten_at IS NOT NULL OR coalesce(f.forget_after <= now(), false)
+            FROM neurigraph.facts AS f INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
+            WHERE of_kind = 'fact' AND f.fact_id = wanted
+            UNION ALL
             SELECT f.user_id, f.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
             FROM neurigraph.file_index AS f INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
             WHERE of_kind = 'file' AND f.file_id = wanted
@@ -53,7 +59,7 @@ BEGIN
             UNION ALL
             -- What was forgotten has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false
-            FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record') AND e.subject_id = wanted
+            FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record', 'fact') AND e.subject_id = wanted
         ) AS found
         WHERE found.user_id = graph
             AND (

@@ -46,6 +46,18 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/nodes/{node}/aliases": {"value": "Mine"},
     "DELETE /v1/nodes/{node}/aliases?value=known": None,
     "GET /v1/edges/{edge}/evidence": None,
+    "GET /v1/nodes/{node}/facts": None,
+    "GET /v1/records/{record}/facts": None,
+    "GET /v1/facts?node_id={node}": None,
+    "GET /v1/facts/{fact}": None,
+    "GET /v1/facts/{fact}/history": None,
+    "PATCH /v1/facts/{fact}": {"pinned": False},
+    "PATCH /v1/facts/{fact} to other words": {"statement": "Mine."},
+    "POST /v1/facts/{fact}/retract": None,
+    "POST /v1/facts/{fact}/confirm": None,
+    "POST /v1/facts": {"statement": "Planted.", "node_id": "{node}"},
+    "DELETE /v1/facts/{fact}?dry_run=true": None,
+    "DELETE /v1/facts/{fact}": None,
     "DELETE /v1/nodes/{node}": None,
     "DELETE /v1/nodes/{node}?dry_run=true": None,
     "POST /v1/nodes": {"parent_node_id": "{node}", "name": "Planted"},
@@ -197,9 +209,12 @@ def test_same_calls_work_when_granted(client: httpx.Client, graph: CallerGraph) 
     """The control for readers. Third parties read only the current state of records."""
     for asker, target in (("alice", "Family/Ana"), ("granted", "Family/Ana"), ("persona", "Assistant/Notes")):
         for operation in OPERATIONS:
-            if operation.startswith(("GET /v1/nodes", "GET /v1/records", "GET /v1/files", "POST /v1/search")):
+            if operation.startswith(
+                ("GET /v1/nodes", "GET /v1/records", "GET /v1/facts", "GET /v1/files", "POST /v1/search")
+            ):
                 answer = call(client, graph, asker, operation, graph.nodes[target])
-                past = operation.startswith("GET /v1/records/{record}") and operation != "GET /v1/records/{record}"
+                now = ("GET /v1/records/{record}", "GET /v1/records/{record}/facts")
+                past = operation.startswith(now[0]) and operation not in now
                 assert answer.status_code == (404 if asker == "granted" and past else 200), (asker, operation)
 
 
@@ -211,7 +226,7 @@ def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, ask
     )
     hidden = {path: ids for path, ids in graph.nodes.items() if path not in opened and path != "Assistant/Notes"}
     headers = {"Authorization": f"Bearer {graph.askers[asker].key}"}
-    lists = ("tree", "nodes", "records", "records?entity=Ana", "conversations", "events", "uploads", "notes")
+    lists = ("tree", "nodes", "records", "records?entity=Ana", "conversations", "events", "uploads", "notes", "facts")
     answers = [client.get(f"/v1/{name}", headers=headers) for name in lists]
     for query in ("I met Ana", "harbour", "Who is Ana's sister?", "Dave", "Family", "zeppelin and marigolds"):
         for body in ({"query": query, "explain": True, "limit": 200}, {"query": query, "speaker": "Ana"}):

@@ -53,6 +53,7 @@ SHARED = {
     "edge_evidence": "%(node)s IN (from_node_id, to_node_id) OR record_id = %(record)s",
     "mentions": "node_id = %(node)s OR record_id = %(record)s",
     "node_aliases": "node_id = %(node)s",
+    "fact_deltas": "fact_id = %(fact)s",
     "profiles": "node_id = %(node)s",
     "record_index": "record_id = %(record)s",
     "facts": "record_id = %(record)s",

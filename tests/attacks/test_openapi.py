@@ -68,6 +68,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/nodes/{node_id}/merge": {"into_node_id": "{home_id}"},
     "post /v1/nodes/{node_id}/split": {"name": "Part", "keyword": "Ana"},
     "post /v1/nodes/{node_id}/aliases": {"value": "By hand"},
+    "post /v1/facts": {"statement": "The keel needs bolts.", "node_id": "{node_id}", "metadata": {"by": "hand"}},
+    "patch /v1/facts/{fact_id}": {"tags": ["by hand"]},
     "post /v1/keys": {"label": "by hand"},
     "post /v1/quarantines": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},

@@ -120,6 +120,11 @@ FIELDS: dict[str, Send] = {
         "/v1/notes", json={"text": "t", "title": text, "path": "Harbour"}
     ),
     "tag of a note": lambda client, text: client.post("/v1/notes", json={"text": "t", "tags": [text]}),
+    **{f"{name} of a fact": field("/v1/facts", name, statement="t") for name in ("where", "kind", "occurred_from")},
+    "words of a fact": lambda client, text: client.post(
+        "/v1/facts", json={"statement": text, "tags": [text], "who": [text], "metadata": {text: text}}
+    ),
+    "people and tag of facts": lambda client, text: client.get("/v1/facts", params={"who": text, "tag": [text, text]}),
     "kind of an event": field("/v1/events", "kind", title="t"),
     **{f"{name} of a message": message(name) for name in ("role", "content", "author", "external_id", "tool calls")},
     **{f"{name} of an upload": upload(name) for name in ("file name", "title", "external_id", "occurred_at")},

@@ -17,6 +17,7 @@ from neurigraph_pipelines.client import (
     AsyncMemory,
     Changed,
     Denied,
+    Fact,
     Invalid,
     Memory,
     Message,
@@ -24,6 +25,7 @@ from neurigraph_pipelines.client import (
     Unavailable,
 )
 from neurigraph_pipelines.client.transport import Given
+from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import new_user, store
 from tests.support.api_server import serving
@@ -120,6 +122,19 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             assert file_id is not None
             async with memory.file(file_id) as content:
                 assert b"The code of door" in b"".join([part async for part in content])
+            stated = await memory.state_fact("Dave owns a boat.", path="Family/Dave", tags=["boat"])
+            await asyncio.to_thread(store, shared_installation)
+            await asyncio.to_thread(read_waiting, shared_installation.context)
+            assert [one.fact_id async for one in memory.facts(tag="boat")] == [stated.fact_id]
+            assert (await memory.fact(stated.fact_id)).said_in[0]["source_id"] == str(stated.note_id)
+            changed = await memory.change_fact(stated.fact_id, tags=["boat", "red"])
+            assert isinstance(changed, Fact)
+            assert changed.tags == ["boat", "red"]
+            await memory.retract_fact(stated.fact_id)
+            await memory.confirm_fact(stated.fact_id)
+            operations = [one["operation"] for one in (await memory.fact_history(stated.fact_id))["changes"]]
+            assert operations == ["confirm", "retract", "change"]
+            assert (await memory.forget_fact(stated.fact_id))["records"] == 1
             assert "472" in (await memory.ask("What is the code of door 2?")).answer
 
     asyncio.run(run())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,6 +22,9 @@ from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
+from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
+from neurigraph_pipelines.knowledge.reading import read_waiting
+from neurigraph_pipelines.knowledge.stating import change_fact, confirm, retract
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.listing.evidence import edge_of, page_of_aliases, page_of_evidence, page_of_mentions
 from neurigraph_pipelines.model import AliasType, Claims, MentionRole, Privacy, SubjectType
@@ -30,10 +32,12 @@ from neurigraph_pipelines.quarantine.holding import quarantine, release
 from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
-from tests.support.erasures import RECORD, USER, erase
+from tests.support.erasures import FACT, RECORD, USER, erase
+from tests.support.evidence_sums import stored_sums, sums_of_rows
 from tests.support.exported_user import export, restore
+from tests.support.fact_sums import computed, listed
 from tests.support.graphs import Graph, new_graph
-from tests.support.memories import plain_context, rows
+from tests.support.memories import ingest, plain_context, rows
 
 PEOPLE = ("Family/Ana", "Family/Dave", "Work/Eve")
 LABELS = ("sister", "coworker")
@@ -77,6 +81,7 @@ class Story:
         text = f"#{path} They met." + (f" @{name}:{label}" if name else "")
         (record_id,) = self.graph.remember(text)
         (row,) = rows(self.here, "SELECT source, node_id FROM neurigraph.record_index WHERE record_id = %s", record_id)
+        read_waiting(plain_context(self.here), user_id=self.graph.user.user_id)
         memory = Memory(record_id, UUID(row["source"].partition(":")[2]))
         if other is not None and self.people[other] != row["node_id"]:
             memory.stated.add((row["node_id"], self.people[other], label))
@@ -108,6 +113,8 @@ class Story:
             self.merge(one % len(PEOPLE), other % len(PEOPLE))
         elif kind == "split":
             self.split(memory, one)
+        elif kind == "fact":
+            self.decide(one, other)
         elif kind == "revise":
             self.revise(memory, other % len(PEOPLE), LABELS[label])
 
@@ -134,6 +141,24 @@ class Story:
         for other in self.memories:  # what it had superseded is current again
             query = "SELECT superseded FROM neurigraph.record_index WHERE record_id = %s"
             other.superseded = rows(self.here, query, other.record_id)[0]["superseded"]
+
+    def decide(self, one: int, way: int) -> None:
+        """Give a fact that the owner sees another version, take it back, confirm it, or forget it."""
+        context = plain_context(self.here).acting_for(self.claims)
+        seen = sorted(listed(self.here, self.claims))
+        if not seen:
+            return
+        fact_id = seen[one % len(seen)]
+        if way % 5 == 0:
+            retract(context, fact_id)
+        elif way % 5 == 1:
+            confirm(context, fact_id)
+        elif way % 5 == 2 and listed(self.here, self.claims)[fact_id][1] == 1:
+            erase(self.here, self.claims, FACT, fact_id)
+        else:
+            change_fact(context, fact_id, FactWords(f"They met {way} times."), FactState())
+            ingest(context, self.graph.user)
+            read_waiting(context, user_id=self.graph.user.user_id)
 
     def merge(self, gone: int, into: int) -> None:
         source, target = self.people[gone], self.people[into]
@@ -195,6 +220,8 @@ class Story:
     def check(self) -> None:
         assert self.seen(self.claims) == self.expected(of_owner=True)
         assert self.seen(self.friend) == self.expected(of_owner=False)
+        assert listed(self.here, self.claims) == computed(self.here, self.graph.user.user_id)
+        assert listed(self.here, self.friend) == computed(self.here, self.graph.user.user_id, set(self.people))
         assert sums_of_rows(self.here, self.graph.user.user_id) == stored_sums(self.here, self.graph.user.user_id)
         assert verify(self.here.context, user_id=self.graph.user.user_id, read=False).findings == []
         # What the next change leaves of these profiles is verified after it.
@@ -218,53 +245,7 @@ def current_records(here: Installation, claims: Claims) -> dict[UUID, int]:
         return {row["node_id"]: row["n"] for row in tx.execute(query).fetchall()}
 
 
-def sums_of_rows(here: Installation, user_id: UUID) -> dict[str, Any]:
-    """Compute strengths, counts and aliases from the rows of evidence, in Python."""
-    evidence = rows(
-        here,
-        """SELECT v.edge_id, v.record_id, v.weight, i.source, NOT i.quarantined AND NOT i.superseded AS counts
-        FROM neurigraph.edge_evidence AS v INNER JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
-        WHERE v.user_id = %s AND v.edge_id IS NOT NULL""",
-        user_id,
-    )
-    sums: dict[str, Any] = {}
-    by_edge: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
-    for row in evidence:
-        by_edge[row["edge_id"]].append(row)
-    for edge_id, found in by_edge.items():
-        sources: dict[str, float] = {}
-        for row in found:
-            if row["counts"]:
-                sources[row["source"]] = max(row["weight"], sources.get(row["source"], 0.0))
-        strength = 1 - prod(1 - weight for weight in sources.values())
-        count = len({row["record_id"] for row in found if row["counts"]})
-        sums[str(edge_id)] = (round(strength, 4), count)
-    used = rows(
-        here,
-        """SELECT DISTINCT a.node_id, a.value FROM neurigraph.node_aliases AS a
-        INNER JOIN neurigraph.graph_index AS g ON a.node_id = g.node_id AND a.value_key <> g.name_key
-        WHERE a.user_id = %s AND (a.given_by IS NOT NULL OR EXISTS (
-            SELECT FROM neurigraph.mentions AS m
-            INNER JOIN neurigraph.record_index AS i ON m.record_id = i.record_id
-            INNER JOIN neurigraph.sources AS s ON i.source = s.kind || ':' || s.source_id
-            WHERE m.alias_id = a.alias_id AND NOT i.quarantined AND s.privacy = 'shared'))""",
-        user_id,
-    )
-    sums["aliases"] = sorted((str(row["node_id"]), row["value"]) for row in used)
-    return sums
-
-
-def stored_sums(here: Installation, user_id: UUID) -> dict[str, Any]:
-    edges = rows(here, "SELECT * FROM neurigraph.node_edges WHERE user_id = %s", user_id)
-    nodes = rows(here, "SELECT node_id, aliases FROM neurigraph.graph_index WHERE user_id = %s", user_id)
-    sums: dict[str, Any] = {
-        str(edge["edge_id"]): (round(edge["strength"], 4), edge["evidence_count"]) for edge in edges
-    }
-    sums["aliases"] = sorted((str(node["node_id"]), alias) for node in nodes for alias in node["aliases"])
-    return sums
-
-
-KINDS = ("commit", "commit", "privacy", "supersede", "move", "quarantine", "forget", "merge", "split", "revise")
+KINDS = "commit commit privacy supersede move quarantine forget merge split revise fact fact".split()
 steps = st.lists(
     st.tuples(st.sampled_from(KINDS), st.integers(0, 9), st.integers(0, 9), st.integers(0, 1)), min_size=4, max_size=8
 )
@@ -279,8 +260,8 @@ def test_any_changes_leave_sums_of_evidence(
 ) -> None:
     here = shared_installation
     story = Story(here)
-    for one, other, label in ((0, 1, 0), (2, 1, 0), (1, 2, 1)):
-        story.step("commit", one, other, label)
+    for kind, one, other, label in (("commit", 0, 1, 0), ("commit", 2, 1, 0), ("commit", 1, 2, 1), ("fact", 1, 3, 0)):
+        story.step(kind, one, other, label)
     for change in changes:
         story.step(*change)
         story.check()
@@ -293,7 +274,10 @@ def test_any_changes_leave_sums_of_evidence(
     erase(here, story.claims, USER, story.graph.user.user_id)
     restore(here, folder, story.graph.user.slug)
     assert stored_sums(here, story.graph.user.user_id) == before
-    story.seen(story.claims)
+    story.check()
+    for kind in ("commit", "fact"):
+        story.step(kind, 1, 3, 0)
+        story.check()
     erase(here, story.claims, USER, story.graph.user.user_id)
 
 

@@ -21,6 +21,7 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.lifecycle import orphans
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
@@ -105,6 +106,10 @@ def test_restore_gives_same_answers(source: Source, installation: Installation, 
     (batch,) = ingest(plain_context(installation), source.user)
     places = sorted(record.node_path.partition("/")[2] for record in batch.stored)
     assert places == ["Family/Dave", "Notes"], "the note that waited is stored where it was pinned"
+    # So do the facts of a record that was not read yet.
+    read_waiting(plain_context(installation), user_id=source.user.user_id)
+    query = "SELECT version FROM neurigraph.facts WHERE user_id = %s AND statement = 'Dave sails again.'"
+    assert rows(installation, query, source.user.user_id) == [{"version": 4}]
 
 
 def test_folder_export_is_readable(source: Source) -> None:

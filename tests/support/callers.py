@@ -53,6 +53,7 @@ class Ids:
     persona: UUID
     quarantine: UUID
     edge: UUID
+    fact: UUID
 
     def texts(self) -> dict[str, str]:
         """Return the ids by name, as text."""
@@ -161,6 +162,26 @@ def _edge(installation: Installation, claims: Claims, row: dict[str, Any]) -> UU
     return edge_id
 
 
+def _fact(installation: Installation, row: dict[str, Any]) -> UUID:
+    """Let the record of a node state a fact, which somebody has pinned."""
+    with installation.database.owner() as tx:
+        made = tx.execute(
+            """INSERT INTO neurigraph.facts (
+                fact_id, record_id, user_id, seq, first_message, last_message, statement, kind, stated_as, confidence,
+                importance, impact, extractor
+            )
+            SELECT gen_random_uuid(), r.record_id, r.user_id, 1, 1, 1, 'Somebody met somebody.', 'other', 'statement',
+                1, 0.5, 'low', 'a test'
+            FROM neurigraph.record_index AS r WHERE r.record_id = %s RETURNING fact_id""",
+            [row["record_id"]],
+        ).fetchone()
+        assert made is not None
+        tx.execute("SELECT set_config('neurigraph.author', 'a test', true)")
+        tx.execute("UPDATE neurigraph.facts SET pinned = true WHERE fact_id = %s", [made["fact_id"]])
+    fact_id: UUID = made["fact_id"]
+    return fact_id
+
+
 def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, Ids]:
     found = rows(
         installation,
@@ -202,6 +223,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             persona=persona,
             quarantine=quarantine.quarantine_id,
             edge=_edge(installation, claims, row),
+            fact=_fact(installation, row),
         )
         for row in found
     }

@@ -16,7 +16,7 @@ from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import ingest, node_rows, plain_context, schemas_of, stored
 from tests.support.word_traces import found_in_database, found_in_objects
 
-RECORD, NODE, USER = SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.USER
+FACT, RECORD, NODE, USER = SubjectKind.FACT, SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.USER
 
 
 def erase(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Receipt:

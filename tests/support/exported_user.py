@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
+from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate
 from neurigraph_pipelines.model.sources import SourceDetails
@@ -24,7 +29,7 @@ from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 from tests.support.witnesses import as_witness, doubt
 
 QUESTIONS = (
@@ -74,6 +79,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     converse(here, claims, "#Family/Ana Ana cooked soup. @Dave:brother", "The red bicycle:\n\t\\N \\.", hours=2)
     ingest(context, user)
     read_waiting(context, user_id=user.user_id)
+    _decide_about_facts(here, context.acting_for(claims), user)
     converse(here, claims, "#Family/Ana Ana sings.", hours=3)
     ingest(context.using(embedder=WordEmbedder(fault=TransientError("no network"))), user)
     file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))
@@ -123,6 +129,21 @@ def exported_user(here: Installation, folder: Path) -> Source:
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")
     return Source(here, user, claims, file, folder / "open", folder / "packed.zip", report)
+
+
+def _decide_about_facts(here: Installation, context: Context, user: User) -> None:
+    """Give one fact two more versions, the last one pinned; forget another fact; let a further version wait."""
+    query = "SELECT fact_id FROM neurigraph.facts WHERE user_id = %s ORDER BY statement"
+    first, gone = (row["fact_id"] for row in rows(here, query, user.user_id)[:2])
+    for words in ("Dave sails from the pier.", "Dave sails no more."):
+        changed = change_fact(context, first, FactWords(words), FactState())
+        assert changed is not None
+        first = changed.fact_id
+        ingest(context, user)
+        read_waiting(context, user_id=user.user_id)
+    change_fact(context, first, FactWords(), FactState(pinned=True, metadata={"by": "hand"}))
+    forget(context, Subject(SubjectKind.FACT, gone), through="a test")
+    change_fact(context, first, FactWords("Dave sails again."), FactState())
 
 
 def rewrite(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:

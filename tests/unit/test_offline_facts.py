@@ -9,7 +9,7 @@ import pytest
 
 from neurigraph_pipelines.knowledge.grounding import is_grounded
 from neurigraph_pipelines.model import Segment
-from neurigraph_pipelines.model.facts import Fact, FactKind, Impact, Slot, StatedAs
+from neurigraph_pipelines.model.facts import MAX_SHARE, Fact, FactKind, Impact, Slot, StatedAs
 from resources.offline import facts
 from resources.offline.fact_forms import read_fact
 from resources.offline.language_model import OfflineLanguageModel
@@ -53,7 +53,7 @@ def test_facts_are_few() -> None:
     many = [f"Bob: On {day} May 2025 I paid {day * 7} euros to Dave for the boat in Porto." for day in range(1, 29)]
     found = read(*many)
     words = sum(len(text.split()) for text in many)
-    assert 0 < sum(len(one.statement.split()) for one in found) <= facts.MAX_SHARE * words
+    assert 0 < sum(len(one.statement.split()) for one in found) <= MAX_SHARE * words
 
 
 @pytest.mark.parametrize("texts", [["Hi!", "Hello.", "How are you?"], ["```\nx = 1\n```"], ["🦊" * 50], ["a" * 5_000]])

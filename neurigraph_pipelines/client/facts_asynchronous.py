@@ -1,0 +1,70 @@
+"""The client's calls about facts, a part of ``AsyncMemory``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.client.models import Fact, StatedFact
+
+
+class AsyncFacts(ABC):
+    """Reads, states and changes facts."""
+
+    @abstractmethod
+    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
+        """Make a call of the API and return its JSON."""
+
+    @abstractmethod
+    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
+
+    async def facts(self, **filters: Any) -> AsyncIterator[Fact]:
+        """Yield facts, newest first, page after page.
+
+        Args:
+            filters: As the API takes them, such as ``node_id``, ``who``, ``kind``, ``status`` and ``tag``.
+        """
+        async for one in self._pages("/v1/facts", "facts", filters):
+            yield Fact.model_validate(one)
+
+    async def fact(self, fact_id: UUID) -> Fact:
+        """Return a fact; its ``said_in`` says where it was said."""
+        return Fact.model_validate(await self.call("GET", f"/v1/facts/{fact_id}"))
+
+    async def fact_history(self, fact_id: UUID) -> dict[str, Any]:
+        """Return the ``versions`` of a fact, and their ``changes``."""
+        found: dict[str, Any] = await self.call("GET", f"/v1/facts/{fact_id}/history")
+        return found
+
+    async def state_fact(self, statement: str, **fields: Any) -> StatedFact:
+        """State a fact. It is there when its note is stored and read.
+
+        Args:
+            fields: As the API takes them, such as ``path``, ``kind``, ``who``, ``tags`` and ``privacy``.
+        """
+        return StatedFact.model_validate(await self.call("POST", "/v1/facts", {"statement": statement, **fields}))
+
+    async def change_fact(self, fact_id: UUID, **fields: Any) -> StatedFact | Fact:
+        """Change a fact: new words, such as another ``statement``, are a next version; the rest applies at once."""
+        changed = await self.call("PATCH", f"/v1/facts/{fact_id}", fields)
+        return StatedFact.model_validate(changed) if "note_id" in changed else Fact.model_validate(changed)
+
+    async def retract_fact(self, fact_id: UUID) -> None:
+        """Take a fact back; the version before it stands again."""
+        await self.call("POST", f"/v1/facts/{fact_id}/retract")
+
+    async def confirm_fact(self, fact_id: UUID) -> None:
+        """Say that a fact holds, also one that was taken back."""
+        await self.call("POST", f"/v1/facts/{fact_id}/confirm")
+
+    async def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> dict[str, Any]:
+        """Erase a fact for good, or say what would be erased.
+
+        Args:
+            dry_run: Pass False to erase.
+        """
+        query = {"dry_run": str(dry_run).lower()}
+        answer: dict[str, Any] = await self.call("DELETE", f"/v1/facts/{fact_id}", **query)
+        return answer

@@ -1,0 +1,58 @@
+"""Facts whose time has come: hidden at once, and erased with a receipt 30 days later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.statements import statements
+
+MAX_FORGOTTEN = 1_000
+"""Default limit of facts per run."""
+
+KEPT_SECONDS = 30 * 86_400.0
+"""How long a forgotten fact can be taken back before it is erased."""
+
+_QUERIES = statements("facts")
+
+
+@dataclass(slots=True)
+class Forgotten:
+    """The result of a sweep: how many facts were marked as forgotten and erased, and those that were not, with why."""
+
+    hidden: int = 0
+    erased: int = 0
+    failed: list[tuple[UUID, str]] = field(default_factory=list)
+
+
+def has_forgettable(context: Context) -> bool:
+    """Return whether ``sweep`` would find work; costs one index lookup."""
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["has_forgettable"], {"seconds": KEPT_SECONDS}).fetchone()
+    assert row is not None
+    return bool(row["due"])
+
+
+def sweep(context: Context, limit: int = MAX_FORGOTTEN) -> Forgotten:
+    """Mark the facts whose time has come, and erase those that were marked 30 days ago."""
+    done = Forgotten()
+    with context.database.pipeline() as tx:
+        authored(tx, "pipeline:forget_after")
+        done.hidden = len(tx.execute(_QUERIES["hide_due"], {"limit": limit}).fetchall())
+        due = tx.execute(_QUERIES["to_erase"], {"seconds": KEPT_SECONDS, "limit": limit}).fetchall()
+    for row in due:
+        owner = Claims.of_user(row["user_id"])
+        try:
+            forget(context.acting_for(owner), Subject(SubjectKind.FACT, row["fact_id"]), through="forget_after")
+            done.erased += 1
+        except NotFoundError:  # erased meanwhile
+            continue
+        except NeurigraphError as error:
+            done.failed.append((row["fact_id"], str(error)))
+    return done

@@ -1,0 +1,136 @@
+"""Writing the facts of one record: those that a model read, or the one that its note states.
+
+What people decided about a fact stays when its record is read again, and so does a fact that they decided about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid5
+
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.model import Message
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+MAX_WHO = 20
+
+_QUERIES = statements("facts")
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A fact that a note states.
+
+    Attributes:
+        message: The message that is its statement.
+        values: What it has, as ``state_fact`` takes it.
+        follows: The fact that it is the next version of.
+    """
+
+    message: int
+    values: Mapping[str, Any]
+    follows: UUID | None
+
+
+def fact_id_of(note_id: UUID, message: int) -> UUID:
+    """Return the id of the fact that a version of a note states."""
+    return uuid5(note_id, f"fact {message}")
+
+
+def digest_of(statement: str) -> str:
+    """Return the digest by which a forgotten statement of a record is known, as the query ``erase_fact`` writes it."""
+    return hashlib.sha256(statement.encode()).hexdigest()
+
+
+def stated_by(tx: Transaction, record_id: UUID, message: Message) -> Stated | None:
+    """Return the fact that a record's note states; None if the record is to be read."""
+    row = tx.execute(_QUERIES["stated_fact"], {"record_id": record_id, "message": message.seq}).fetchone()
+    if row is None:
+        return None
+    said = {
+        "fact_id": str(fact_id_of(row["source_id"], row["message"])),
+        "author": message.author,
+        "statement": " ".join(message.content.split())[:MAX_STATEMENT],
+    }
+    return Stated(message.seq, {**row["fact"], **said}, row["follows"])
+
+
+def write_stated(tx: Transaction, record_id: UUID, user_id: UUID, stated: Stated) -> None:
+    """Write the fact of a note, unless it is there: it never changes. It follows the newest version of its chain."""
+    of_record = {"record_id": record_id}
+    if tx.execute(_QUERIES["known_facts"], of_record).fetchone() is not None:
+        return
+    chain = None
+    if stated.follows is not None:
+        chain = tx.execute(_QUERIES["lock_chain"], {"follows": stated.follows, "user_id": user_id}).fetchone()
+    values = {
+        **of_record,
+        "user_id": user_id,
+        "root_id": chain["root_id"] if chain is not None else None,
+        "version": chain["version"] + 1 if chain is not None else 1,
+        "message": stated.message,
+        "fact": Jsonb(dict(stated.values)),
+    }
+    tx.execute(_QUERIES["state_fact"], values)
+
+
+def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, facts: Sequence[Fact]) -> int:
+    """Replace the facts of a record by those that a model read, and return how many these are.
+
+    A statement that the record has already keeps its id. Statements that were forgotten stay so.
+    """
+    of_record = {"record_id": record_id}
+    forgotten = {row["digest"] for row in tx.execute(_QUERIES["forgotten_digests"], of_record)}
+    known = tx.execute(_QUERIES["known_facts"], of_record).fetchall()
+    ids = {row["statement"]: row["fact_id"] for row in known}
+    rows = [
+        _row(ids.get(fact.statement) or uuid5(record_id, fact.statement), fact)
+        for fact in facts
+        if digest_of(fact.statement) not in forgotten
+    ]
+    found = {row["statement"] for row in rows}
+    kept = [row["fact_id"] for row in known if row["is_kept"] and row["statement"] not in found]
+    again = [row["fact_id"] for row in known if row["statement"] in found]
+    tx.execute(_QUERIES["delete_facts"], {**of_record, "kept": kept + again})
+    numbers = list(range(len(rows) + 1, len(rows) + len(kept) + 1))
+    tx.execute(_QUERIES["renumber_facts"], {"fact_ids": kept, "seqs": numbers})
+    numbered = [{**row, "seq": number} for number, row in enumerate(rows, start=1)]
+    values = {**of_record, "user_id": user_id, "extractor": extractor, "facts": Jsonb(numbered)}
+    tx.execute(_QUERIES["write_facts"], values)
+    return len(rows)
+
+
+def _row(fact_id: UUID, fact: Fact) -> dict[str, Any]:
+    """Return a fact as ``write_facts`` takes it, without its number."""
+    slot, occurred = fact.slot, fact.occurred
+    shown: dict[str, Any] = {
+        "fact_id": fact_id,
+        "first_message": fact.first_message,
+        "last_message": fact.last_message,
+        "author": fact.author,
+        "statement": fact.statement,
+        "kind": fact.kind,
+        "stated_as": fact.stated_as,
+        "who": fact.who[:MAX_WHO],
+        "where_context": fact.where,
+        "why": fact.why,
+        "how": fact.how,
+        "subject": slot.subject if slot else None,
+        "predicate": slot.predicate if slot else None,
+        "object": slot.object if slot else None,
+        "occurred_from": occurred.start if occurred else None,
+        "occurred_until": occurred.end if occurred else None,
+        "expires_at": fact.expires_at,
+        "confidence": fact.confidence,
+        "importance": fact.importance,
+        "impact": fact.impact,
+    }
+    row: dict[str, Any] = json.loads(json.dumps(shown, default=str))
+    return row
