@@ -50,9 +50,9 @@ LEAST = 3.2
 USUAL_MEANING = 0.4
 """The usual cosine of an answer, which is taken for each where there is no embedder."""
 
-SUPPORT_OF_PLACE, SUPPORT_OF_ANYTHING, OF_FOREIGN = 0.15, 0.25, 0.5
+SUPPORT_OF_PLACE, SUPPORT_OF_ANYTHING = 0.15, 0.25
 """Least fit times match for a time, a person or a place, and for what cannot be checked. The sum above gains nothing
-there. A sentence about somebody else counts half."""
+there."""
 
 _FIRST_PERSON = re.compile(
     r"\b(?:i|my|me|mine|we|our|us|ich|mein\w*|mir|mich|wir|uns\w*|yo|mi|mis|me|nos\w*|je|mon|ma|mes|nous)\b", re.I
@@ -120,7 +120,7 @@ class Candidate:
             return False
         if trust is not Trust.STRICT:
             least = SUPPORT_OF_PLACE if trust is Trust.LOOSE else SUPPORT_OF_ANYTHING
-            return self.proof * self.match * (OF_FOREIGN if self.is_foreign else 1.0) >= least
+            return self.proof * self.match >= least
         found = (
             PROOF * self.proof
             + CLAUSE * self.clause

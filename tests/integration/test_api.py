@@ -15,6 +15,7 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines import readiness
+from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ADMIN_KEY
@@ -59,6 +60,11 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     shell = client.get(f"/v1/nodes/{node_id}", headers=bob).json()
     assert shell["path"] == hit["node_path"]
     assert shell["record_count"] == 1
+    assert client.get(f"/v1/nodes/{node_id}/profile", headers=bob).json() == {"node_id": node_id, "profile": None}
+    rebuild_profiles(installation.database)
+    profile = client.get(f"/v1/nodes/{node_id}/profile", headers=bob).json()["profile"]
+    assert [centroid["record_id"] for centroid in profile["centroids"]] == [hit["record_id"]]
+    assert client.get(f"/v1/nodes/{node_id}", headers=bob).json()["profile"] == profile
     records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
     assert [record["record_id"] for record in records["records"]] == [hit["record_id"]]
     assert records["next_cursor"] is None

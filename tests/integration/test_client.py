@@ -25,6 +25,7 @@ from neurigraph_pipelines.client import (
     Unavailable,
 )
 from neurigraph_pipelines.client.transport import Given
+from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import new_user, store
@@ -100,7 +101,11 @@ def test_conversation_from_first_message_to_answer(
     with pytest.raises(Changed):
         memory.revise(record_id, etag=record.etag, title="Again")
     (node,) = memory.nodes(path=str(record.node_path))
-    assert memory.node(node.node_id).record_count == 1
+    rebuild_profiles(shared_installation.database)
+    found_node = memory.node(node.node_id)
+    assert found_node.record_count == 1
+    assert found_node.profile is not None
+    assert found_node.profile["centroids"][0]["record_id"] == str(record_id)
     memory.forget_record(record_id)
     assert memory.record(record_id).title == "A day at the lake"
     memory.forget_record(record_id, dry_run=False)
