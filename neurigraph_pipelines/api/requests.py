@@ -14,6 +14,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from neurigraph_pipelines import model, sharing
+from neurigraph_pipelines.api.source_fields import SourceFields, VersionFields
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion import notes
 from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
@@ -77,7 +78,7 @@ class NewUser(Form):
     )
 
 
-class NewConversation(Form):
+class NewConversation(Form, VersionFields):
     """A conversation to open. If its `external_id` exists, the existing conversation is returned unchanged."""
 
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
@@ -167,7 +168,7 @@ class NewEventMessage(NewMessage):
     default_role: ClassVar[Role | None] = Role.USER
 
 
-class NewNote(Form):
+class NewNote(Form, SourceFields):
     """A note to remember as it is."""
 
     text: str = Field(
@@ -205,7 +206,8 @@ class NewNote(Form):
     @property
     def note(self) -> notes.NewNote:
         """The note as a domain value."""
-        return notes.NewNote(**{**self.model_dump(), "tags": tuple(self.tags)})
+        stated = self.model_dump(exclude=set(SourceFields.model_fields))
+        return notes.NewNote(**{**stated, "tags": tuple(self.tags), "details": self.details})
 
 
 class NewEventMessages(Form):
@@ -214,7 +216,7 @@ class NewEventMessages(Form):
     messages: list[NewEventMessage] = Field(max_length=MAX_MESSAGES)
 
 
-class NewEvent(Form):
+class NewEvent(Form, VersionFields):
     """An event to open. If its `external_id` exists, the existing event is returned unchanged."""
 
     kind: EventKind

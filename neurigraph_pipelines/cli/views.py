@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from neurigraph_pipelines.cli import origins
 from neurigraph_pipelines.cli.output import more, printable
 from neurigraph_pipelines.cli.profiles import profile_lines
 from neurigraph_pipelines.graph.navigation import TreeNode
@@ -101,26 +102,11 @@ def reply(given: Reply, user: str) -> RenderableType:
                 ),
             )
         )
-        parts.append(plain(f"    {origin(cited.origin, cited.voice)}", "dim"))
+        parts.append(plain(f"    {origins.described(cited.origin, cited.voice)}", "dim"))
         parts.append(plain("    " + _excerpt(cited.text)))
         opens = cited.record_id or cited.source_id
         parts.append(plain(f"    neurigraph open {opens} --user {user}{message}", "dim"))
     return Group(*parts)
-
-
-def origin(of_record: Mapping[str, Any], voice: str | None = None) -> str:
-    """Return where a record comes from, in one line; ``voice`` is that of a single message."""
-    voices = [voice] if voice else [f"{name} ({count})" for name, count in of_record["voices"].items()]
-    said = ", ".join(voices).replace("_", " ")
-    facts = {
-        "said by": said,
-        "handed in by": of_record["persona_path"],
-        "through": of_record["received_through"],
-        "with key": of_record["key_id"],
-        "on": of_record["received_at"] and of_record["received_at"][:10],
-        "restated": of_record["restated"] if of_record["restated"] > 1 else None,
-    }
-    return ", ".join(f"{name} {value}" for name, value in facts.items() if value) or "origin unknown"
 
 
 def _hit(
@@ -142,7 +128,7 @@ def _hit(
     if messages:
         best = ", ".join(_message(message) for message in messages[:MESSAGES_SHOWN])
         yield plain(f"   best messages: {best}", "cyan")
-    yield plain(f"   {origin(hit['origin'])}", "dim")
+    yield plain(f"   {origins.described(hit['origin'])}", "dim")
     if "explain" in hit:
         yield plain(f"   score: {_components(hit['explain'])}", "dim")
         for message in messages[:MESSAGES_SHOWN]:

@@ -7,20 +7,25 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import dagster as dg
 import httpx
 import psycopg
 import pytest
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.defs.fact_assets import checks, record_facts
+from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge import forgetting, reading
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Privacy, SubjectType
+from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
+from tests.support.command_line import describe
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import converse, ingest, plain_context, rows
 
@@ -265,3 +270,31 @@ def test_forgotten_facts_hide_at_once_and_go_later(owner: Facts) -> None:
     receipts = owner.client.get("/erasures", headers=owner.headers).json()["erasures"]
     assert [(one["subject_kind"], one["requested_through"]) for one in receipts] == [("fact", "forget_after")] * 2
     assert no_faults(owner)
+
+
+def test_checks_find_faulty_facts(
+    settings: Settings, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    describe(settings, monkeypatch)
+    graph = new_graph(installation)
+    graph.remember("#Boats I moved to Porto on 3 March because the rent in Lisbon was 1,450 euros a month.")
+
+    def passed() -> dict[str, bool]:
+        result = dg.materialize(
+            [record_facts, *checks],
+            partition_key=datetime.now(UTC).date().isoformat(),
+            resources={"installation": InstallationResource()},
+        )
+        return {one.check_name: one.passed for one in result.get_asset_check_evaluations()}
+
+    names = ("every_fact_has_evidence", "fact_share_is_bounded", "one_latest_per_chain")
+    assert passed() == dict.fromkeys(names, True)
+    with psycopg.connect(installation.administrator_url) as connection:
+        connection.execute("SET session_replication_role = replica")  # without triggers
+        done = connection.execute(
+            "UPDATE neurigraph.facts SET last_message = 99, version = 3, root_id = gen_random_uuid(), "
+            "statement = repeat('word ', 200)"
+        )
+        assert done.rowcount == 1
+    assert passed() == dict.fromkeys(names, False)
+    assert len(verify(installation.context, user_id=graph.user.user_id, read=False).findings) == 3

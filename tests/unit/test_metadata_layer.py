@@ -42,13 +42,19 @@ NOTHING: dict[str, Any] = dict.fromkeys(
         "passages",
         "authors",
         "external_ids",
+        "sections",
         "vectors",
         "lexemes",
         "frequencies",
     )
 )
 
-ORIGIN = {"persona_id": "p1", "key_id": "k1", "received_through": "api", "received_at": "2025-03-01T09:00:00+00:00"}
+ORIGIN: dict[str, Any] = {
+    "persona_id": "p1",
+    "key_id": "k1",
+    "received_through": "api",
+    "received_at": "2025-03-01T09:00:00+00:00",
+}
 UNKNOWN = json.dumps(dict.fromkeys(ORIGIN))
 
 
@@ -92,6 +98,7 @@ def layer() -> MetadataLayer:
             + passage(SECOND, 4, 3, 0, role=0, voice=5, statement=-7),
             "authors": ["bob", None, "ana", "bob", None],
             "external_ids": ["s90", "f2", "s3", "f1", "s4"],
+            "sections": ["page 9", "Two", None, "One", None],
             "vectors": b"".join(sent([0, n / 8], 4, ">f2") + sent([n / 4], 4, ">f2") for n in range(5)),
             "lexemes": "far boat oil boat",
             "frequencies": "1 2 3 4",
@@ -101,6 +108,7 @@ def layer() -> MetadataLayer:
 
 def test_passage_distances(layer: MetadataLayer) -> None:
     assert list(layer.external_ids) == ["f1", "f2", "s3", "s4", "s90"]
+    assert list(layer.sections) == ["One", "Two", None, None, "page 9"]
     assert layer.record.tolist() == [0, 0, 1, 1, 1]
     assert layer.numbers.tolist() == [layer.record.tolist(), layer.place.tolist(), layer.message.tolist()]
     assert np.diff(layer.place).tolist() == [1, APART, 1, APART]
@@ -144,7 +152,12 @@ def test_accented_lexemes_are_found() -> None:
         | {"source_kinds": ["upload"], "source_names": [None], "superseded": [None], "authors": [None]}
         | {"origins": [UNKNOWN]}
         | {"file_states": [None]}
-        | {"external_ids": [None], "summary_vectors": sent([], 4, ">f4"), "vectors": 2 * sent([], 4, ">f2")}
+        | {
+            "external_ids": [None],
+            "sections": [None],
+            "summary_vectors": sent([], 4, ">f4"),
+            "vectors": 2 * sent([], 4, ">f2"),
+        }
         | {"passages": passage(FIRST, 1, 1, 3), "lexemes": "fátima \u0301 rope", "frequencies": "1 1 1"}
     )
     assert [number for number, _ in marks.lexemes.of(lexeme_keys(("fatima", "\u0301", "rope", "fátima")))] == [0, 1, 2]
@@ -162,7 +175,7 @@ def test_answers_and_times(voice: int, answering: list[int], telling: list[int])
         NOTHING
         | {"records": record(FIRST), "titles": [""], "summaries": [""], "record_lexemes": [""], "origins": [UNKNOWN]}
         | {"source_kinds": ["conversation"], "source_names": [None], "superseded": [None], "file_states": [None]}
-        | {"authors": [None] * 5, "external_ids": [None] * 5}
+        | {"authors": [None] * 5, "external_ids": [None] * 5, "sections": [None] * 5}
         | {"summary_vectors": sent([], 4, ">f4"), "vectors": 10 * sent([], 4, ">f2")}
         | {"passages": b"".join(passage(FIRST, n, n, counts[n - 1], voice=voices[n - 1]) for n in range(1, 6))}
         | {"lexemes": f"{ASKING} boat yesterday {ASKING} {ASKING} rope", "frequencies": "0 1 1 0 0 1"}

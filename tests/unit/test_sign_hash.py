@@ -56,6 +56,7 @@ def row_of(first: int, vectors: NDArray[np.float32]) -> dict[str, Any]:
         "passages": b"".join(passage(one, seq, seq, 0) for one in ids for seq in seqs),
         "authors": [None for _ in range(len(vectors))],
         "external_ids": [None for _ in range(len(vectors))],
+        "sections": [None for _ in range(len(vectors))],
         "vectors": b"".join(bytes(4) + vector.astype(">f2").tobytes() for pair in vectors for vector in pair),
     }
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.facts import Fact
+from neurigraph_pipelines.api.source_fields import ShownDetails
 from neurigraph_pipelines.model import CompressionState, Detector, ReceivedThrough, Role, SourceKind, Voice
 
 
@@ -25,6 +26,7 @@ class Origin(BaseModel):
     key_id: UUID | None = Field(description="The API key that all of it came with. Only the owner sees it.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
     restated: int = Field(description="How many passages of the nodes searched say the same as its best message.")
+    source: ShownDetails = Field(description="What the writer of its source stated, and its place among the versions.")
 
 
 _STORED = Field(description="False for what was handed in and is not stored yet: it has no record, node and file.")
@@ -64,6 +66,7 @@ class MessageHit(BaseModel):
     external_id: str | None
     seq: int
     score: float
+    section: str | None = Field(description="The part of a document that it is of: its headings, or its page.")
     author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
     voice: Voice | None = Field(description="Who speaks, as the server knows it; null if unknown.")
     restated: int = Field(description="How many passages of the nodes searched say the same, this one included.")
@@ -182,6 +185,7 @@ class Citation(BaseModel):
     file_id: UUID | None
     seq: int | None
     external_id: str | None
+    section: str | None = Field(description="The part of a document that it is of: its headings, or its page.")
     author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
     voice: Voice | None = Field(description="Who speaks, as the server knows it; null for a summary.")
     origin: Origin

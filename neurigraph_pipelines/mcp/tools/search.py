@@ -22,8 +22,9 @@ from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_C
 MAX_HITS = 50
 
 _MESSAGES = 3  # that a hit names
+_SOURCE = ("origin", "document_type", "url", "author", "version", "updated_at")
 _FACT_TOKENS = 90  # of ids and names of fields
-_HIT_TOKENS = 220  # of ids, times, names of fields, and what is said of its messages
+_HIT_TOKENS = 260  # of ids, times, names of fields, and what is said of its messages
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
 Node = Annotated[str, Field(max_length=2_000, description="Path or id of a node: only what lies there or below.")]
@@ -58,15 +59,17 @@ class Hit(Result):
     score: float
     file_id: str | None
     said_by: list[str]
+    source: dict[str, Any]
     messages: list[dict[str, Any]]
 
     def lines(self) -> Iterator[str]:
         """Yield where the memory lies, who speaks in it and when, and what it says."""
         yield f"{_place(self)}, {self.occurred_at}, score {self.score:.2f}"
         said = [
-            f"{one['seq']} ({one['voice'] or 'unknown'}{', ' + inline(one['author']) if one['author'] else ''})"
+            f"{one['seq']} ({one['voice'] or 'unknown'}{_named(one['author'])}{_named(one['section'])})"
             for one in self.messages
         ]
+        yield from came_from(self.source)
         if self.said_by:
             yield f"said by: {', '.join(self.said_by)}" + (f"; best messages: {', '.join(said)}" if said else "")
         yield from described(self.title, self.summary)
@@ -155,12 +158,29 @@ def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
     return Hit(
         **{name: plain(hit[name]) for name in Hit.model_fields if name in hit},
         said_by=[str(voice) for voice in hit["origin"]["voices"]],
-        messages=[{name: plain(one[name]) for name in ("seq", "author", "voice", "score")} for one in messages],
+        source={name: plain(hit["origin"]["source"][name]) for name in _SOURCE},
+        messages=[
+            {name: plain(one[name]) for name in ("seq", "author", "section", "voice", "score")} for one in messages
+        ],
     )
 
 
 def _fact(fact: Mapping[str, Any]) -> FoundFact:
     return FoundFact(**{name: plain(fact[name]) for name in FoundFact.model_fields})
+
+
+def _named(name: str | None) -> str:
+    return f", {inline(name)}" if name else ""
+
+
+def came_from(source: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in one line where a source comes from, if its writer stated anything of it."""
+    said = {"origin": source["origin"], "author": source["author"], "url": source["url"]}
+    facts = [f"{name} {inline(value)}" for name, value in said.items() if value]
+    if source["version"] > 1:
+        facts.append(f"version {source['version']}")
+    if facts:
+        yield f"source: {', '.join(facts)}"
 
 
 def _place(one: Hit | Citation) -> str:
@@ -189,6 +209,7 @@ class Citation(Result):
     node_path: str | None
     title: str
     seq: int | None
+    section: str | None
     author: str | None
     voice: str | None
     occurred_at: str
@@ -196,7 +217,7 @@ class Citation(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield who said it, where and when, and the words."""
-        who = ", ".join([self.voice or "a summary", *([inline(self.author)] if self.author else [])])
+        who = f"{self.voice or 'a summary'}{_named(self.author)}{_named(self.section)}"
         place = _place(self) + ("" if self.seq is None else f", message {self.seq}")
         yield f"[{self.number}] said by {who}, {self.occurred_at}, {place}"
         yield from described(self.title, self.text)

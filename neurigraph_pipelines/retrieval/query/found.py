@@ -62,6 +62,7 @@ class FoundMessage(NamedTuple):
         author: The name that it is shown under.
         voice: Who speaks, as the server knows it; None if unknown.
         restated: How many passages of the nodes searched say the same, itself included.
+        section: The part of a document that it is of.
         unstored: The message itself, cut to the part that the question is about; None if it is stored.
     """
 
@@ -74,6 +75,7 @@ class FoundMessage(NamedTuple):
     author: str | None
     voice: Voice | None
     restated: int
+    section: str | None = None
     unstored: Message | None = None
 
 
@@ -113,7 +115,7 @@ def found_records(
     Args:
         shells: The nodes that the caller sees: a persona that is not among them is not named.
         messages: The messages that were found: the best is the summary of what is not stored yet.
-        is_owner: Whether the caller is the owner of the graph: only the owner sees keys.
+        is_owner: Whether the caller is the owner of the graph: only the owner sees keys, and ids of earlier versions.
     """
     words = {one.record_id: one.unstored.content for one in reversed(messages) if one.unstored is not None}
     found = []
@@ -122,7 +124,8 @@ def found_records(
         number = _persona(record.origin, shells)
         path = shells.location(number)[2] if number is not None else None
         if not is_owner:
-            record = record._replace(origin=record.origin._replace(key_id=None))
+            source = {**(record.origin.source or {}), "replaces": None}
+            record = record._replace(origin=record.origin._replace(key_id=None, source=source))
         node = nodes[one.node].anchor
         if node is UNSTORED and record.record_id in words:
             record = record._replace(summary=beginning(words[record.record_id], SUMMARY_CHARACTERS))
@@ -165,6 +168,7 @@ def found_messages(
                 shown_author(layer.author(row), voice, shells.name(number) if number is not None else None),
                 voice,
                 max(1, times),
+                layer.sections[row],
                 replace(message, content=cut(message.content)) if message is not None else None,
             )
         )

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Answer
@@ -56,6 +57,7 @@ def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
         "key_id": origin.key_id,
         "received_at": origin.received_at,
         "restated": restated,
+        "source": shown_details(found.record.source_kind, origin.source),
     }
 
 
@@ -94,6 +96,7 @@ def _message(found: FoundMessage) -> dict[str, Any]:
         "seq": found.seq,
         "score": round(found.score, 6),
         "author": found.author,
+        "section": found.section,
         "voice": found.voice,
         "restated": found.restated,
     }
