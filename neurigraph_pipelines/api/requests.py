@@ -6,7 +6,6 @@ Text lengths are therefore documented and not enforced here: Pydantic would reje
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID
@@ -268,11 +267,9 @@ class _Question(Form):
     @property
     def question(self) -> Question:
         """The question as a domain value."""
-        return self._question()
-
-    def _question(self, exclude: Collection[str] = (), **more: Any) -> Question:
-        values = self.model_dump(exclude={"asked_at", *exclude})
-        return Question(**{**values, **more, "source_kinds": tuple(self.source_kinds)})
+        values = self.model_dump(exclude={"asked_at"})
+        included = {f"include_{name}": True for name in values.pop("include", ())}
+        return Question(**{**values, **included, "source_kinds": tuple(self.source_kinds)})
 
 
 class Revise(Form):
@@ -310,11 +307,6 @@ class Search(_Question):
     include: list[Literal["facts"]] = Field(
         default_factory=list, max_length=1, description="What to return beside memories and messages."
     )
-
-    @property
-    def question(self) -> Question:
-        """The question as a domain value."""
-        return self._question(exclude={"include"}, include_facts="facts" in self.include)
 
 
 class Ask(_Question):
