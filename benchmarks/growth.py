@@ -155,7 +155,7 @@ def _of_tail(tail: Callable[[int], list[Turn]], ended: bool, size: int) -> Work:
 
 def _of_document(read: Reader, document: Callable[[int], bytes], size: int) -> Work:
     content = document(size)
-    return lambda: sum(len(text) for _, text in read(io.BytesIO(content), {}))
+    return lambda: sum(len(text) for _, text, _ in read(io.BytesIO(content), {}))
 
 
 def _cases() -> Iterator[tuple[str, str, Callable[[int], Work]]]:

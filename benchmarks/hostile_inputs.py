@@ -12,10 +12,11 @@ from typing import BinaryIO
 
 from neurigraph_pipelines.ingestion.segmentation import Turn
 from neurigraph_pipelines.model import Role
-from resources.extractors import csv_reader, docx_reader, html_reader, pdf_reader, text_reader
+from resources.extractors import csv_reader, docx_reader, html_reader, markdown_reader, pdf_reader, text_reader
+from resources.extractors.grouping import Part
 from tests.support.documents import docx_of, pdf_of
 
-Reader = Callable[[BinaryIO, dict[str, str]], Iterator[tuple[str, str]]]
+Reader = Callable[[BinaryIO, dict[str, str]], Iterator[Part]]
 Files = dict[str, tuple[Reader, Callable[[int], bytes]]]
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -136,7 +137,9 @@ def documents() -> Files:
 
 def _texts() -> Files:
     chosen = ("prose", "one letter", "blank lines", "lines of one letter", "spaces", "emoji")
-    return {f"text, {name}": (text_reader.read, partial(_encoded, TEXTS[name])) for name in chosen}
+    texts: Files = {f"text, {name}": (text_reader.read, partial(_encoded, TEXTS[name])) for name in chosen}
+    marks = {"headings": "# a\n", "deep headings": "# a\n###### b\n", "number signs": "#", "code blocks": "```\n# a\n"}
+    return texts | {f"markdown, {name}": (markdown_reader.read, _repeated(mark)) for name, mark in marks.items()}
 
 
 def _pages() -> Files:
@@ -165,6 +168,7 @@ def _pages() -> Files:
         "select": "<select><option>",
         "svg": "<svg><title>",
         "spans": "<span>w</span>",
+        "headings": "<h2>a</h2>b",
     }
     pages: Files = {f"html, {name}": (html_reader.read, _repeated(tag)) for name, tag in tags.items()}
     pages["html, attributes of one tag"] = (

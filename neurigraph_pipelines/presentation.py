@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, TOOL_FIELDS, SourceKind, type_of
+from neurigraph_pipelines.model.sources import shown_details
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.erasure.receipts import ErasedObject, Receipt
@@ -46,7 +47,7 @@ _CONDITIONS = {"received_from": "received_after", "received_until": "received_be
 
 
 _OF_UPLOADS = ("file_name", "media_type", "size_bytes", "sha256", "file_id")
-_OF_SOURCES = {"source_id", "kind", "event_kind", *_OF_UPLOADS}
+_OF_SOURCES = {"source_id", "kind", "event_kind", "details", *_OF_UPLOADS}
 
 
 def node(shell: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +82,8 @@ def node_state(state: NodeState) -> dict[str, Any]:
 
 def record(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record, one of its earlier versions, or some of its fields."""
-    return _renamed(found, _RECORD)
+    shown = _renamed(found, _RECORD)
+    return {**shown, "source": shown_details(shown["source_kind"], shown["source"])} if "source" in shown else shown
 
 
 def fact(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,6 +121,7 @@ def source(found: Mapping[str, Any]) -> dict[str, Any]:
     kind = found["kind"]
     shown = {f"{kind}_id": found["source_id"]}
     shown |= {name: value for name, value in found.items() if name not in _OF_SOURCES}
+    shown |= shown_details(kind, found["details"])
     if kind == SourceKind.EVENT:
         shown["kind"] = found["event_kind"]
     if kind == SourceKind.UPLOAD:

@@ -16,6 +16,7 @@ from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, ConversationGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
+from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.model import SourceKind
 
 router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
@@ -32,6 +33,7 @@ def open_conversation(
     body: requests.NewConversation, response: Response, caller: Writer, installation: InstallationDep, once: Once
 ) -> dict[str, UUID]:
     """Open a conversation, or return the existing one with the same `external_id`."""
+    look(installation, caller, replaces=body.replaces)
     with installation.database.agent(caller) as tx:
         once.admit(tx)
         conversation_id, created = sources.inbox(installation).open_source(
@@ -42,6 +44,7 @@ def open_conversation(
             title=body.title,
             started_at=body.started_at,
             privacy=body.privacy,
+            details=body.details,
         )
         opened = {"conversation_id": conversation_id}
         if created:

@@ -17,6 +17,7 @@ from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, EventGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
+from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.model import SourceKind
 
 router = APIRouter(prefix="/events", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
@@ -37,6 +38,7 @@ def open_event(
 
     Either everything is stored or nothing.
     """
+    look(installation, caller, replaces=body.replaces)
     inbox = sources.inbox(installation)
     with installation.database.agent(caller) as tx:
         once.admit(tx)
@@ -49,6 +51,7 @@ def open_event(
             started_at=body.started_at,
             event_kind=body.kind,
             privacy=body.privacy,
+            details=body.details,
         )
         opened: dict[str, Any] = {"event_id": event_id}
         if body.messages:

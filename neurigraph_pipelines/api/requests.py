@@ -7,12 +7,13 @@ Text lengths are therefore documented and not enforced here: Pydantic would reje
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from neurigraph_pipelines import model, sharing
+from neurigraph_pipelines.api.source_fields import SourceFields, VersionFields
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion import notes
 from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
@@ -76,7 +77,7 @@ class NewUser(Form):
     )
 
 
-class NewConversation(Form):
+class NewConversation(Form, VersionFields):
     """A conversation to open. If its `external_id` exists, the existing conversation is returned unchanged."""
 
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
@@ -166,7 +167,7 @@ class NewEventMessage(NewMessage):
     default_role: ClassVar[Role | None] = Role.USER
 
 
-class NewNote(Form):
+class NewNote(Form, SourceFields):
     """A note to remember as it is."""
 
     text: str = Field(
@@ -204,7 +205,8 @@ class NewNote(Form):
     @property
     def note(self) -> notes.NewNote:
         """The note as a domain value."""
-        return notes.NewNote(**{**self.model_dump(), "tags": tuple(self.tags)})
+        stated = self.model_dump(exclude=set(SourceFields.model_fields))
+        return notes.NewNote(**{**stated, "tags": tuple(self.tags), "details": self.details})
 
 
 class NewEventMessages(Form):
@@ -213,7 +215,7 @@ class NewEventMessages(Form):
     messages: list[NewEventMessage] = Field(max_length=MAX_MESSAGES)
 
 
-class NewEvent(Form):
+class NewEvent(Form, VersionFields):
     """An event to open. If its `external_id` exists, the existing event is returned unchanged."""
 
     kind: EventKind
@@ -266,7 +268,8 @@ class _Question(Form):
     def question(self) -> Question:
         """The question as a domain value."""
         values = self.model_dump(exclude={"asked_at"})
-        return Question(**{**values, "source_kinds": tuple(self.source_kinds)})
+        included = {f"include_{name}": True for name in values.pop("include", ())}
+        return Question(**{**values, **included, "source_kinds": tuple(self.source_kinds)})
 
 
 class Revise(Form):
@@ -298,7 +301,12 @@ class Search(_Question):
 
     limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="Maximum number of records.")
     message_limit: int = Field(default=50, ge=0, le=MAX_MESSAGE_LIMIT, description="Maximum number of single messages.")
-    explain: bool = Field(default=False, description="Return the components of every score.")
+    explain: bool = Field(
+        default=False, description="Return the components of every score, and the names, edges and facts behind them."
+    )
+    include: list[Literal["facts"]] = Field(
+        default_factory=list, max_length=1, description="What to return beside memories and messages."
+    )
 
 
 class Ask(_Question):

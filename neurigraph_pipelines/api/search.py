@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -34,7 +34,7 @@ def search(
         asked_at=body.asked_at,
         run_after=background.add_task,
     )
-    return {one.name: getattr(found, one.name) for one in fields(found)}  # ``asdict`` would copy every value
+    return found.shown()
 
 
 @router.post("/ask", response_model=responses.Reply)

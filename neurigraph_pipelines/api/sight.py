@@ -28,6 +28,7 @@ _KINDS = {
     "upload_id": "source",
     "source_id": "source",
     "note_id": "source",
+    "replaces": "source",
     "key_id": "key",
     "grant_id": "grant",
     "failure_id": "failure",

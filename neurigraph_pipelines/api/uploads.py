@@ -8,7 +8,7 @@ from typing import IO, Any, BinaryIO, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, Json, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
@@ -18,9 +18,12 @@ from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
+from neurigraph_pipelines.api.sight import look
+from neurigraph_pipelines.api.source_fields import VersionFields
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.model import Privacy, SourceKind
+from neurigraph_pipelines.model.sources import Scalar
 
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
 
@@ -28,10 +31,10 @@ FORM_BYTES = 1_048_576
 """Bytes allowed for the rest of a multipart body beside the file."""
 
 _READ_BYTES = 1 << 20
-_MAX_FIELDS = 8
+_MAX_FIELDS = 16
 
 
-class _Fields(BaseModel):
+class _Fields(VersionFields):
     """The form fields beside the file."""
 
     model_config = ConfigDict(extra="forbid")
@@ -42,11 +45,15 @@ class _Fields(BaseModel):
     privacy: Literal["shared", "private"] = Field(
         default="shared", description="`private`: only the owner of the graph sees it."
     )
+    metadata: Json[dict[str, Scalar]] = Field(
+        default_factory=dict, description="A JSON object: texts, numbers and booleans by name, at most 16 KiB."
+    )
 
 
 def _form_schema() -> dict[str, Any]:
     """Return the JSON schema of the form, for the OpenAPI document."""
-    schema = _Fields.model_json_schema()
+    schema = _Fields.model_json_schema(ref_template="#/components/schemas/{model}")
+    del schema["$defs"]  # other requests define the same
     file = {"type": "string", "format": "binary"}
     return {**schema, "properties": {"file": file, **schema["properties"]}, "required": ["file"]}
 
@@ -70,6 +77,7 @@ async def upload(request: Request, response: Response, caller: Owner, installati
         if not isinstance(file, UploadFile):
             raise InvalidInputError("the form has no file in a field called `file`")
         fields = _fields({name: value for name, value in form.items() if name != "file"})
+        look(installation, caller, replaces=fields.replaces)
         received = await run_in_threadpool(
             installation.uploads.receive,
             caller,
@@ -79,6 +87,7 @@ async def upload(request: Request, response: Response, caller: Owner, installati
             external_id=fields.external_id,
             occurred_at=fields.occurred_at,
             privacy=Privacy(fields.privacy),
+            details=fields.details,
         )
     if not received.new:
         response.status_code = 200

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, node_id_of, opened
 from neurigraph_pipelines.cli.uploading import Private
@@ -42,6 +43,13 @@ def note(
             "supersedes it."
         ),
     ] = "error",
+    origin: source_options.Origin = None,
+    document_type: source_options.Type = None,
+    url: source_options.Url = None,
+    channel: source_options.ChannelName = None,
+    author: source_options.Author = None,
+    meta: source_options.Meta = None,
+    updated_at: source_options.UpdatedAt = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
@@ -65,6 +73,7 @@ def note(
             tags=tuple(map(argument, tag or ())),
             on_conflict=OnConflict(on_conflict),
             privacy=Privacy.PRIVATE if private else Privacy.SHARED,
+            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at),
         )
         written = write_note(installation.acting_for(claims), new)
 

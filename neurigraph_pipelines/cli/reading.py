@@ -67,7 +67,10 @@ def search(
     speaker: Speaker = None,
     at: At = None,
     include_superseded: Superseded = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the components of every score.")] = False,
+    facts: Annotated[bool, typer.Option("--facts", help="Also return facts: single statements.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the components of every score, and what moved the ranking.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Search memories for a question, and quote the best message of each. With --json no file is read."""
@@ -77,7 +80,7 @@ def search(
     with opened() as installation:
         claims = claims_of(installation, user)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
-        question = replace(question, limit=limit, explain=explain)
+        question = replace(question, limit=limit, explain=explain, include_facts=facts)
         found = search(
             installation.acting_for(claims),
             question,
@@ -90,7 +93,7 @@ def search(
 
         return views.answer(found, user, quotes)
 
-    Output(as_json).result(asdict(found), view)
+    Output(as_json).result(found.shown(), view)
 
 
 @commands.command()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.exporting import FORMAT, import_export
 from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, claims_of, opened
@@ -38,13 +39,25 @@ def import_file(
             help="chatgpt, claude, locomo, qmsum, jsonl, text, document or neurigraph; auto detects it.",
         ),
     ] = "auto",
+    external_id: Annotated[
+        str | None,
+        typer.Option(help="Your id of a file that is stored as it is: other bytes under it are its next version."),
+    ] = None,
+    origin: source_options.Origin = None,
+    document_type: source_options.Type = None,
+    url: source_options.Url = None,
+    channel: source_options.ChannelName = None,
+    author: source_options.Author = None,
+    meta: source_options.Meta = None,
+    updated_at: source_options.UpdatedAt = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
     """Import the conversations of a file into the inbox, or the file itself if it contains none.
 
-    The user is created if necessary. Messages that are in the inbox already are not added again: to finish an
-    interrupted import, run it again. A Neurigraph export is restored completely, if its user does not exist here.
+    What is said of where it comes from holds for all new conversations in it. The user is created if necessary.
+    Messages that are in the inbox already are not added again: to finish an interrupted import, run it again. A
+    Neurigraph export is restored completely, if its user does not exist here.
     """
     from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
@@ -56,9 +69,10 @@ def import_file(
     if format_name == FORMAT or (format_name == "auto" and is_export(file)):
         import_export(file, user, output)
         return
+    details = source_options.details_of(origin, document_type, url, channel, author, meta, updated_at)
     chosen = import_format(file) if format_name == "auto" else format_name
     if chosen == DOCUMENT:
-        import_document(file, user, output, private)
+        import_document(file, user, output, private, external_id, details)
         return
     total = content_size(file)
     with opened() as installation:
@@ -70,6 +84,7 @@ def import_file(
                 file,
                 chosen,
                 privacy=Privacy.PRIVATE if private else Privacy.SHARED,
+                details=details,
                 on_bytes=lambda more: progress.advance(task, more),
                 on_rejected=lambda item: output.note(f"rejected: {item.where}: {item.reason}"),
             )

@@ -17,6 +17,7 @@ from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.provisioning import User
+    from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
@@ -30,7 +31,9 @@ Private = Annotated[
 _READ_BYTES = 1 << 20
 
 
-def import_document(path: Path, user: str, output: Output, private: bool) -> None:
+def import_document(
+    path: Path, user: str, output: Output, private: bool, external_id: str | None, details: SourceDetails
+) -> None:
     """Upload a file and extract its text.
 
     Raises:
@@ -54,7 +57,9 @@ def import_document(path: Path, user: str, output: Output, private: bool) -> Non
                 claims,
                 path.name,
                 _chunks(path, lambda more: progress.advance(task, more)),
+                external_id=argument(external_id) if external_id is not None else None,
                 occurred_at=datetime.fromtimestamp(status.st_mtime, UTC),
+                details=details,
                 privacy=Privacy.PRIVATE if private else Privacy.SHARED,
             )
         installation.uploads.read_due(installation.text_extractor, owner.user_id)

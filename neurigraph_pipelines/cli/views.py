@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from neurigraph_pipelines.cli import origins
 from neurigraph_pipelines.cli.output import more, printable
 from neurigraph_pipelines.cli.profiles import profile_lines
 from neurigraph_pipelines.graph.navigation import TreeNode
@@ -80,6 +81,8 @@ def answer(found: Answer, user: str, quotes: Mapping[str, OpenedMessage]) -> Ren
     for number, hit in enumerate(found.hits, start=1):
         messages = [message for message in found.messages if key_of(message) == key_of(hit)]
         parts += _hit(number, hit, messages, user, quotes.get(key_of(hit)))
+    parts += [_fact(fact) for fact in found.facts or ()]
+    parts += _rationale(found.rationale or {})
     return Group(*parts)
 
 
@@ -99,26 +102,11 @@ def reply(given: Reply, user: str) -> RenderableType:
                 ),
             )
         )
-        parts.append(plain(f"    {origin(cited.origin, cited.voice)}", "dim"))
+        parts.append(plain(f"    {origins.described(cited.origin, cited.voice)}", "dim"))
         parts.append(plain("    " + _excerpt(cited.text)))
         opens = cited.record_id or cited.source_id
         parts.append(plain(f"    neurigraph open {opens} --user {user}{message}", "dim"))
     return Group(*parts)
-
-
-def origin(of_record: Mapping[str, Any], voice: str | None = None) -> str:
-    """Return where a record comes from, in one line; ``voice`` is that of a single message."""
-    voices = [voice] if voice else [f"{name} ({count})" for name, count in of_record["voices"].items()]
-    said = ", ".join(voices).replace("_", " ")
-    facts = {
-        "said by": said,
-        "handed in by": of_record["persona_path"],
-        "through": of_record["received_through"],
-        "with key": of_record["key_id"],
-        "on": of_record["received_at"] and of_record["received_at"][:10],
-        "restated": of_record["restated"] if of_record["restated"] > 1 else None,
-    }
-    return ", ".join(f"{name} {value}" for name, value in facts.items() if value) or "origin unknown"
 
 
 def _hit(
@@ -140,13 +128,28 @@ def _hit(
     if messages:
         best = ", ".join(_message(message) for message in messages[:MESSAGES_SHOWN])
         yield plain(f"   best messages: {best}", "cyan")
-    yield plain(f"   {origin(hit['origin'])}", "dim")
+    yield plain(f"   {origins.described(hit['origin'])}", "dim")
     if "explain" in hit:
         yield plain(f"   score: {_components(hit['explain'])}", "dim")
         for message in messages[:MESSAGES_SHOWN]:
             yield plain(f"   message {message['seq']}: {_components(message['explain'])}", "dim")
     first = f" --message {messages[0]['seq']}" if messages else ""
     yield plain(f"   neurigraph open {key_of(hit)} --user {user}{first}", "dim")
+
+
+def _fact(fact: Mapping[str, Any]) -> Text:
+    said = f"{fact['record_id']} message {fact['first_message']}, {fact['score']:.3f}"
+    return Text.assemble(("fact: ", "bold"), printable(fact["statement"]), (f"  {printable(said)}", "dim"))
+
+
+def _rationale(moved: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterable[RenderableType]:
+    for name in moved.get("names", ()):
+        yield plain(f"named ({name['match']}): {name['node_path']}, adds {name['added']:.3f} to its memories", "dim")
+    for edge in moved.get("edges", ()):
+        ends = f"{edge['from_node_path']} {edge['relation']} {edge['to_node_path']}"
+        yield plain(f"edge: {ends}, strength {edge['strength']:.2f}, {edge['evidence_count']} said so", "dim")
+    for fact in moved.get("facts", ()):
+        yield plain(f"fact {fact['fact_id']} lends {fact['lent']:.3f}", "dim")
 
 
 def _message(message: Mapping[str, Any]) -> str:

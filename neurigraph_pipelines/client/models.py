@@ -84,7 +84,21 @@ class StatedFact(_Answer):
     follows: UUID | None = None
 
 
-class Source(_Answer):
+class SourceDetails(_Answer):
+    """Where a source comes from, as its writer stated it, and its place among its versions."""
+
+    origin: str | None = None
+    document_type: str | None = None
+    url: str | None = None
+    channel: str | None = None
+    author: str | None = None
+    metadata: dict[str, Any] = {}
+    version: int = 1
+    replaces: UUID | None = None
+    updated_at: datetime | None = None
+
+
+class Source(SourceDetails):
     """A conversation, event, upload or note: what was handed in, and what became of it.
 
     Attributes:
@@ -102,6 +116,7 @@ class Source(_Answer):
     started_at: datetime
     ended_at: datetime | None = None
     received_at: datetime
+    received_through: str | None = None
     message_count: int
     privacy: Privacy | None = None
     record_ids: list[UUID] = []
@@ -137,15 +152,31 @@ class MessageHit(_Answer):
     seq: int
     score: float
     external_id: str | None
+    section: str | None = None
     author: str | None
 
 
+class FactHit(_Answer):
+    """A single statement that a search found, with where it was said."""
+
+    fact_id: UUID
+    statement: str
+    kind: str
+    who: list[str]
+    record_id: UUID
+    first_message: int
+    author: str | None
+    score: float
+
+
 class SearchResult(_Answer):
-    """The result of a search: memories and single messages, each best first."""
+    """The result of a search: memories, single messages and, with ``include=["facts"]``, facts, each best first."""
 
     hits: list[Hit]
     messages: list[MessageHit]
     notes: list[str]
+    facts: list[FactHit] | None = None
+    rationale: dict[str, Any] | None = None
 
 
 class Citation(_Answer):
@@ -156,9 +187,11 @@ class Citation(_Answer):
     stored: bool = True
     node_path: str | None
     title: str
+    section: str | None = None
     author: str | None
     occurred_at: datetime
     text: str
+    origin: dict[str, Any] = {}
 
 
 class Reply(_Answer):
@@ -188,6 +221,7 @@ class Record(_Answer):
     file_id: UUID | None = None
     file_state: str | None = None
     superseded_by: UUID | None = None
+    source: SourceDetails | None = None
     etag: str | None = None
 
 

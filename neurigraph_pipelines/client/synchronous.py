@@ -33,6 +33,7 @@ from neurigraph_pipelines.client.transport import (
     Given,
     condition,
     connection,
+    form_of,
     given,
     is_temporary,
     listed,
@@ -93,6 +94,7 @@ class Memory(Facts):
         on_conflict: str | None = None,
         privacy: Privacy | None = None,
         wait: float | None = None,
+        **source: Any,
     ) -> Note:
         """Store a note.
 
@@ -102,6 +104,7 @@ class Memory(Facts):
             on_conflict: ``error``, ``version`` or ``supersede``, for a note of that title at that node.
             privacy: ``private`` hides it from personas and third parties.
             wait: Seconds to wait until it is stored; None does not wait.
+            source: Where it comes from, as the API takes it, such as ``origin``, ``url`` and ``metadata``.
         """
         body = given(
             text=text,
@@ -112,6 +115,7 @@ class Memory(Facts):
             tags=list(tags) or None,
             on_conflict=on_conflict,
             privacy=privacy,
+            **source,
         )
         note = Note.model_validate((self._send(Call("POST", "/v1/notes", body, is_change=True))).json())
         if wait is not None:
@@ -127,6 +131,7 @@ class Memory(Facts):
         started_at: datetime | None = None,
         privacy: Privacy | None = None,
         wait: float | None = None,
+        **source: Any,
     ) -> UUID:
         """Store a whole conversation and return its id.
 
@@ -134,9 +139,10 @@ class Memory(Facts):
             messages: Texts of the user, mappings or ``Message`` objects, in their order.
             external_id: Your id of it: a known one is continued, not stored twice.
             wait: Seconds to wait until it is stored; None does not wait.
+            source: Where it comes from, as for ``remember``, and ``replaces``.
         """
         conversation_id = self.open_conversation(
-            title=title, external_id=external_id, started_at=started_at, privacy=privacy
+            title=title, external_id=external_id, started_at=started_at, privacy=privacy, **source
         )
         self.add_messages(conversation_id, messages)
         self.end_conversation(conversation_id)
@@ -151,9 +157,10 @@ class Memory(Facts):
         external_id: str | None = None,
         started_at: datetime | None = None,
         privacy: Privacy | None = None,
+        **source: Any,
     ) -> UUID:
         """Open a conversation, to which messages are added while it goes on; return its id."""
-        body = given(title=title, external_id=external_id, started_at=started_at, privacy=privacy)
+        body = given(title=title, external_id=external_id, started_at=started_at, privacy=privacy, **source)
         answer = self._send(Call("POST", "/v1/conversations", body, is_change=True))
         return UUID(answer.json()["conversation_id"])
 
@@ -173,19 +180,18 @@ class Memory(Facts):
         body = given(ended_at=ended_at) or None
         self._send(Call("POST", f"/v1/conversations/{conversation_id}/end", body, is_change=True))
 
-    def upload(
-        self, path: Path, *, title: str | None = None, external_id: str | None = None, wait: float | None = None
-    ) -> UUID:
+    def upload(self, path: Path, *, wait: float | None = None, **fields: Any) -> UUID:
         """Send a file and return the id of the upload; its bytes are streamed from the disk.
 
         Args:
             wait: Seconds to wait until its text is stored; None does not wait.
+            fields: ``title``, ``external_id`` and where it comes from, as for ``store_conversation``.
         """
-        fields = given(title=title, external_id=external_id)
+        form = form_of(fields)
         for attempt in self._attempts():
             with attempt, path.open("rb") as content:
                 files = {"file": (path.name, content)}
-                answer = self._http.post("/v1/files", data=fields, files=files)
+                answer = self._http.post("/v1/files", data=form, files=files)
                 refuse(answer)
         upload_id = UUID(answer.json()["upload_id"])
         if wait is not None:
@@ -217,11 +223,7 @@ class Memory(Facts):
                 raise TimeoutError(f"the {kind} is {found.state} after {seconds:g} s")
 
     def sources(self, kind: Kind, **filters: Any) -> Iterator[Source]:
-        """Yield what was handed in, newest first, page after page.
-
-        Args:
-            filters: As the API takes them, such as ``state``, ``title`` and ``received_after``.
-        """
+        """Yield what was handed in, newest first; the API's filters, such as ``state`` and ``received_after``."""
         for one in self._pages(f"/v1/{listed(kind)}", listed(kind), filters):
             yield Source.model_validate(source_of(kind, one))
 
@@ -241,11 +243,7 @@ class Memory(Facts):
         return Reply.model_validate((self._send(Call("POST", "/v1/ask", given(query=query, **filters)))).json())
 
     def records(self, **filters: Any) -> Iterator[Record]:
-        """Yield memories, newest first, page after page.
-
-        Args:
-            filters: As the API takes them, such as ``node_id``, ``below``, ``entity`` and ``created_after``.
-        """
+        """Yield memories, newest first; the API's filters, such as ``node_id``, ``entity`` and ``created_after``."""
         for one in self._pages("/v1/records", "records", filters):
             yield Record.model_validate(one)
 

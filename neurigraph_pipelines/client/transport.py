@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -123,6 +124,12 @@ def messages_of(given: Sequence[Given]) -> list[dict[str, Any]]:
 def given(**values: Any) -> dict[str, Any]:
     """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def form_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a form beside its file; those that are objects are sent as JSON."""
+    plain: dict[str, Any] = _plain(given(**fields))
+    return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in plain.items()}
 
 
 def tagged(answer: httpx.Response) -> dict[str, Any]:

@@ -42,6 +42,7 @@ from neurigraph_pipelines.ingestion.records import (
     failed_triggers,
     failure_of,
 )
+from neurigraph_pipelines.ingestion.source_versions import lock_versions, settle_source
 from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_original, write_transcript
 from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
@@ -203,7 +204,8 @@ class _SegmentStorage:
         if leased.fetchone() is None:
             raise _LostLeaseError
         lock_graph_shared(tx, ref.user_id)
-        source = tx.execute(_QUERIES["is_private"], {"source_id": ref.source_id}).fetchone()
+        source = tx.execute(_QUERIES["source"], {"source_id": ref.source_id}).fetchone()
+        has_versions = source is not None and source["has_versions"]
         if source is not None and source["private"]:
             written = [item.as_private() for item in written]
         written = [self._held(tx, item) for item in written]
@@ -220,7 +222,11 @@ class _SegmentStorage:
         if self._context.settings.ingestion.facts:
             new = [one.committed.record_id for one in inserted if one.witness is not None]
             tx.execute(_FACTS["insert_pending"], {"record_ids": new})
+        if has_versions:
+            lock_versions(tx, ref.source_id)
         self._finish_trigger(tx, ref)
+        if has_versions:
+            settle_source(tx, ref)
         count_stored(tx, ref, committed)
         return committed
 

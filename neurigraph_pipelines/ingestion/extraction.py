@@ -28,7 +28,7 @@ def document_messages(file_name: str, media: MediaType, size_bytes: int, found: 
     """
     yield NewMessage(Role.USER, _description(file_name, media, size_bytes, found), external_id=DESCRIPTION)
     for part in found.parts:
-        yield NewMessage(Role.USER, part.text, external_id=part.place)
+        yield NewMessage(Role.USER, part.text, external_id=part.place, section=part.section)
 
 
 def _description(file_name: str, media: MediaType, size_bytes: int, found: Extraction) -> str:

@@ -19,13 +19,18 @@ from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.intake import AppendResult
+from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.hygiene import validate_message
 
 Reject = Callable[[RejectedItem], None]
 Result = tuple[bool, AppendResult] | None
 """Whether a conversation is new, and what happened to its messages; None for a rejected one."""
+
+_PROGRAMS = ("chatgpt", "claude")
+"""Formats that name the program that their conversations come from."""
 
 _GROUPS_AT_ONCE = 2
 """Transactions at once: while the database stores one group, the next is checked and counted."""
@@ -41,6 +46,7 @@ def import_file(
     format_name: str,
     *,
     privacy: Privacy = Privacy.SHARED,
+    details: SourceDetails = NO_DETAILS,
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
 ) -> ImportReport:
@@ -50,6 +56,7 @@ def import_file(
         context: The inbox of its caller receives the conversations.
         format_name: One of ``imports.FORMATS``.
         privacy: Privacy of new conversations.
+        details: Where new conversations come from, where the file does not say so itself.
         on_bytes: Called with the number of bytes read since the last call.
         on_rejected: Called at once for each rejected item.
 
@@ -57,6 +64,9 @@ def import_file(
         InvalidInputError: The file cannot be read in this format.
     """
     settings = context.settings
+    checked_details(details, settings.ingestion.unstorable_text, None)
+    if format_name in _PROGRAMS:
+        details = details.over(SourceDetails(origin=format_name))
     report = ImportReport()
 
     def reject(item: RejectedItem) -> None:
@@ -69,7 +79,7 @@ def import_file(
         if on_bytes is not None:
             on_bytes(more)
 
-    importer = _Importer(context, privacy, reject)
+    importer = _Importer(context, privacy, details, reject)
     items = read_conversations(
         path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
     )
@@ -82,10 +92,11 @@ def import_file(
 class _Importer:
     """Adds conversations to the inbox of the context's caller."""
 
-    def __init__(self, context: Context, privacy: Privacy, reject: Reject) -> None:
+    def __init__(self, context: Context, privacy: Privacy, details: SourceDetails, reject: Reject) -> None:
         self._context = context
         self._inbox = Inbox(context)
         self._privacy = privacy
+        self._details = details
         self._reject = reject
 
     def add_all(self, groups: Iterable[Sequence[NewConversation]]) -> Iterator[tuple[NewConversation, Result]]:
@@ -115,6 +126,7 @@ class _Importer:
 
     def _add_all(self, conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
         claims = self._context.claims
+        conversations = [replace(one, details=one.details.over(self._details)) for one in conversations]
         with self._context.database.agent(claims) as tx:
             return self._inbox.add_conversations(tx, claims.user_id, conversations, self._privacy)
 

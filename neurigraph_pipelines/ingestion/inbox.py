@@ -22,7 +22,10 @@ from neurigraph_pipelines.ingestion.intake import (
     write,
 )
 from neurigraph_pipelines.ingestion.redaction import redact_message
+from neurigraph_pipelines.ingestion.source_details import checked_details
+from neurigraph_pipelines.ingestion.source_versions import version_after
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Privacy, Role, SourceKind
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, utc, validate_message
@@ -52,16 +55,25 @@ class Inbox:
         started_at: datetime | None = None,
         event_kind: EventKind | None = None,
         privacy: Privacy = Privacy.SHARED,
+        details: SourceDetails = NO_DETAILS,
     ) -> tuple[UUID, bool]:
-        """Find a source by its external id, or create it. An existing source keeps its privacy.
+        """Find a source by its external id, or create it. An existing source keeps its privacy and details.
+
+        Of a source with versions, the newest is found. A source that ``details`` says it replaces is found if that has
+        a version after it already.
 
         Returns:
             Its id, and whether it was created.
 
         Raises:
-            InvalidInputError: An id or title is too long, or contains text that the settings reject.
+            InvalidInputError: An id, title or detail is not acceptable, or contains text that the settings reject.
+            NotFoundError: The caller did not hand in the source that is to be replaced.
         """
-        row = self._source_row(kind, external_id, title, started_at, event_kind)
+        if details.replaces is not None:
+            external_id, newer = version_after(tx, user_id, kind, details.replaces, external_id)
+            if newer is not None:
+                return newer, False
+        row = self._source_row(kind, external_id, title, started_at, event_kind, details)
         return self._open_all(tx, user_id, [row], privacy)[0]
 
     def append(
@@ -127,7 +139,7 @@ class Inbox:
     def _imported_row(self, kind: SourceKind, one: NewConversation) -> dict[str, Any]:
         first = next((m.occurred_at for m in one.messages if m.occurred_at is not None), None)
         title = one.title[:MAX_TITLE_LENGTH] if one.title else None
-        return self._source_row(kind, one.external_id, title, one.started_at or first, one.event_kind)
+        return self._source_row(kind, one.external_id, title, one.started_at or first, one.event_kind, one.details)
 
     def _source_row(
         self,
@@ -136,6 +148,7 @@ class Inbox:
         title: str | None,
         started_at: datetime | None,
         event_kind: EventKind | None,
+        details: SourceDetails,
     ) -> dict[str, Any]:
         policy = self._settings.ingestion.unstorable_text
         external_id = clean_text(external_id, policy)[0] if external_id is not None else str(uuid4())
@@ -152,6 +165,8 @@ class Inbox:
             "external_id": external_id,
             "title": title,
             "started_at": utc(started_at) if started_at is not None else None,
+            **checked_details(details, policy, self._redactor),
+            "replaces": details.replaces,
         }
 
     def _open_all(

@@ -93,6 +93,7 @@ class _Row:
             "occurred_at": self.occurred_at,
             "external_id": self.external_id,
             "complete": message.complete,
+            "section": message.section,
         }
 
 

@@ -14,11 +14,11 @@ from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_node, upgra
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.ingestion.assign import STEP
 from neurigraph_pipelines.ingestion.records import failure_of
+from neurigraph_pipelines.ingestion.source_versions import author_of, supersede
 from neurigraph_pipelines.model import Filing, ItemFailure, SegmentRef
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
-_HISTORY = statements("history")
 _QUERIES = statements("notes")
 _UNPINNED = "the node that this note was pinned to no longer exists: write the note again, to another node"
 
@@ -59,7 +59,7 @@ def settle_versions(tx: Transaction, ref: SegmentRef, record_id: UUID) -> None:
     Args:
         tx: The transaction of the commit, which has locked the graph shared.
     """
-    authored(tx, f"persona:{ref.persona_id}" if ref.persona_id is not None else f"user:{ref.user_id}")
+    authored(tx, author_of(ref))
     found = tx.execute(
         _QUERIES["other_versions"],
         {
@@ -84,10 +84,6 @@ def settle_versions(tx: Transaction, ref: SegmentRef, record_id: UUID) -> None:
         if turn > (0, ref.first_message):
             later.append((turn, row["record_id"]))
         elif state["superseded_by"] is None:
-            _supersede(tx, schema, row["record_id"], record_id)
+            supersede(tx, schema, row["record_id"], record_id)
     if later and own_schema is not None:
-        _supersede(tx, own_schema, record_id, max(later)[1])
-
-
-def _supersede(tx: Transaction, schema: sql.Identifier, record_id: UUID, by: UUID) -> None:
-    tx.execute(_HISTORY["set_superseded"].format(schema=schema), {"record_id": record_id, "by": by})
+        supersede(tx, own_schema, record_id, max(later)[1])

@@ -29,7 +29,9 @@ from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH
 from neurigraph_pipelines.ingestion.redaction import redact_message
+from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, NewMessage, Privacy, ReceivedThrough, Role, SourceKind
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, validate_message
@@ -68,6 +70,7 @@ class NewNote:
         fact: What the fact that it states has besides its words; None for a note that is read for facts.
         follows: The fact that it is the next version of.
         replaces: The note whose memory this one will supersede.
+        details: What else is known of it. The first version of a note decides for all.
     """
 
     text: str
@@ -82,6 +85,7 @@ class NewNote:
     fact: Mapping[str, Any] | None = None
     follows: UUID | None = None
     replaces: UUID | None = None
+    details: SourceDetails = NO_DETAILS
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,7 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
     require_writer(context.database, context.claims)
     words = _Words.of(context, note)
     importance = _importance(note)
+    checked_details(note.details, context.settings.ingestion.unstorable_text, None)
     if note.on_conflict is not OnConflict.ERROR and (words.title is None or (note.path or note.node_id) is None):
         raise InvalidInputError(f"on_conflict={note.on_conflict} needs a title and a node: notes meet by both")
     node_id, claims = _pin(context, note), context.claims
@@ -151,7 +156,9 @@ def _insert(
     is_version = met is not None and note.on_conflict is OnConflict.VERSION
     source_id = met
     if met is None or not is_version:
-        source_id, _ = inbox.open_source(tx, user_id, SourceKind.NOTE, title=words.title, privacy=note.privacy)
+        source_id, _ = inbox.open_source(
+            tx, user_id, SourceKind.NOTE, title=words.title, privacy=note.privacy, details=note.details
+        )
     assert source_id is not None
     inbox.append(tx, SourceKind.NOTE, source_id, [words.message])
     row = tx.execute(

@@ -295,6 +295,7 @@ class RecordRows:
                 "window_length": lengths[start:end],
                 "voice": [record.voices[passage.message.seq].value for passage in part],
                 "statement_key": [statement_key(passage.text) for passage in part],
+                "section": [passage.message.section for passage in part],
             }
             tx.execute(
                 _QUERIES["insert_passages"].format(schema=schema),

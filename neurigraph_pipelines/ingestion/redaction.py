@@ -1,4 +1,4 @@
-"""Optional redaction of a message: its content, its author, and the texts of its tool calls and events.
+"""Optional redaction of a message: its content, author and section, and the texts of its tool calls and events.
 
 The redactor adapter finds what to redact. Ids are never redacted, because they identify messages.
 """
@@ -33,6 +33,7 @@ def redact_message(redactor: Redactor, message: NewMessage) -> tuple[NewMessage,
         message,
         content=clean(message.content),
         author=clean(message.author)[:MAX_NAME_CHARACTERS] if message.author is not None else None,
+        section=clean(message.section)[:MAX_NAME_CHARACTERS] if message.section is not None else None,
         tool_calls=tuple(clean(call) for call in message.tool_calls),
         event=(
             replace(event, input=clean(event.input), output=clean(event.output), error=clean(event.error))

@@ -267,6 +267,7 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
                 received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
                 received_at=row["received_at"],
                 event=ToolEvent.of_fields(row["tool_event"], row["content"] or "") if row["tool_event"] else None,
+                section=row["section"],
             )
             for row in rows
         )

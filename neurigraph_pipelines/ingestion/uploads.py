@@ -8,7 +8,7 @@ copies the file to its record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any
@@ -17,16 +17,18 @@ from uuid import UUID, uuid4
 from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, TransientError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
+from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind, StoredObject
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import TextExtractor, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text
-from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
+from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
 
 STEP = "read_uploads"
 """The step name in failures of unreadable uploads."""
@@ -47,6 +49,19 @@ class Received:
 
     upload_id: UUID
     new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A file whose bytes are stored, before it has a row."""
+
+    name: str
+    stored: StoredObject
+    media: MediaType
+    title: str | None
+    external_id: str | None
+    occurred_at: datetime | None
+    privacy: Privacy
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +99,29 @@ class Uploads:
         external_id: str | None = None,
         occurred_at: datetime | None = None,
         privacy: Privacy = Privacy.SHARED,
+        details: SourceDetails = NO_DETAILS,
     ) -> Received:
         """Receive a file, piece by piece.
 
-        The same bytes of the same user are one upload, whatever the file name, and keep their first privacy. If that
-        upload failed, it is retried.
+        The same bytes of the same user are one upload, whatever the file name, and keep their first privacy and
+        details. If that upload failed, it is retried. Other bytes under the external id of an upload are its next
+        version.
 
         Raises:
-            InvalidInputError: The file is empty or too large, or its title or id is not acceptable.
-            ConflictError: Another file has this external id.
+            InvalidInputError: The file is empty or too large, or its title, id or a detail is not acceptable.
+            NotFoundError: There is no upload that it may replace.
             StorageError: The bytes could not be stored.
+            TransientError: The same upload is being received right now.
         """
-        name = _file_name(file_name)
+        checked_details(details, self._settings.ingestion.unstorable_text, None)
         key = staging_key(datetime.now(UTC), uuid4())
         head = bytearray()
         stored = self._objects.put(key, self._checked(content, head))
+        name = _file_name(file_name)
+        arrival = _Arrival(name, stored, media_type_of(bytes(head), name), title, external_id, occurred_at, privacy)
         try:
             with self._database.agent(claims) as tx:
-                received = self._insert(
-                    tx, claims.user_id, name, stored, bytes(head), title, external_id, occurred_at, privacy
-                )
+                received = self._insert(tx, claims.user_id, arrival, details)
         except OperationalError:  # the transaction may have been committed nevertheless
             raise
         except BaseException:
@@ -113,53 +131,59 @@ class Uploads:
             self._objects.delete(key)
         return received
 
-    def _insert(
-        self,
-        tx: Transaction,
-        user_id: UUID,
-        name: str,
-        stored: StoredObject,
-        head: bytes,
-        title: str | None,
-        external_id: str | None,
-        occurred_at: datetime | None,
-        privacy: Privacy,
-    ) -> Received:
-        content = {"user_id": user_id, "sha256": bytes.fromhex(stored.sha256)}
-        if (known := self._find_known(tx, content)) is not None:
-            return known
+    def _insert(self, tx: Transaction, user_id: UUID, arrival: _Arrival, details: SourceDetails) -> Received:
+        content = {"user_id": user_id, "sha256": bytes.fromhex(arrival.stored.sha256)}
+        tx.execute(_QUERIES["lock_content"], content)
+        before = self._newest_version(tx, user_id, arrival.external_id, details.replaces)
+        known = tx.execute(_QUERIES["find_by_content"], content).fetchone() if before is None else before
+        if known is not None and known["sha256"] == content["sha256"] and not known["is_replaced"]:
+            tx.execute(_QUERIES["try_again"], {"source_id": known["source_id"]})
+            return Received(known["source_id"], new=False)
+        external_id = arrival.external_id
+        if before is None and external_id is None and known is None:
+            external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
         source_id, created = self._inbox.open_source(
             tx,
             user_id,
             SourceKind.UPLOAD,
-            external_id=external_id or f"sha256:{stored.sha256}",
-            title=title if title is not None else PurePosixPath(name).stem[:MAX_TITLE_LENGTH],
-            started_at=occurred_at,
-            privacy=privacy,
+            external_id=external_id,
+            title=arrival.title if arrival.title is not None else PurePosixPath(arrival.name).stem[:MAX_TITLE_LENGTH],
+            started_at=arrival.occurred_at,
+            privacy=arrival.privacy,
+            details=replace(
+                details,
+                document_type=arrival.media.document_type_of(details.document_type),
+                replaces=before["source_id"] if before is not None else None,
+            ),
         )
         if not created:
-            # A concurrent upload may have committed only now.
-            if (known := self._find_known(tx, content)) is not None:
-                return known
-            raise ConflictError(f"another file has the external id {external_id!r}: give this one its own")
+            raise TransientError("another version of this file is being uploaded right now: try again", retry_after=1)
         row = {
             **content,
             "source_id": source_id,
-            "file_name": name,
-            "media_type": media_type_of(head, name).name,
-            "size_bytes": stored.size_bytes,
-            "staging_key": stored.key,
+            "file_name": arrival.name,
+            "media_type": arrival.media.name,
+            "size_bytes": arrival.stored.size_bytes,
+            "staging_key": arrival.stored.key,
         }
-        if tx.execute(_QUERIES["insert"], row).fetchone() is None:
-            raise TransientError("the same file is being uploaded right now: try again", retry_after=1)
+        tx.execute(_QUERIES["insert"], row)
         return Received(source_id, new=True)
 
-    def _find_known(self, tx: Transaction, content: dict[str, Any]) -> Received | None:
-        row = tx.execute(_QUERIES["find_by_content"], content).fetchone()
-        if row is None:
+    def _newest_version(
+        self, tx: Transaction, user_id: UUID, external_id: str | None, replaces: UUID | None
+    ) -> dict[str, Any] | None:
+        """Return the upload that has the external id of a file, or that it replaces; None if it is a new one.
+
+        Raises:
+            NotFoundError: There is no upload to replace.
+        """
+        if external_id is None and replaces is None:
             return None
-        tx.execute(_QUERIES["try_again"], {"source_id": row["source_id"]})
-        return Received(row["source_id"], new=False)
+        values = {"user_id": user_id, "external_id": None if replaces else external_id, "replaces": replaces}
+        before = tx.execute(_QUERIES["newest_version"], values).fetchone()
+        if before is None and replaces is not None:
+            raise NotFoundError
+        return before
 
     def _checked(self, content: Iterable[bytes], head: bytearray) -> Iterator[bytes]:
         """Yield the content, check its size and copy its beginning to ``head``."""

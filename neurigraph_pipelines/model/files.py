@@ -17,10 +17,11 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedPart:
-    """A part of a file's text, such as a page; ``place`` locates it (``page-3``)."""
+    """A part of a file's text, such as a page; ``place`` locates it (``page-3``), ``section`` names it to people."""
 
     place: str
     text: str
+    section: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.model.kinds import EventKind, Role, SourceKind, TriggerType
 from neurigraph_pipelines.model.origin import ReceivedThrough
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.model.tool_events import ToolEvent
 
 
@@ -17,6 +18,7 @@ class NewMessage:
     """A message to add to the inbox. While it is not ``complete``, it is still being streamed.
 
     ``tool_calls`` are calls within a message; ``event`` is set if the message itself is an event of a tool.
+    ``section`` is the part of a document that it is of: its headings, or its page.
     """
 
     role: Role
@@ -27,6 +29,7 @@ class NewMessage:
     tool_calls: tuple[dict[str, Any], ...] = ()
     complete: bool = True
     event: ToolEvent | None = None
+    section: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class NewConversation:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     event_kind: EventKind | None = None
+    details: SourceDetails = NO_DETAILS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Message:
         persona_id: The persona that handed it in; None is the owner.
         received_through: The door it came through; None if that was not recorded.
         received_at: When it arrived.
+        section: The part of a document that it is of: its headings, or its page.
     """
 
     seq: int
@@ -68,6 +73,7 @@ class Message:
     received_through: ReceivedThrough | None = None
     received_at: datetime | None = None
     event: ToolEvent | None = None
+    section: str | None = None
 
     @property
     def speaker(self) -> str:

@@ -70,6 +70,7 @@ class Citation:
         record_id: None, like ``node_path``, if the message is not stored yet.
         source_id: The conversation, event, upload or note that it was said in.
         seq: The number of the message in its conversation, event or file; None for a summary.
+        section: The part of a document that it is of: its headings, or its page.
         author: The name that it is shown under.
         voice: Who speaks, as the server knows it; None for a summary.
         origin: Where its memory comes from, as in a hit.
@@ -85,6 +86,7 @@ class Citation:
     file_id: str | None
     seq: int | None
     external_id: str | None
+    section: str | None
     author: str | None
     voice: Voice | None
     origin: dict[str, Any]
@@ -119,6 +121,7 @@ class _Passage:
     text: str
     occurred_at: datetime
     message: OpenedMessage | None = None
+    section: str | None = None
 
     def as_evidence(self, before: str = "") -> Evidence:
         """Return it as a language model sees it, with the message before it."""
@@ -203,6 +206,7 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
     wanted: dict[str, list[int]] = {}
     places: list[tuple[str, int]] = []
     read: dict[tuple[str, int], _Passage] = {}
+    sections = {(key_of(message), message["seq"]): message["section"] for message in found.messages}
     for message in found.messages:
         record_id, seq = key_of(message), message["seq"]
         if record_id not in hits or len(places) == most:
@@ -221,7 +225,12 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
         except StorageError:
             notes.append(f"The file of the memory {hits[record_id]['title']!r} could not be read.")
             continue
-        read |= {(record_id, one.seq): _Passage(hits[record_id], one.text, one.occurred_at, one) for one in opened}
+        read |= {
+            (record_id, one.seq): _Passage(
+                hits[record_id], one.text, one.occurred_at, one, sections.get((record_id, one.seq))
+            )
+            for one in opened
+        }
     return [read[place] for place in places if place in read]
 
 
@@ -229,7 +238,7 @@ def _unstored(hit: dict[str, Any], found: Mapping[str, Any]) -> _Passage:
     """Return a message that is not stored yet; the search has its words."""
     occurred_at = datetime.fromisoformat(found["occurred_at"])
     said = (found["seq"], found["role"], found["author"], found["voice"], found["external_id"], occurred_at)
-    return _Passage(hit, found["content"], occurred_at, OpenedMessage(None, *said, found["content"]))
+    return _Passage(hit, found["content"], occurred_at, OpenedMessage(None, *said, found["content"]), found["section"])
 
 
 def _statements(
@@ -292,6 +301,7 @@ def _citation(number: int, passage: _Passage, text: str) -> Citation:
         hit["file_id"],
         message.seq if message else None,
         message.external_id if message else None,
+        passage.section,
         message.author if message else None,
         message.voice if message else None,
         hit["origin"],

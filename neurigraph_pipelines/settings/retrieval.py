@@ -71,6 +71,10 @@ class RetrievalSettings(BaseModel):
         description="Most messages that are not stored yet and are searched all the same, the newest first, with at "
         "most a hundred times as many tokens. 0: only stored memories are found.",
     )
+    fact_lending: bool = Field(
+        default=False,
+        description="Whether the best facts of a question add to the scores of the messages that say them.",
+    )
     retrieval_log_days: int = Field(
         default=0,
         ge=0,

@@ -179,8 +179,11 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
         said = event.said if event.said is not None else event.tool_name or ""
         content = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     occurred_at = None if message.occurred_at is None else utc(message.occurred_at)
+    section = _section(message.section, policy) if message.section else None
     # ``replace`` would take three times as long.
-    cleaned = NewMessage(message.role, content, author, external_id, occurred_at, tuple(calls), message.complete, event)
+    cleaned = NewMessage(
+        message.role, content, author, external_id, occurred_at, tuple(calls), message.complete, event, section
+    )
     return cleaned, content_repaired or author_repaired or id_repaired or calls_repaired or event_repaired
 
 
@@ -200,3 +203,8 @@ def _clean_name(field: str, name: str | None, policy: Policy) -> tuple[str | Non
             f"The {field} has {len(name):,} characters and the limit is {MAX_NAME_CHARACTERS}: shorten it."
         )
     return clean_text(name, policy)
+
+
+def _section(section: str, policy: Policy) -> str | None:
+    """Return the part of a document that a message is of, in one line; a long one is cut."""
+    return " ".join(clean_text(section[: 2 * MAX_NAME_CHARACTERS], policy)[0].split())[:MAX_NAME_CHARACTERS] or None

@@ -6,15 +6,18 @@ text. The extractor reads the text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
+
+from neurigraph_pipelines.model.sources import FORMATS_OF_FILES, DocumentType
 
 HEAD_BYTES = 8_192
 """Number of bytes that ``media_type_of`` inspects."""
 
 FileType = Literal["pdf", "image", "video", "audio", "code", "export"]
-Reader = Literal["pdf", "docx", "html", "csv", "text"]
+Reader = Literal["pdf", "docx", "html", "csv", "markdown", "text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,18 @@ class MediaType:
     reader: Reader | None = None
     compressible: bool = False
 
+    def document_type_of(self, stated: DocumentType | None) -> DocumentType:
+        """Return what a file of this type is: what was stated if that is a program, else its format."""
+        if stated is not None and stated not in FORMATS_OF_FILES:
+            return stated
+        if self.file_type == "code":
+            return DocumentType.CODE
+        return _DOCUMENT_TYPES.get(self.reader or self.file_type, DocumentType.FILE)
+
     @property
     def is_text(self) -> bool:
         """Whether the bytes are readable text."""
-        return self.reader in ("text", "csv", "html")
+        return self.reader in ("text", "markdown", "csv", "html")
 
 
 def media_type_of(head: bytes, file_name: str) -> MediaType:
@@ -124,8 +135,8 @@ _SIGNATURES: tuple[tuple[int, bytes, MediaType], ...] = (
     (0, b"Rar!\x1a\x07", MediaType("application/vnd.rar", "RAR archive")),
 )
 _TEXTS = {
-    ".md": MediaType("text/markdown", "Markdown text", reader="text", compressible=True),
-    ".markdown": MediaType("text/markdown", "Markdown text", reader="text", compressible=True),
+    ".md": MediaType("text/markdown", "Markdown text", reader="markdown", compressible=True),
+    ".markdown": MediaType("text/markdown", "Markdown text", reader="markdown", compressible=True),
     ".csv": MediaType("text/csv", "CSV table", reader="csv", compressible=True),
     ".tsv": MediaType("text/tab-separated-values", "TSV table", reader="csv", compressible=True),
     ".svg": _image("svg+xml", "SVG image", compressible=True),
@@ -168,6 +179,18 @@ _CODE = {
         for suffix in suffixes.split()
     },
 }
+_DOCUMENT_TYPES: Mapping[str, DocumentType] = {
+    "pdf": DocumentType.PDF,
+    "docx": DocumentType.DOCUMENT,
+    "html": DocumentType.WEBPAGE,
+    "csv": DocumentType.TABLE,
+    "text": DocumentType.TEXT,
+    "markdown": DocumentType.TEXT,
+    "image": DocumentType.IMAGE,
+    "video": DocumentType.VIDEO,
+    "audio": DocumentType.AUDIO,
+}
+
 _TEXT_MARKS = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of UTF-16 and little-endian UTF-32, whose texts contain many NUL bytes."""
 

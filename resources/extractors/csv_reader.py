@@ -8,17 +8,17 @@ from itertools import chain, repeat
 from typing import BinaryIO, TextIO
 
 from resources.extractors.decoding import open_text
-from resources.extractors.grouping import grouped
+from resources.extractors.grouping import Part, grouped
 
 _SAMPLE_CHARACTERS = 16_384
 _WIDEST_FIELD = 1_000_000
 
 
-def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     """Yield groups of rows, numbered from 1 after the heading."""
     csv.field_size_limit(_WIDEST_FIELD)
     text = open_text(stream, facts)
-    return grouped(_rows(text, facts), "rows")
+    return grouped(((row, None) for row in _rows(text, facts)), "rows")
 
 
 def _rows(text: TextIO, facts: dict[str, str]) -> Iterator[str]:

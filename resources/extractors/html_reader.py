@@ -8,17 +8,18 @@ from typing import BinaryIO
 from lxml import etree
 
 from resources.extractors.decoding import encoding_of
-from resources.extractors.grouping import grouped
+from resources.extractors.grouping import Headings, Part, Piece, grouped
 
 _HEAD_BYTES = 1_024
 _UNSEEN = {"script", "style", "template", "noscript", "head", "svg", "iframe", "object"}
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _INLINE = set(
     "a abbr b bdi bdo button cite code data del dfn em font i img input ins kbd label mark q s samp small span strong "
     "sub sup time tt u var wbr".split()
 )
 
 
-def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     """Yield groups of blocks: paragraphs, headings, cells, items."""
     # The parser reads a page that does not name its encoding as Latin-1.
     names_encoding = b"charset" in stream.read(_HEAD_BYTES).lower()
@@ -42,14 +43,16 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
     yield from grouped(_blocks(root), "blocks")
 
 
-def _blocks(root: etree._Element) -> Iterator[str]:
+def _blocks(root: etree._Element) -> Iterator[Piece]:
     """Yield the text of each block; without recursion, because pages may be nested very deeply."""
     words: list[str] = []
-    hidden = 0
+    headings, hidden = Headings(), 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
         unseen = element.tag in _UNSEEN
         if element.tag not in _INLINE and (block := " ".join("".join(words).split())):
-            yield block
+            if event == "end" and element.tag in _HEADINGS:
+                headings.enter(int(element.tag[1]), block)
+            yield block, headings.section
         if element.tag not in _INLINE:
             words.clear()
         if event == "start":
@@ -61,4 +64,4 @@ def _blocks(root: etree._Element) -> Iterator[str]:
             if not hidden:
                 words.append(element.tail or "")
     if block := " ".join("".join(words).split()):
-        yield block
+        yield block, headings.section

@@ -6,13 +6,14 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from resources.extractors.grouping import Part
 from resources.extractors.unread import UnreadError
 
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 """JPEG markers that begin a frame, which contains height and width."""
 
 
-def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     """Record an image's width and height; there is no text.
 
     Raises:

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from resources.extractors.grouping import cut
+from resources.extractors.grouping import Part, cut
 from resources.extractors.unread import UnreadError
 
 
-def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     """Yield pages by their number; a very long page in several parts."""
     from pypdf import PdfReader
 
@@ -33,7 +33,7 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
             unreadable.append(number)
             continue
         empty = empty and not text.strip()
-        yield from cut(f"page-{number}", text)
+        yield from cut(f"page-{number}", text, f"page {number}")
     if unreadable:
         facts["damaged pages"] = ", ".join(map(str, unreadable))[:300]
     if empty:

@@ -66,7 +66,7 @@ class SubprocessExtractor:
                 raise UnreadableFileError(f"the file cannot be read: {found['error']}")
             if "facts" in found:
                 return Extraction(tuple(parts), found["facts"], found["unread"])
-            part = ExtractedPart(found["place"], found["text"])
+            part = ExtractedPart(found["place"], found["text"], found["section"])
             size += len(part.place) + len(part.text.encode("utf-8", "surrogatepass"))
             if size > self._text_bytes:
                 break

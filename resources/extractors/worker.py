@@ -1,7 +1,7 @@
 """The process that reads one file: sets its limits, reads stdin, writes lines of JSON to stdout.
 
 Started by ``text_extractor`` as ``python -E -m resources.extractors.worker READER SECONDS BYTES`` with an empty
-environment. A line is ``{"place", "text"}``; the last line is ``{"facts", "unread"}`` or ``{"error"}``.
+environment. A line is ``{"place", "text", "section"}``; the last line is ``{"facts", "unread"}`` or ``{"error"}``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from resources.extractors.unread import UnreadError
 
-_READERS = {"pdf", "docx", "html", "csv", "text", "media"}
+_READERS = {"pdf", "docx", "html", "csv", "markdown", "text", "media"}
 _LONGEST_ERROR = 300
 
 
@@ -26,9 +26,9 @@ def main(reader: str, seconds: int, memory_bytes: int) -> None:
         if reader not in _READERS:
             raise ValueError(f"there is no reader {reader!r}")
         read = importlib.import_module(f"resources.extractors.{reader}_reader").read
-        for place, text in read(sys.stdin.buffer, facts):
+        for place, text, section in read(sys.stdin.buffer, facts):
             if text.strip():
-                _write(sys.stdout.buffer, {"place": place, "text": text})
+                _write(sys.stdout.buffer, {"place": place, "text": text, "section": section})
         _write(sys.stdout.buffer, {"facts": facts, "unread": None})
     except UnreadError as reason:
         _write(sys.stdout.buffer, {"facts": facts, "unread": str(reason)})

@@ -9,8 +9,12 @@ SELECT
 FROM neurigraph.record_index AS r
 WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(content_hash)s;
 
--- name: is_private
-SELECT s.privacy = 'private' AS private
+-- name: source
+SELECT
+    s.privacy = 'private' AS private,
+    s.replaces IS NOT NULL OR s.version > 1 OR EXISTS (
+        SELECT FROM neurigraph.sources AS l WHERE l.replaces = s.source_id
+    ) AS has_versions
 FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s;
 
@@ -44,7 +48,7 @@ RETURNING created_at;
 -- binary form: as text they took half of a commit's processor time.
 INSERT INTO {schema}.passages (
     record_id, seq, first_message, last_message, author, byte_offset, byte_length, embedding, window_embedding,
-    lexemes, frequencies, lexeme_count, role, window_length, voice, statement_key
+    lexemes, frequencies, lexeme_count, role, window_length, voice, statement_key, section
 )
 SELECT
     %(record_id)s,
@@ -62,15 +66,16 @@ SELECT
     p.role,
     p.window_length,
     p.voice,
-    p.statement_key
+    p.statement_key,
+    p.section
 FROM unnest(
     %(seq)s::integer [], %(message)s::integer [], %(author)s::text [], %(byte_offset)s::bigint [],
     %(byte_length)s::integer [], %(embedding)b::halfvec [], %(window_embedding)b::halfvec [], %(lexemes)s::text [],
     %(frequencies)s::text [], %(lexeme_count)s::integer [], %(role)s::neurigraph.message_role [],
-    %(window_length)s::real [], %(voice)s::neurigraph.voice [], %(statement_key)s::bigint []
+    %(window_length)s::real [], %(voice)s::neurigraph.voice [], %(statement_key)s::bigint [], %(section)s::text []
 ) AS p (
     seq, message, author, byte_offset, byte_length, embedding, window_embedding, lexemes, frequencies, lexeme_count,
-    role, window_length, voice, statement_key
+    role, window_length, voice, statement_key, section
 );
 
 -- name: insert_file

@@ -355,9 +355,9 @@ FOR UPDATE OF s;
 DELETE FROM neurigraph.sources WHERE source_id = ANY(%(source_ids)s) AND user_id = %(user_id)s;
 
 -- name: clear_titles
--- A conversation that goes on starts again without the title of the erased messages.
-UPDATE neurigraph.sources AS s SET title = NULL
-WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s AND s.title IS NOT NULL
+-- A conversation that goes on starts again without the title, address, author and metadata of the erased messages.
+UPDATE neurigraph.sources AS s SET title = NULL, url = NULL, author = NULL, metadata = NULL
+WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s
     AND s.ended_at IS NULL AND s.stored_through = s.last_message
     AND NOT EXISTS (
         SELECT FROM neurigraph.record_index AS r

@@ -1,8 +1,11 @@
 -- Conversations and messages that arrive.
 
 -- name: insert_sources
--- No row for a source that is there already.
-INSERT INTO neurigraph.sources (user_id, kind, event_kind, external_id, title, started_at, privacy)
+-- No row for a source that is there already, in any version; a version after a private one is private.
+INSERT INTO neurigraph.sources (
+    user_id, kind, event_kind, external_id, title, started_at, privacy, origin, document_type, url, channel, author,
+    metadata, updated_at, version, replaces
+)
 SELECT
     %(user_id)s,
     n.kind::neurigraph.source_kind,
@@ -10,20 +13,40 @@ SELECT
     n.external_id,
     n.title,
     coalesce(n.started_at, now()),
-    %(privacy)s
+    CASE WHEN b.privacy = 'private' THEN b.privacy ELSE %(privacy)s::neurigraph.privacy END,
+    n.origin,
+    n.document_type::neurigraph.document_type,
+    n.url,
+    n.channel::neurigraph.channel,
+    n.author,
+    n.metadata::jsonb,
+    n.updated_at,
+    coalesce(b.version, 0) + 1,
+    b.source_id
 FROM unnest(
     %(kind)s::text [], %(event_kind)s::text [], %(external_id)s::text [], %(title)s::text [],
-    %(started_at)s::timestamptz []
-) AS n (kind, event_kind, external_id, title, started_at)
-ON CONFLICT (user_id, kind, external_id, persona_id) DO NOTHING
+    %(started_at)s::timestamptz [], %(origin)s::text [], %(document_type)s::text [], %(url)s::text [],
+    %(channel)s::text [], %(author)s::text [], %(metadata)s::text [], %(updated_at)s::timestamptz [],
+    %(replaces)s::uuid []
+) AS n (
+    kind, event_kind, external_id, title, started_at, origin, document_type, url, channel, author, metadata, updated_at,
+    replaces
+)
+LEFT JOIN neurigraph.sources AS b ON n.replaces = b.source_id
+WHERE n.replaces IS NOT NULL OR NOT EXISTS (
+    SELECT FROM neurigraph.sources AS k
+    WHERE k.user_id = %(user_id)s AND k.kind = n.kind::neurigraph.source_kind AND k.external_id = n.external_id
+        AND k.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+)
+ON CONFLICT (user_id, kind, external_id, persona_id, version) DO NOTHING
 RETURNING
     source_id,
     kind::text AS kind,
     external_id;
 
 -- name: find_sources
--- Of the owner or of one persona: each has its own ids.
-SELECT
+-- The newest version, of the owner or of one persona: each has its own ids.
+SELECT DISTINCT ON (w.kind, w.external_id)
     s.source_id,
     s.kind::text AS kind,
     s.external_id
@@ -31,7 +54,8 @@ FROM unnest(%(kind)s::text [], %(external_id)s::text []) AS w (kind, external_id
 INNER JOIN neurigraph.sources AS s
     ON w.kind::neurigraph.source_kind = s.kind AND w.external_id = s.external_id
 WHERE s.user_id = %(user_id)s
-    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona());
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+ORDER BY w.kind, w.external_id, s.version DESC;
 
 -- name: set_privacy
 -- Of one kind, or of any; no row for another caller's source, and the value before.
@@ -116,7 +140,7 @@ WITH origin AS MATERIALIZED (
 
 INSERT INTO neurigraph.messages (
     source_id, user_id, seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at,
-    external_id, complete, key_id, persona_id, received_through
+    external_id, complete, section, key_id, persona_id, received_through
 )
 SELECT
     o.source_id,
@@ -132,16 +156,18 @@ SELECT
     m.occurred_at,
     m.external_id,
     m.complete,
+    m.section,
     o.key_id,
     o.persona_id,
     o.received_through
 FROM unnest(
     %(source_id)s::uuid [], %(seq)s::integer [], %(role)s::text [], %(author)s::text [], %(content)s::text [],
     %(tool_calls)s::text [], %(tool_event)s::text [], %(token_count)s::integer [], %(content_hash)s::bytea [],
-    %(occurred_at)s::timestamptz [], %(external_id)s::text [], %(complete)s::boolean []
+    %(occurred_at)s::timestamptz [], %(external_id)s::text [], %(complete)s::boolean [],
+    %(section)s::text []
 ) AS m (
     source_id, seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at, external_id,
-    complete
+    complete, section
 )
 INNER JOIN origin AS o ON m.source_id = o.source_id;
 

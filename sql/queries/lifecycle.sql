@@ -286,7 +286,8 @@ CROSS JOIN LATERAL (
 WHERE g.node_id = %(node_id)s;
 
 -- name: verify_registries
--- Records and files that only the node or only the registry has, or that differ there, and records without their file.
+-- Records and files that only the node or only the registry has, or that differ there, records without their file, and
+-- records of a source that replaces a wrong one.
 SELECT
     m.record_id AS id,
     'the record is not in record_index' AS fault
@@ -326,6 +327,16 @@ SELECT
 FROM neurigraph.file_index AS i
 LEFT JOIN {schema}.file_manifest AS f ON i.file_id = f.file_id
 WHERE i.node_id = %(node_id)s AND f.file_id IS NULL
+UNION ALL
+SELECT
+    m.record_id,
+    'the source of the record replaces another one than the version before it'
+FROM {schema}.metadata_records AS m
+INNER JOIN neurigraph.sources AS s ON m.source_id = s.source_id
+INNER JOIN neurigraph.sources AS b ON s.replaces = b.source_id
+WHERE b.version >= s.version
+    OR (b.user_id, b.kind, b.external_id, b.persona_id)
+    IS DISTINCT FROM (s.user_id, s.kind, s.external_id, s.persona_id)
 UNION ALL
 SELECT
     m.record_id,

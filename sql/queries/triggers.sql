@@ -392,7 +392,8 @@ SELECT
     m.key_id,
     m.persona_id,
     m.received_through,
-    m.received_at
+    m.received_at,
+    m.section
 FROM neurigraph.messages AS m
 WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last_message)s
 ORDER BY m.seq;

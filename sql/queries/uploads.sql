@@ -1,20 +1,44 @@
 -- Uploaded files, until they are stored.
 
+-- name: lock_content
+-- Uploads of the same bytes by the same user take turns.
+SELECT pg_advisory_xact_lock(
+    hashtextextended('neurigraph.uploads:' || %(user_id)s::text || encode(%(sha256)s::bytea, 'hex'), 0)
+);
+
 -- name: find_by_content
--- The upload of the same bytes by the same user.
+-- The upload of the same bytes by the same user, rather one that no later version replaces.
 SELECT
     u.source_id,
-    u.state
+    u.sha256,
+    l.source_id IS NOT NULL AS is_replaced
 FROM neurigraph.uploads AS u
-WHERE u.user_id = %(user_id)s AND u.sha256 = %(sha256)s;
+LEFT JOIN neurigraph.sources AS l ON u.source_id = l.replaces
+WHERE u.user_id = %(user_id)s AND u.sha256 = %(sha256)s
+ORDER BY l.source_id IS NOT NULL, u.received_at
+LIMIT 1;
+
+-- name: newest_version
+-- The newest version of the upload with this external id, or of this one.
+SELECT
+    u.source_id,
+    u.sha256,
+    false AS is_replaced
+FROM neurigraph.sources AS s
+INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
+WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND s.persona_id IS NULL
+    AND (s.external_id = %(external_id)s::text OR s.external_id = (
+        SELECT r.external_id FROM neurigraph.sources AS r
+        WHERE r.source_id = %(replaces)s::uuid AND r.user_id = %(user_id)s AND r.kind = 'upload'
+    ))
+ORDER BY s.version DESC
+LIMIT 1;
 
 -- name: insert
 INSERT INTO neurigraph.uploads (source_id, user_id, file_name, media_type, size_bytes, sha256, staging_key)
 VALUES (
     %(source_id)s, %(user_id)s, %(file_name)s, %(media_type)s, %(size_bytes)s, %(sha256)s, %(staging_key)s
-)
-ON CONFLICT (user_id, sha256) DO NOTHING
-RETURNING source_id;
+);
 
 -- name: try_again
 -- A failed upload is replayed when it is sent again.

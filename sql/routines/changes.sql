@@ -178,6 +178,9 @@ CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF vector_index ON neurigraph
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy ON neurigraph.sources
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+-- Answers show facts. The layers of nodes do not hold them, so their versions stay as they are.
+CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change(),

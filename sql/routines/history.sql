@@ -150,6 +150,10 @@ BEGIN
             -- A node that is not upgraded yet has no such columns.
             'received_through', o.origin -> 'received_through', 'received_at', o.origin -> 'received_at',
             'importance', o.origin -> 'importance',
+            'source', (
+                SELECT neurigraph.source_details(s, r.first_message) FROM neurigraph.sources AS s
+                WHERE s.source_id = r.source_id
+            ),
             'persona_id', (
                 SELECT g.node_id FROM neurigraph.graph_index AS g WHERE g.node_id = (o.origin ->> 'persona_id')::uuid
             )

@@ -39,8 +39,11 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.passages_from(home text, ddl integer) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT format(
-        CASE WHEN ddl >= 7 THEN '%I.passages' ELSE
-            '(SELECT m.*, NULL::neurigraph.voice AS voice, NULL::bigint AS statement_key FROM %I.passages AS m)'
+        CASE WHEN ddl >= 11 THEN '%I.passages'
+            WHEN ddl >= 7 THEN '(SELECT m.*, NULL::text AS section FROM %I.passages AS m)'
+            ELSE
+                '(SELECT m.*, NULL::neurigraph.voice AS voice, NULL::bigint AS statement_key, NULL::text AS section'
+                ' FROM %I.passages AS m)'
         END, home
     )
 $$;
@@ -73,7 +76,8 @@ RETURNS TABLE (
     node_id uuid, version text, model text, horizon bigint, pack bytea, pack_version text, changed bytea,
     records bytea, titles text [], summaries text [], source_kinds text [], source_names text [], origins text [],
     file_states text [], superseded text [], record_lexemes text [], summary_vectors bytea,
-    passages bytea, authors text [], external_ids text [], vectors bytea, lexemes text, frequencies text
+    passages bytea, authors text [], external_ids text [], sections text [], vectors bytea, lexemes text,
+    frequencies text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 -- The whole result goes to the caller: spilling it to a file would only delay it.
@@ -213,7 +217,8 @@ BEGIN
                 -- Of records from before origins were recorded, only the persona is known.
                 array_agg(jsonb_build_object(
                     'persona_id', CASE WHEN r.received_at IS NULL THEN s.persona_id ELSE r.persona_id END,
-                    'key_id', r.key_id, 'received_through', r.received_through, 'received_at', r.received_at
+                    'key_id', r.key_id, 'received_through', r.received_through, 'received_at', r.received_at,
+                    'source', neurigraph.source_details(s, r.first_message)
                 )::text) AS origins,
                 array_agg(f.compression_state::text) AS file_states,
                 array_agg(
@@ -278,6 +283,7 @@ BEGIN
                 ),
                 array_agg(p.author),
                 array_agg(m.external_id),
+                array_agg(p.section),
                 string_agg(
                     coalesce(%6$I.halfvec_send(%6$I.subvector(%4$s, 1, $8)), $9)
                     || coalesce(%6$I.halfvec_send(%6$I.subvector(%5$s, 1, $8)), $9), ''
@@ -299,7 +305,7 @@ BEGIN
             neurigraph_private.vector_in_use('window_embedding', 'p'),
             vectors_home,
             CASE WHEN by_index THEN 'k.is_eligible' ELSE 'true' END
-        ) INTO passages, authors, external_ids, vectors, lexemes, frequencies
+        ) INTO passages, authors, external_ids, sections, vectors, lexemes, frequencies
         USING
             found.ids, found.sources, node.model, found.models, found.next_models,
             candidates.records, candidates.seqs,

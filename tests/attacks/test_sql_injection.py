@@ -108,6 +108,14 @@ FIELDS: dict[str, Send] = {
     },
     **{f"{name} of a note": field("/v1/notes", name, text="t") for name in ("title", "path", "node_id", "on_conflict")},
     "text of a note": field("/v1/notes", "text"),
+    **{
+        f"{name} of what is handed in": field("/v1/conversations", name)
+        for name in ("origin", "document_type", "url", "channel", "author", "updated_at", "replaces")
+    },
+    "metadata of what is handed in": lambda client, text: client.post(
+        "/v1/events", json={"kind": "call", "title": "t", "metadata": {text[:100]: text}}
+    ),
+    "metadata of an upload": upload("metadata"),
     "title of a note that is looked up": lambda client, text: client.post(
         "/v1/notes", json={"text": "t", "title": text, "path": "Harbour"}
     ),

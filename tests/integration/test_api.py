@@ -119,7 +119,9 @@ def test_search_returns_documented_fields(client: httpx.Client, installation: In
         "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source_kind",
         "source_id", "source_external_id", "file_id", "file_state", "origin", "stored",
     }  # fmt: skip
-    fields = {"record_id", "source_id", "stored", "external_id", "seq", "score", "author", "voice", "restated"}
+    fields = {
+        *("record_id", "source_id", "stored", "external_id", "seq", "score", "author", "section", "voice", "restated")
+    }
     assert [set(message) for message in found["messages"]] == [fields] * 2
 
 

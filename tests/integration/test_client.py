@@ -59,7 +59,11 @@ def memory(base: str, key: str) -> Iterator[Memory]:
 def test_conversation_from_first_message_to_answer(
     memory: Memory, shared_installation: Installation, tmp_path: Path
 ) -> None:
-    conversation_id = memory.store_conversation(TALK, title="Fishing", external_id="lake")
+    with pytest.raises(Invalid, match="the url"):
+        memory.open_conversation(external_id="lake", url="javascript:alert(1)")
+    conversation_id = memory.store_conversation(
+        TALK, title="Fishing", external_id="lake", origin="slack", metadata={"team": "blue"}
+    )
     assert memory.source("conversation", conversation_id).state == "waiting"
     with pytest.raises(TimeoutError, match="waiting"):
         memory.stored("conversation", conversation_id, 0.2)
@@ -74,12 +78,17 @@ def test_conversation_from_first_message_to_answer(
 
     result = memory.search("How many trout did Bob catch?")
     assert result.hits[0].record_id == record_id
+    source = result.hits[0].origin["source"]
+    assert (source["origin"], source["metadata"], source["version"]) == ("slack", {"team": "blue"}, 1)
+    assert (found.origin, found.metadata, found.received_through) == ("slack", {"team": "blue"}, "api")
     reply = memory.ask("Who fell into the water?")
     assert "Dave" in reply.answer
     assert reply.citations[0].record_id == record_id
 
     record = memory.record(record_id)
     assert record.file_id is not None
+    assert record.source is not None
+    assert record.source.origin == "slack"
     with memory.file(record.file_id) as content:
         assert b"two trout" in b"".join(content)
     target = tmp_path / "talk.jsonl"

@@ -12,6 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ListToolsResult, TextContent, TextResourceContents
 
+from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.mcp.framing import NOTICE
 from neurigraph_pipelines.mcp.server import INSTRUCTIONS
 from neurigraph_pipelines.wiring import Installation
@@ -88,7 +89,12 @@ def test_agent_finds_opens_and_browses(address: str, key: str, graph: SharedGrap
         assert {citation["record_id"] for citation in reply["citations"]} == {record_id}
         me = found(await client.call_tool("who_am_i", {}))
         assert (me["role"], me["may_write"], me["user_id"]) == ("user", True, str(graph.owner.user_id))
+        answer = await client.call_tool("search_memory", {"query": "trout", "include_facts": True})
+        (fact, *_) = found(answer)["facts"]
+        assert fact["record_id"] == record_id
+        assert f"| {fact['statement']}" in text_of(answer)
 
+    read_waiting(plain_context(graph.installation), user_id=graph.owner.user_id)
     over_http(address, key, session, mode)
 
 

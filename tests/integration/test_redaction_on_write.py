@@ -57,7 +57,14 @@ def test_redacted_text_is_not_stored(redacting: Installation, tmp_path: Path) ->
         serving(here) as base,
         httpx.Client(base_url=f"{base}/v1", headers={"Authorization": f"Bearer {key}"}) as client,
     ):
-        made = client.post("/conversations", json={"title": f"About {MARKS[0]}"}).json()["conversation_id"]
+        body = {
+            "title": f"About {MARKS[0]}",
+            "origin": f"mail of {MARKS[1]}",
+            "author": MARKS[0],
+            "url": f"https://example.com/?of={MARKS[0]}",
+            "metadata": {MARKS[0]: MARKS[1]},
+        }
+        made = client.post("/conversations", json=body).json()["conversation_id"]
         path = f"/conversations/{made}/messages"
         added = client.post(path, json={"messages": [message]}).json()
         assert (added["added"], added["redacted"]) == (1, found)

@@ -100,6 +100,7 @@ passages byte_length integer no
 passages embedding halfvec(512) yes
 passages window_embedding halfvec(512) yes
 passages lexemes text[] no
+passages section text yes
 record_index record_id uuid no
 record_index node_id uuid no
 record_index user_id uuid no

@@ -15,9 +15,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import open_file, open_message
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
@@ -158,8 +159,8 @@ def test_concurrent_uploads_are_one(installation: Installation, bob: Claims) -> 
 
 def test_rejected_upload_leaves_nothing(installation: Installation, bob: Claims) -> None:
     upload(installation, bob, "a.txt", b"one", external_id="x")
-    with pytest.raises(ConflictError, match="another file has the external id 'x'"):
-        upload(installation, bob, "b.txt", b"two", external_id="x")
+    with pytest.raises(InvalidInputError, match="the url"):
+        upload(installation, bob, "b.txt", b"two", external_id="x", details=SourceDetails(url="file:///a"))
     with pytest.raises(InvalidInputError, match="the file is empty"):
         upload(installation, bob, "c.txt", b"")
     with pytest.raises(InvalidInputError, match="at most 500 characters"):

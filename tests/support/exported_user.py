@@ -21,6 +21,7 @@ from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.restore import Restored, restore_user
@@ -89,7 +90,9 @@ def exported_user(here: Installation, folder: Path) -> Source:
     converse(here, claims, "This is REFUSED.", external_id="refused")
     ingest(context.using(settings=once), user)
     write_note(here.acting_for(claims), NewNote("A note that waits.", path="Family/Dave", tags=("waiting",)))
-    here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."])
+    known = SourceDetails(origin="scanner", url="https://example.com/a", metadata={"pages": 2}, author="Ana")
+    here.uploads.receive(claims, "waiting.txt", [b"An upload that changed."], external_id="waiting", details=known)
+    here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."], external_id="waiting")
     with here.database.owner() as tx:
         tx.execute(
             "INSERT INTO neurigraph.permission_grants"

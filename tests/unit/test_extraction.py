@@ -302,3 +302,37 @@ def test_unknown_export_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b'{"unheard": "of"}')
     with pytest.raises(InvalidInputError, match="--format document"):
         import_format(path)
+
+
+def sections_of(found: Extraction) -> list[tuple[str, str | None]]:
+    return [(part.place, part.section) for part in found.parts]
+
+
+def test_parts_say_their_section(extractor: SubprocessExtractor) -> None:
+    words = " ".join(["ferry"] * 80)
+    text = f"{words}\n# Isles\n{words}\n## Tresco\n{words}\n```\n# no heading\n```\n#tag\n# Bryher #\n{words}"
+    marked = [("lines-1-1", None), ("lines-2-3", "Isles"), ("lines-4-9", "Isles / Tresco"), ("lines-10-11", "Bryher")]
+    assert sections_of(extractor.extract([text.encode()], "markdown")) == marked
+    assert {section for _, section in sections_of(extractor.extract([text.encode()], "text"))} == {None}
+    page = f"<p>{words}<h1>Isles <b>of</b> Scilly</h1><p>{words}<h3>Tresco</h3><li>{words}<h2></h2><h2>B</h2>{words}"
+    assert [section for _, section in sections_of(extractor.extract([page.encode()], "html"))] == [
+        *(None, "Isles of Scilly", "Isles of Scilly / Tresco", "Isles of Scilly / B")
+    ]
+    document, written = Document(), io.BytesIO()
+    document.add_heading("Isles", 0)
+    document.add_paragraph(words)
+    document.add_heading("Tresco", 1)
+    document.add_paragraph(words)
+    document.add_heading("Short", 2)
+    document.save(written)
+    assert sections_of(extractor.extract([written.getvalue()], "docx")) == [
+        ("paragraphs-1-2", "Isles"),
+        ("paragraphs-3-4", "Isles / Tresco"),
+        ("paragraphs-5-5", "Isles / Tresco / Short"),
+    ]
+    assert sections_of(extractor.extract([pdf_of("one", "two")], "pdf")) == [("page-1", "page 1"), ("page-2", "page 2")]
+    deep = "\n".join(f"{'#' * level} {'x' * 90}{level}" for level in range(1, 7)) + f"\n{words}"
+    (*_, (_, longest)) = sections_of(extractor.extract([deep.encode()], "markdown"))
+    assert longest is not None
+    assert len(longest) <= 300
+    assert longest.endswith("6")

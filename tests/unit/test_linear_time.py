@@ -16,6 +16,7 @@ from neurigraph_pipelines.model import Outline
 from neurigraph_pipelines.retrieval.query.framing import unframed
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 from resources.extractors import csv_reader
+from resources.extractors.grouping import Part
 from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.prose import sentences
 from resources.tokens.tokenizer import EstimatedCounter
@@ -39,7 +40,7 @@ def processor_seconds(work: Callable[[], object]) -> float:
 
 def test_csv_with_a_wide_heading() -> None:
     table = b"a," * 25_000 + b"\n" + b"1\n" * 25_000
-    found: list[tuple[str, str]] = []
+    found: list[Part] = []
     assert processor_seconds(lambda: found.extend(csv_reader.read(io.BytesIO(table), {}))) < SECONDS
     assert found[-1][1].endswith("a: 1")
 

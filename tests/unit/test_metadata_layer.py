@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
+from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Postings, lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
@@ -41,13 +42,19 @@ NOTHING: dict[str, Any] = dict.fromkeys(
         "passages",
         "authors",
         "external_ids",
+        "sections",
         "vectors",
         "lexemes",
         "frequencies",
     )
 )
 
-ORIGIN = {"persona_id": "p1", "key_id": "k1", "received_through": "api", "received_at": "2025-03-01T09:00:00+00:00"}
+ORIGIN: dict[str, Any] = {
+    "persona_id": "p1",
+    "key_id": "k1",
+    "received_through": "api",
+    "received_at": "2025-03-01T09:00:00+00:00",
+}
 UNKNOWN = json.dumps(dict.fromkeys(ORIGIN))
 
 
@@ -91,6 +98,7 @@ def layer() -> MetadataLayer:
             + passage(SECOND, 4, 3, 0, role=0, voice=5, statement=-7),
             "authors": ["bob", None, "ana", "bob", None],
             "external_ids": ["s90", "f2", "s3", "f1", "s4"],
+            "sections": ["page 9", "Two", None, "One", None],
             "vectors": b"".join(sent([0, n / 8], 4, ">f2") + sent([n / 4], 4, ">f2") for n in range(5)),
             "lexemes": "far boat oil boat",
             "frequencies": "1 2 3 4",
@@ -100,6 +108,7 @@ def layer() -> MetadataLayer:
 
 def test_passage_distances(layer: MetadataLayer) -> None:
     assert list(layer.external_ids) == ["f1", "f2", "s3", "s4", "s90"]
+    assert list(layer.sections) == ["One", "Two", None, None, "page 9"]
     assert layer.record.tolist() == [0, 0, 1, 1, 1]
     assert layer.numbers.tolist() == [layer.record.tolist(), layer.place.tolist(), layer.message.tolist()]
     assert np.diff(layer.place).tolist() == [1, APART, 1, APART]
@@ -143,7 +152,12 @@ def test_accented_lexemes_are_found() -> None:
         | {"source_kinds": ["upload"], "source_names": [None], "superseded": [None], "authors": [None]}
         | {"origins": [UNKNOWN]}
         | {"file_states": [None]}
-        | {"external_ids": [None], "summary_vectors": sent([], 4, ">f4"), "vectors": 2 * sent([], 4, ">f2")}
+        | {
+            "external_ids": [None],
+            "sections": [None],
+            "summary_vectors": sent([], 4, ">f4"),
+            "vectors": 2 * sent([], 4, ">f2"),
+        }
         | {"passages": passage(FIRST, 1, 1, 3), "lexemes": "fátima \u0301 rope", "frequencies": "1 1 1"}
     )
     assert [number for number, _ in marks.lexemes.of(lexeme_keys(("fatima", "\u0301", "rope", "fátima")))] == [0, 1, 2]
@@ -161,7 +175,7 @@ def test_answers_and_times(voice: int, answering: list[int], telling: list[int])
         NOTHING
         | {"records": record(FIRST), "titles": [""], "summaries": [""], "record_lexemes": [""], "origins": [UNKNOWN]}
         | {"source_kinds": ["conversation"], "source_names": [None], "superseded": [None], "file_states": [None]}
-        | {"authors": [None] * 5, "external_ids": [None] * 5}
+        | {"authors": [None] * 5, "external_ids": [None] * 5, "sections": [None] * 5}
         | {"summary_vectors": sent([], 4, ">f4"), "vectors": 10 * sent([], 4, ">f2")}
         | {"passages": b"".join(passage(FIRST, n, n, counts[n - 1], voice=voices[n - 1]) for n in range(1, 6))}
         | {"lexemes": f"{ASKING} boat yesterday {ASKING} {ASKING} rope", "frequencies": "0 1 1 0 0 1"}
@@ -170,7 +184,7 @@ def test_answers_and_times(voice: int, answering: list[int], telling: list[int])
     assert (rows.answering.tolist(), rows.telling_times.tolist()) == (answering, telling)
     asked = RankingQuery({"zebra": 1.0}, mean_length=1.0, limit=1, message_limit=5, explain=True)
     for asks_when in (True, False):
-        _, messages = rank(rows, [0.0], replace(asked, asks_when=asks_when))
+        _, messages, _ = rank(rows, [0.0], replace(asked, asks_when=asks_when))
         parts = {message.row: (message.parts["answer"], message.parts["time"]) for message in messages}
         assert parts == {
             row: (WEIGHTS["answer"] * answering[row], asks_when * WEIGHTS["time"] * telling[row]) for row in range(5)
@@ -181,7 +195,7 @@ def test_answers_and_times(voice: int, answering: list[int], telling: list[int])
 def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
     asked = RankingQuery({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
     empty = MetadataLayer(NOTHING)
-    records, messages = rank(Rows([empty, layer]), [0.0, 0.0], asked)
+    records, messages, _ = rank(Rows([empty, layer]), [0.0, 0.0], asked)
     assert [(one.node, one.row) for one in records] == [(1, 0)], "the other has been superseded"
     assert [(one.node, one.row) for one in messages] == [(1, 0)], "of two passages of one message the better one"
     explained = rank(Rows([empty, layer]), [0.0, 0.0], replace(asked, explain=True, include_superseded=True))
@@ -244,5 +258,30 @@ def test_empty_node() -> None:
     assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
     assert layer.lexemes.of(lexeme_keys(["boat"])) == []
     asked = RankingQuery({"boat": 1.0}, mean_length=1.0, limit=10, message_limit=10)
-    assert rank(Rows([layer, layer]), [0.0, 1.0], asked) == ([], [])
+    assert rank(Rows([layer, layer]), [0.0, 1.0], asked)[:2] == ([], [])
     assert Postings.of_lexemes("", np.array([], np.intp), np.array([], np.intp)).of(lexeme_keys(["boat"])) == []
+
+
+def test_facts_lend_to_the_passages_that_state_them(layer: MetadataLayer) -> None:
+    facts = [(UUID(int=10), FIRST, 1, 1), (UUID(int=11), SECOND, 2, 3), (UUID(int=12), UUID(int=9), 1, 1)]
+    row = {
+        "version": "v",
+        "fact_ids": b"".join(fact.bytes for fact, *_ in facts),
+        "record_ids": b"".join(record.bytes for _, record, *_ in facts),
+        "messages": b"".join(struct.pack(">ii", first, last) for *_, first, last in facts),
+        "statements": ["boat oil", "oil", "boat"],
+    }
+    node = NodeFacts(row, str.split)
+    none = NodeFacts(
+        {"version": "", "fact_ids": None, "record_ids": None, "messages": None, "statements": None}, str.split
+    )
+    rows = FactRows(Rows([layer]), [none, node])
+    assert (len(none), rows.facts) == (0, 3)
+    assert [rows.fact_id(number) for number in range(3)] == [str(fact) for fact, *_ in facts]
+    pairs = list(zip(rows.fact.tolist(), rows.passage.tolist(), strict=True))
+    assert pairs == [(0, 0), (0, 1), (1, 2), (1, 3)], "both parts of one message; no passage states the third"
+    covered = rows.coverage(lexeme_keys(["boat", "zebra", "oil"]), np.array([1.0, 1.0, 2.0]))
+    assert covered.tolist() == [0.75, 0.5, 0.25]
+    assert rows.lent(covered).tolist() == [0.75, 0.75, 0.5, 0.5, 0.0]
+    assert rows.best_of(np.array([0.1, 0.2, -np.inf, 0.4, 0.5])).tolist() == [0.2, 0.4, -np.inf]
+    assert FactRows(Rows([layer]), []).lent(np.zeros(0)).tolist() == [0.0] * 5

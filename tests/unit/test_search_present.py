@@ -15,14 +15,14 @@ from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.retrieval.query.select import Anchor
 
 MAY = datetime(2023, 5, 8, 9, tzinfo=UTC)
-ORIGIN = Origin("p1", "k1", "api", "2023-05-09T10:00:00+00:00")
+ORIGIN = Origin("p1", "k1", "api", "2023-05-09T10:00:00+00:00", {"origin": "slack"})
 NODE = Anchor(1, "n1", "7", "bob/Boats", "name", 0.123456789, 1.0)
 RECORD = StoredRecord(
     "r1", "Oil", "It needs oil.", MAY, "conversation", "s1", "talk", "f1", "dormant", ORIGIN, {"owner": 2}
 )
 FOUND = Found(
     records=(FoundRecord(NODE, RECORD, 0.123456789, {}, persona="bob/Work"),),
-    messages=(FoundMessage("r1", "s1", "m1", 3, 0.5, {}, "Ana", Voice.OWNER, 4),),
+    messages=(FoundMessage("r1", "s1", "m1", 3, 0.5, {}, "Ana", Voice.OWNER, 4, "page 2"),),
     anchors=(NODE,),
     warmed=2,
     notes=("Late.",),
@@ -54,6 +54,17 @@ def test_shape() -> None:
                     "key_id": "k1",
                     "received_at": "2023-05-09T10:00:00+00:00",
                     "restated": 4,
+                    "source": {
+                        "origin": "slack",
+                        "document_type": "conversation",
+                        "url": None,
+                        "channel": None,
+                        "author": None,
+                        "metadata": {},
+                        "version": 1,
+                        "replaces": None,
+                        "updated_at": None,
+                    },
                 },
             }
         ],
@@ -66,6 +77,7 @@ def test_shape() -> None:
                 "seq": 3,
                 "score": 0.5,
                 "author": "Ana",
+                "section": "page 2",
                 "voice": Voice.OWNER,
                 "restated": 4,
             }

@@ -56,6 +56,7 @@ def row_of(first: int, vectors: NDArray[np.float32]) -> dict[str, Any]:
         "passages": b"".join(passage(one, seq, seq, 0) for one in ids for seq in seqs),
         "authors": [None for _ in range(len(vectors))],
         "external_ids": [None for _ in range(len(vectors))],
+        "sections": [None for _ in range(len(vectors))],
         "vectors": b"".join(bytes(4) + vector.astype(">f2").tobytes() for pair in vectors for vector in pair),
     }
 
@@ -125,7 +126,7 @@ def compared(layers: Sequence[MetadataLayer], question: RankingQuery) -> list[Ra
     signs = [layer.sign_hashes for layer in layers]
     for layer in layers:
         layer.sign_hashes = None
-    _, messages = rank(Rows(layers), [0.0] * len(layers), question)
+    _, messages, _ = rank(Rows(layers), [0.0] * len(layers), question)
     for layer, its in zip(layers, signs, strict=True):
         layer.sign_hashes = its
     return messages
@@ -137,7 +138,7 @@ def test_big_layer_ranking_is_exact(vectors: NDArray[np.float32]) -> None:
     for number, vector in enumerate(vectors_of(40, 2)[:, 0]):
         more: dict[str, Any] = {"at": 9.0} if number % 2 else {"explain": True}
         question = asked(vector, **more)
-        _, estimated = rank(Rows([whole]), [0.0], question)
+        _, estimated, _ = rank(Rows([whole]), [0.0], question)
         exact = compared([whole], question)
         assert [one.score for one in estimated] == pytest.approx([one.score for one in exact], abs=0.02)
         same.append(len({one.row for one in estimated} & {one.row for one in exact}))
@@ -151,7 +152,7 @@ def test_many_small_layers_rank_exactly(vectors: NDArray[np.float32]) -> None:
     layers += [layer_of(vectors[1_400:2_000]), MetadataLayer(row_of(0, vectors[:0]))]
     same = []
     for vector in vectors_of(40, 2)[:, 0]:
-        _, estimated = rank(Rows(layers), [0.0] * len(layers), asked(vector))
+        _, estimated, _ = rank(Rows(layers), [0.0] * len(layers), asked(vector))
         exact = compared(layers, asked(vector))
         same.append(len({(one.node, one.row) for one in estimated} & {(one.node, one.row) for one in exact}))
     assert sum(same) >= 0.99 * 10 * len(same)
@@ -161,7 +162,7 @@ def test_many_small_layers_rank_exactly(vectors: NDArray[np.float32]) -> None:
 def test_few_passages_are_all_compared(vectors: NDArray[np.float32]) -> None:
     few = layer_of(vectors[:EXACT_PASSAGES])
     for vector in vectors_of(10, 2)[:, 0]:
-        _, messages = rank(Rows([few]), [0.0], asked(vector))
+        _, messages, _ = rank(Rows([few]), [0.0], asked(vector))
         assert messages == compared([few], asked(vector))
 
 
@@ -179,7 +180,7 @@ def test_signs_of_growing_layer(vectors: NDArray[np.float32]) -> None:
     more = vectors_of(OF_RECORD, 5)
     bigger = grown(big, row_of(records, more))
     for kind in (0, 1):
-        _, messages = rank(Rows([bigger]), [0.0], asked(more[17, kind]))
+        _, messages, _ = rank(Rows([bigger]), [0.0], asked(more[17, kind]))
         assert messages[0].row == len(vectors) + 17
     empty = MetadataLayer(row_of(0, vectors[:0]))
     empty.compute_sign_hashes()

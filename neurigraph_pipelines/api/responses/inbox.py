@@ -8,8 +8,9 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
+from neurigraph_pipelines.api.source_fields import ShownDetails
 from neurigraph_pipelines.ingestion.failures import ReplayOutcome
-from neurigraph_pipelines.model import EventKind, Privacy, Progress, SourceKind, TriggerType
+from neurigraph_pipelines.model import EventKind, Privacy, Progress, ReceivedThrough, SourceKind, TriggerType
 
 
 class Conversation(BaseModel):
@@ -76,7 +77,7 @@ class Uploaded(BaseModel):
     upload_id: UUID
 
 
-class Source(BaseModel):
+class Source(ShownDetails):
     """What conversations, events, uploads and notes have in common."""
 
     external_id: str
@@ -93,6 +94,7 @@ class Source(BaseModel):
     started_at: datetime
     ended_at: datetime | None
     received_at: datetime
+    received_through: ReceivedThrough | None = Field(description="The door that it came through.")
 
 
 class ListedConversation(Source):

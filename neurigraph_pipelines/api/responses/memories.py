@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.graph import Record
 from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
+from neurigraph_pipelines.api.source_fields import ShownDetails
 from neurigraph_pipelines.model import ReceivedThrough, SourceKind
 
 
@@ -22,6 +23,7 @@ class Memory(Record):
     superseded_by: UUID | None = Field(description="The newer memory that replaces this one in searches.")
     source_kind: SourceKind
     source_id: UUID
+    source: ShownDetails = Field(description="Where its source comes from, and its place among the versions of it.")
     received_through: ReceivedThrough | None = Field(description="The door that all of it came through.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
     persona_id: UUID | None = Field(description="The persona that handed it in or a part of it; null is the owner.")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.model import CompressionState, ReceivedThrough, Role, SourceKind, Voice
+from neurigraph_pipelines.api.responses.facts import Fact
+from neurigraph_pipelines.api.source_fields import ShownDetails
+from neurigraph_pipelines.model import CompressionState, Detector, ReceivedThrough, Role, SourceKind, Voice
 
 
 class Origin(BaseModel):
@@ -23,6 +26,7 @@ class Origin(BaseModel):
     key_id: UUID | None = Field(description="The API key that all of it came with. Only the owner sees it.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
     restated: int = Field(description="How many passages of the nodes searched say the same as its best message.")
+    source: ShownDetails = Field(description="What the writer of its source stated, and its place among the versions.")
 
 
 _STORED = Field(description="False for what was handed in and is not stored yet: it has no record, node and file.")
@@ -62,6 +66,7 @@ class MessageHit(BaseModel):
     external_id: str | None
     seq: int
     score: float
+    section: str | None = Field(description="The part of a document that it is of: its headings, or its page.")
     author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
     voice: Voice | None = Field(description="Who speaks, as the server knows it; null if unknown.")
     restated: int = Field(description="How many passages of the nodes searched say the same, this one included.")
@@ -97,6 +102,62 @@ class Period(BaseModel):
     certain: bool = Field(description="False if the words allow several readings and this is the likeliest.")
 
 
+class FoundFact(Fact):
+    """A fact that matches the question."""
+
+    score: float
+
+
+class NamedNode(BaseModel):
+    """A node that the question names."""
+
+    node_id: UUID
+    node_path: str
+    match: Literal["exact", "nearly", "begun"] = Field(
+        description="The name as it is, with one letter wrong, or only its beginning."
+    )
+    added: float = Field(description="What the name adds to the scores of the node's records.")
+
+
+class EvidenceOfEdge(BaseModel):
+    """What an edge rests on."""
+
+    record_id: UUID | None
+    observed_by: str | None = Field(description="The person who stated it, where no record does.")
+    messages: list[int]
+    stance: str = Field(description="`asserts`, `ends` or `denies`.")
+    detected_by: Detector
+
+
+class EdgeOfName(BaseModel):
+    """An edge between a node that the question names and another one, which was searched for it."""
+
+    edge_id: UUID
+    from_node_id: UUID
+    from_node_path: str
+    to_node_id: UUID
+    to_node_path: str
+    relation: str
+    strength: float
+    evidence_count: int
+    evidence: list[EvidenceOfEdge] = Field(description="The newest.")
+
+
+class LendingFact(BaseModel):
+    """A fact that lent a score to the messages that say it."""
+
+    fact_id: UUID
+    lent: float
+
+
+class Rationale(BaseModel):
+    """Which names, edges and facts moved the ranking."""
+
+    names: list[NamedNode]
+    edges: list[EdgeOfName]
+    facts: list[LendingFact]
+
+
 class Found(BaseModel):
     """The result of a search."""
 
@@ -106,6 +167,10 @@ class Found(BaseModel):
     warmed: int = Field(description="Number of nodes that were prefetched for later questions.")
     notes: list[str] = Field(description="What was missing for this answer, for example vectors.")
     periods: list[Period] = Field(description="Periods that the question names.")
+    facts: list[FoundFact] | None = Field(
+        default=None, description="Single statements, best first; only with `facts` in `include`."
+    )
+    rationale: Rationale | None = Field(default=None, description="What moved the ranking; only with `explain`.")
 
 
 class Citation(BaseModel):
@@ -120,6 +185,7 @@ class Citation(BaseModel):
     file_id: UUID | None
     seq: int | None
     external_id: str | None
+    section: str | None = Field(description="The part of a document that it is of: its headings, or its page.")
     author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
     voice: Voice | None = Field(description="Who speaks, as the server knows it; null for a summary.")
     origin: Origin

@@ -13,6 +13,7 @@ from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
 
 
@@ -68,6 +69,7 @@ def assemble(
     started_at: datetime | None = None,
     ended_at: datetime | None = None,
     event_kind: EventKind | None = None,
+    details: SourceDetails = NO_DETAILS,
 ) -> Iterator[NewConversation | RejectedItem]:
     """Build a conversation or an event from its messages.
 
@@ -80,6 +82,7 @@ def assemble(
         started_at: Default: the time of the first message.
         ended_at: Default: the latest time of a message.
         event_kind: The kind of an event; None for a conversation.
+        details: Where it comes from, as the file says.
 
     Yields:
         The rejections; then the conversation, or a rejection if it has no messages. A message with the id of an
@@ -106,6 +109,7 @@ def assemble(
         started_at=started_at or (times[0] if times else None),
         ended_at=ended_at or (max(times) if times else None),
         event_kind=event_kind,
+        details=details,
     )
 
 

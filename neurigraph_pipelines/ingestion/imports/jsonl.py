@@ -22,6 +22,7 @@ from neurigraph_pipelines.model import (
     RejectedItem,
     Role,
 )
+from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 from neurigraph_pipelines.text.hygiene import clean_json
 
 MAX_LINE_BYTES = 256 * 1024**2
@@ -30,7 +31,8 @@ MAX_LINE_BYTES = 256 * 1024**2
 MAX_NOTED_KEYS = 20
 """Maximum number of unknown keys that are logged; a file with more has another format."""
 
-CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages"})
+_DETAILS = ("origin", "document_type", "url", "channel", "author", "metadata", "updated_at")
+CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages", *_DETAILS})
 MESSAGE_KEYS = frozenset(
     {"role", "type", "content", "author", "external_id", "occurred_at", "tool_calls", *TOOL_FIELDS}
 )
@@ -64,6 +66,7 @@ def conversations(
                 _time(raw, "started_at"),
                 _time(raw, "ended_at"),
             )
+            details = _details(raw)
             messages = list(_messages(raw.get("messages"), where, unknown, name))
             external_id = _text(raw, "external_id") or ids.of(title, started_at, messages)
         except InvalidInputError as error:
@@ -77,6 +80,7 @@ def conversations(
             started_at=started_at,
             ended_at=ended_at,
             fallback_time=fallback_time,
+            details=details,
         )
 
 
@@ -136,6 +140,26 @@ def _message(raw: dict[str, Any]) -> NewMessage:
         tool_calls=tuple(calls),
     )
     return typed(message, MessageType(kind) if kind else None, Role(role) if role else None, said)
+
+
+def _details(raw: dict[str, Any]) -> SourceDetails:
+    """Return where a conversation comes from; the inbox checks the values."""
+    metadata, kind, channel = raw.get("metadata") or {}, _text(raw, "document_type"), _text(raw, "channel")
+    if not isinstance(metadata, dict):
+        raise InvalidInputError("its metadata are not an object")
+    if kind is not None and kind not in tuple(DocumentType):
+        raise InvalidInputError(f"its document_type {kind[:50]!r} is not one of {', '.join(DocumentType)}")
+    if channel is not None and channel not in tuple(Channel):
+        raise InvalidInputError(f"its channel {channel[:50]!r} is not one of {', '.join(Channel)}")
+    return SourceDetails(
+        origin=_text(raw, "origin"),
+        document_type=DocumentType(kind) if kind else None,
+        url=_text(raw, "url"),
+        channel=Channel(channel) if channel else None,
+        author=_text(raw, "author"),
+        metadata=metadata,
+        updated_at=_time(raw, "updated_at"),
+    )
 
 
 def _text(raw: dict[str, Any], key: str) -> str | None:

@@ -141,15 +141,18 @@ def _node(call: Call, tag: str) -> UUID | None:
 def _document(
     call: Call, given: SearchDatabaseArguments, hit: Mapping[str, Any], messages: list[Mapping[str, Any]]
 ) -> Document:
+    source = hit["origin"]["source"]
     return Document(
         documentId=key_of(hit),
         title=plain(hit["title"]),
-        type=hit["source_kind"],
+        type=source["document_type"],
         summary=plain(hit["summary"]) if given.includeSummary else None,
         score=min(max(hit["score"], 0.0), 1.0),
         chunks=_chunks(call, hit, messages),
+        url=plain(source["url"]),
         metadata=plain(
             {
+                **source["metadata"],
                 "stored": hit["stored"],
                 "nodeId": hit["node_id"],
                 "nodePath": hit["node_path"],
@@ -157,10 +160,14 @@ def _document(
                 "externalId": hit["source_external_id"],
                 "saidBy": list(hit["origin"]["voices"]),
                 "receivedThrough": hit["origin"]["received_through"],
+                "source": source["origin"],
+                "channel": source["channel"],
+                "author": source["author"],
+                "version": source["version"],
             }
         ),
         createdAt=hit["occurred_at"],
-        updatedAt=plain(hit["origin"]["received_at"]),
+        updatedAt=plain(source["updated_at"] or hit["origin"]["received_at"]),
     )
 
 
@@ -168,10 +175,19 @@ def _chunks(call: Call, hit: Mapping[str, Any], messages: list[Mapping[str, Any]
     """Return the best messages of a document with their words; none if its file cannot be read."""
     if not hit["stored"]:
         return [
-            _chunk(one["content"], one["score"], one["seq"], one["author"], one["voice"], one["occurred_at"])
+            _chunk(
+                one["content"],
+                one["score"],
+                one["seq"],
+                one["author"],
+                one["voice"],
+                one["occurred_at"],
+                one["section"],
+            )
             for one in messages
         ]
     scores = {message["seq"]: message["score"] for message in messages}
+    sections = {message["seq"]: message["section"] for message in messages}
     if not hit["file_id"] or not scores:
         return []
     try:
@@ -179,13 +195,13 @@ def _chunks(call: Call, hit: Mapping[str, Any], messages: list[Mapping[str, Any]
     except StorageError:
         return []
     return [
-        _chunk(one.text, scores[one.seq], one.seq, one.author, one.voice, one.occurred_at)
+        _chunk(one.text, scores[one.seq], one.seq, one.author, one.voice, one.occurred_at, sections[one.seq])
         for one in sorted(opened, key=lambda one: -scores[one.seq])
     ]
 
 
 def _chunk(
-    text: str, score: float, seq: int, author: str | None, voice: str | None, occurred_at: Any
+    text: str, score: float, seq: int, author: str | None, voice: str | None, occurred_at: Any, section: str | None
 ) -> dict[str, Any]:
     chunk: dict[str, Any] = plain(
         {
@@ -195,6 +211,7 @@ def _chunk(
             "author": author,
             "voice": voice,
             "occurredAt": occurred_at,
+            "section": section,
         }
     )
     return chunk

@@ -177,7 +177,7 @@ def _beginnings(values: dict[str, Any]) -> dict[str, Any]:
 
 _VERSION = (
     "title", "summary", "entities", "topics", "dates", "relationships", "occurred_at", "changed_at", "node_id",
-    "node_path", "file_id", "superseded_by", "source_kind", "source_id", "received_through", "received_at",
+    "node_path", "file_id", "superseded_by", "source_kind", "source_id", "source", "received_through", "received_at",
 )  # fmt: skip
 
 

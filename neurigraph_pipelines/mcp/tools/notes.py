@@ -11,6 +11,7 @@ from neurigraph_pipelines.ingestion.notes import MAX_PRIORITY, MAX_TAGS, NewNote
 from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.results import Result
 from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, Tool
+from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
 
 MAX_TEXT_CHARACTERS = 1_000_000
 """Longest note; the limit of the endpoint's bodies lies above it."""
@@ -26,6 +27,7 @@ class RememberArguments(Arguments):
     importance: float | None = Field(default=None, ge=0, le=1)
     priority: int | None = Field(default=None, ge=1, le=MAX_PRIORITY)
     tags: ListOf[str] = Field(default=[], max_length=MAX_TAGS)
+    url: str = Field(default="", max_length=MAX_URL_LENGTH, description="Page that it is from.")
     on_conflict: OnConflict = Field(
         default=OnConflict.ERROR, description="If the node has a note of this title: refuse it, or replace that one."
     )
@@ -71,6 +73,7 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
             priority=given.priority,
             tags=tuple(given.tags),
             on_conflict=given.on_conflict,
+            details=SourceDetails(url=given.url or None),
         ),
     )
     return Remembered(

@@ -22,7 +22,9 @@ from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_C
 MAX_HITS = 50
 
 _MESSAGES = 3  # that a hit names
-_HIT_TOKENS = 220  # of ids, times, names of fields, and what is said of its messages
+_SOURCE = ("origin", "document_type", "url", "author", "version", "updated_at")
+_FACT_TOKENS = 90  # of ids and names of fields
+_HIT_TOKENS = 260  # of ids, times, names of fields, and what is said of its messages
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
 Node = Annotated[str, Field(max_length=2_000, description="Path or id of a node: only what lies there or below.")]
@@ -39,6 +41,7 @@ class SearchArguments(Arguments):
     occurred_after: datetime | None = None
     occurred_before: datetime | None = None
     known_at: datetime | None = Field(default=None, description="Only what was known then.")
+    include_facts: bool = Field(default=False, description="Also single statements.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -56,24 +59,44 @@ class Hit(Result):
     score: float
     file_id: str | None
     said_by: list[str]
+    source: dict[str, Any]
     messages: list[dict[str, Any]]
 
     def lines(self) -> Iterator[str]:
         """Yield where the memory lies, who speaks in it and when, and what it says."""
         yield f"{_place(self)}, {self.occurred_at}, score {self.score:.2f}"
         said = [
-            f"{one['seq']} ({one['voice'] or 'unknown'}{', ' + inline(one['author']) if one['author'] else ''})"
+            f"{one['seq']} ({one['voice'] or 'unknown'}{_named(one['author'])}{_named(one['section'])})"
             for one in self.messages
         ]
+        yield from came_from(self.source)
         if self.said_by:
             yield f"said by: {', '.join(self.said_by)}" + (f"; best messages: {', '.join(said)}" if said else "")
         yield from described(self.title, self.summary)
+
+
+class FoundFact(Result):
+    """A single statement that matches."""
+
+    fact_id: str
+    statement: str
+    record_id: str
+    first_message: int
+    author: str | None
+    score: float
+
+    def lines(self) -> Iterator[str]:
+        """Yield where it was said and by whom, and the statement."""
+        who = f", said by {inline(self.author)}" if self.author else ""
+        yield f"fact of record_id {self.record_id}, message {self.first_message}{who}, score {self.score:.2f}"
+        yield from described(None, self.statement)
 
 
 class Found(Result):
     """The hits of a search."""
 
     hits: list[Hit]
+    facts: list[FoundFact] = Field(default_factory=list)
     next_skip: int | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -82,6 +105,9 @@ class Found(Result):
         for hit in self.hits:
             yield ""
             yield from hit.lines()
+        for fact in self.facts:
+            yield ""
+            yield from fact.lines()
         if not self.hits:
             yield "Nothing that is remembered matches."
         yield ""
@@ -102,9 +128,15 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
         occurred_after=given.occurred_after,
         occurred_before=given.occurred_before,
         at=given.known_at,
+        include_facts=given.include_facts,
     )
     found = phase_one.search(call.context, question, run_after=call.run_after)
     budget, shown = call.budget(given.max_tokens), list[Hit]()
+    facts = [
+        fact
+        for fact in map(_fact, (found.facts or ())[: given.limit])
+        if budget.takes(fact.statement, fact.author, fixed=_FACT_TOKENS)
+    ]
     said: dict[str, list[Mapping[str, Any]]] = {}
     for message in found.messages:
         said.setdefault(key_of(message), []).append(message)
@@ -118,15 +150,37 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
             one.summary = f"{budget.cut(one.summary)}…"
         shown.append(one)
     rest = len(hits) > len(shown)
-    return Found(hits=shown, next_skip=given.skip + len(shown) if rest else None, notes=plain(found.notes))
+    skip = given.skip + len(shown) if rest else None
+    return Found(hits=shown, facts=facts, next_skip=skip, notes=plain(found.notes))
 
 
 def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
     return Hit(
         **{name: plain(hit[name]) for name in Hit.model_fields if name in hit},
         said_by=[str(voice) for voice in hit["origin"]["voices"]],
-        messages=[{name: plain(one[name]) for name in ("seq", "author", "voice", "score")} for one in messages],
+        source={name: plain(hit["origin"]["source"][name]) for name in _SOURCE},
+        messages=[
+            {name: plain(one[name]) for name in ("seq", "author", "section", "voice", "score")} for one in messages
+        ],
     )
+
+
+def _fact(fact: Mapping[str, Any]) -> FoundFact:
+    return FoundFact(**{name: plain(fact[name]) for name in FoundFact.model_fields})
+
+
+def _named(name: str | None) -> str:
+    return f", {inline(name)}" if name else ""
+
+
+def came_from(source: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in one line where a source comes from, if its writer stated anything of it."""
+    said = {"origin": source["origin"], "author": source["author"], "url": source["url"]}
+    facts = [f"{name} {inline(value)}" for name, value in said.items() if value]
+    if source["version"] > 1:
+        facts.append(f"version {source['version']}")
+    if facts:
+        yield f"source: {', '.join(facts)}"
 
 
 def _place(one: Hit | Citation) -> str:
@@ -155,6 +209,7 @@ class Citation(Result):
     node_path: str | None
     title: str
     seq: int | None
+    section: str | None
     author: str | None
     voice: str | None
     occurred_at: str
@@ -162,7 +217,7 @@ class Citation(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield who said it, where and when, and the words."""
-        who = ", ".join([self.voice or "a summary", *([inline(self.author)] if self.author else [])])
+        who = f"{self.voice or 'a summary'}{_named(self.author)}{_named(self.section)}"
         place = _place(self) + ("" if self.seq is None else f", message {self.seq}")
         yield f"[{self.number}] said by {who}, {self.occurred_at}, {place}"
         yield from described(self.title, self.text)

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
@@ -136,6 +137,8 @@ class SearchCaches:
         unfetched: Claims for which nodes were staged and not prefetched since.
         watched: Whether a user's graph has canaries to watch.
         unstored: The messages that are not stored yet, by asker.
+        facts: The facts of nodes, by asker and node; their version is the data version.
+        fact_rows: The facts that an asker's last question was ranked with; their version is the data version.
     """
 
     def __init__(self) -> None:
@@ -149,6 +152,8 @@ class SearchCaches:
         self.unfetched: set[Claims] = set()
         self.watched: Cache[bool] = Cache(WATCH_SECONDS)
         self.unstored: Cache[Unstored] = Cache()
+        self.facts: Cache[NodeFacts] = Cache()
+        self.fact_rows: Cache[FactRows] = Cache()
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

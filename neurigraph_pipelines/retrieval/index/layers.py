@@ -142,14 +142,15 @@ class MetadataLayer:
 
     def _read_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
         columns, counts = passage_columns(row, self.record_columns["id"])
-        first, hashes, names, external_ids = 0, None, {}, list(row["external_ids"] or ())
+        first, hashes, names = 0, None, {}
+        labels = list(zip(row["external_ids"] or (), row["sections"] or (), strict=True))
         if before is not None:
             layer, stays = before
             stay = stays[layer.record]
             if layer.sign_hashes is not None:
                 hashes = layer.sign_hashes.joined(stay, means(columns["vectors"]))
             first, names = int(stay.sum()), layer.author_numbers
-            external_ids = [*compress(layer.external_ids, stay), *external_ids]
+            labels = [*compress(zip(layer.external_ids, layer.sections, strict=True), stay), *labels]
         numbers: dict[str | None, int] = defaultdict(count(len(names)).__next__, names)
         columns["author"] = np.fromiter(map(numbers.__getitem__, row["authors"] or ()), np.int32)
         if before is not None:
@@ -167,11 +168,11 @@ class MetadataLayer:
             row_now[order] = row_now.copy()
             columns = {name: column[order] for name, column in columns.items()}
             hashes = hashes.reordered(order) if hashes is not None else None
-            external_ids = [external_ids[number] for number in order]
+            labels = [labels[number] for number in order]
         self.held_vectors: Floats | None = columns.pop("vectors")
         self._take_passages(columns, dict(numbers))
         self._arrange()
-        self.external_ids = external_ids
+        self.external_ids, self.sections = [one for one, _ in labels], [one for _, one in labels]
         self.sign_hashes: SignHashes | None = hashes
         self._read_lexemes(row, before, self.place[row_now[first:]], counts)
 
@@ -289,6 +290,11 @@ class MetadataLayer:
     def external_ids(self) -> Sequence[str | None]:
         """The external id of each passage's message."""
         return self.pack.external_ids(self.passages) if self.pack is not None else ()
+
+    @cached_property
+    def sections(self) -> Sequence[str | None]:
+        """The part of a document that each passage is of."""
+        return self.pack.sections(self.passages) if self.pack is not None else ()
 
     @cached_property
     def ids(self) -> NDArray[np.bytes_]:

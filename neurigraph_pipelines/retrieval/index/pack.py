@@ -18,6 +18,7 @@ class Pack(NamedTuple):
         spans: The stretches of time in which each superseded record was superseded, by its row.
         author_numbers: The authors of passages by their numbers.
         packed_ids: The external ids of the messages of passages as JSON; empty if there are none.
+        packed_sections: The parts of documents that passages are of, in the same form.
     """
 
     node_id: str
@@ -28,8 +29,17 @@ class Pack(NamedTuple):
     spans: dict[int, Spans]
     author_numbers: dict[str | None, int]
     packed_ids: bytes
+    packed_sections: bytes
 
     def external_ids(self, passages: int) -> Sequence[str | None]:
         """Return the external ids of the messages of ``passages`` passages."""
-        external_ids: list[str | None] = json.loads(self.packed_ids) if self.packed_ids else [None] * passages
-        return external_ids
+        return _unpacked(self.packed_ids, passages)
+
+    def sections(self, passages: int) -> Sequence[str | None]:
+        """Return the parts of documents that ``passages`` passages are of."""
+        return _unpacked(self.packed_sections, passages)
+
+
+def _unpacked(packed: bytes, passages: int) -> Sequence[str | None]:
+    texts: list[str | None] = json.loads(packed) if packed else [None] * passages
+    return texts

@@ -7,6 +7,7 @@ only those that it compares.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -20,13 +21,13 @@ from neurigraph_pipelines.retrieval.index.postings import Floats, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
 from neurigraph_pipelines.retrieval.index.texts import PackedTexts
 
-FORMAT = 1
+FORMAT = 2
 """The form of packed layers. Another number makes maintenance pack every layer again: change it with the form."""
 
 _HALF = np.dtype("<f2")
 _COUNTS = (
     *("records", "passages", "places", "messages", "lexemes", "occurrences", "hash_words", "record_width"),
-    *("passage_width", "size_of_spans", "size_of_authors", "size_of_ids"),
+    *("passage_width", "size_of_spans", "size_of_authors", "size_of_ids", "size_of_sections"),
 )
 
 
@@ -50,11 +51,11 @@ def pack(layer: MetadataLayer) -> Packed:
     if hashes is None:  # of a node without passages
         hashes = SignHashes(np.zeros(vectors.shape[2], np.float32), 0.0, np.zeros((0, 0), np.uint64))
     texts = [_as_json(texts) for texts in layer.texts]
-    external_ids = list(layer.external_ids)
     loose = (
         _as_json(layer.spans),
         _as_json(list(layer.author_numbers)),
-        _as_json(external_ids) if any(one is not None for one in external_ids) else b"",
+        _as_texts(layer.external_ids),
+        _as_texts(layer.sections),
     )
     counts = (
         *(layer.records, layer.passages, layer.places, layer.messages, len(postings.keys), len(postings.occurrences)),
@@ -102,7 +103,7 @@ def unpack(packed: bytes, node_id: str, version: str, model: str | None, horizon
     text_ends, starts = reader.array("<i4", records), reader.array("<i4", lexemes + 1)
     occurrences = reader.array("<i4", counts["occurrences"], 2)
     columns["role"], columns["voice"] = reader.array("i1", 2, passages)
-    spans, authors, ids = (reader.take(counts[n]) for n in ("size_of_spans", "size_of_authors", "size_of_ids"))
+    spans, authors, ids, sections = (reader.take(counts[n]) for n in _COUNTS[-4:])
     pack = Pack(
         node_id,
         version,
@@ -112,6 +113,7 @@ def unpack(packed: bytes, node_id: str, version: str, model: str | None, horizon
         {int(number): one for number, one in json.loads(spans).items()},
         {author: number for number, author in enumerate(json.loads(authors))},
         ids,
+        sections,
     )
     layer = MetadataLayer.of_pack(pack, counts, columns, PackedTexts(reader.rest(), text_ends))
     layer.lexemes = Postings(keys, starts, occurrences)
@@ -143,6 +145,10 @@ class _Reader:
 
     def rest(self) -> memoryview:
         return memoryview(self._packed)[self._place :]
+
+
+def _as_texts(texts: Sequence[str | None]) -> bytes:
+    return _as_json(list(texts)) if any(one is not None for one in texts) else b""
 
 
 def _as_json(value: object) -> bytes:

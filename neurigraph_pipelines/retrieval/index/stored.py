@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Origin(NamedTuple):
@@ -15,12 +15,14 @@ class Origin(NamedTuple):
         key_id: The API key that all of it came with.
         received_through: The door that all of it came through.
         received_at: When the last of it arrived, in ISO 8601.
+        source: What is known of its source besides the text (``model.sources.shown_details``); None if nothing.
     """
 
     persona_id: str | None
     key_id: str | None
     received_through: str | None
     received_at: str | None
+    source: Mapping[str, Any] | None = None
 
 
 class StoredRecord(NamedTuple):

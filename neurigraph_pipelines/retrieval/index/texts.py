@@ -64,4 +64,4 @@ def characters_of(texts: Sequence[RecordTexts]) -> int:
     """Return about the number of characters of texts."""
     if isinstance(texts, PackedTexts):
         return texts.characters
-    return sum(len(one.title) + len(one.summary) for one in texts)
+    return sum(len(one.title) + len(one.summary) + len(one.origin) for one in texts)

@@ -55,12 +55,13 @@ class IndexedMessage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnstoredSource:
-    """A source with its newest messages that are not stored yet, in their order."""
+    """A source with its newest messages that are not stored yet, in their order; ``details`` is as in ``Origin``."""
 
     source_id: str
     kind: SourceKind
     external_id: str
     title: str | None
+    details: Mapping[str, Any] | None
     messages: tuple[IndexedMessage, ...]
 
     @property
@@ -150,6 +151,7 @@ def message_of(fields: Mapping[str, Any]) -> Message:
         persona_id=_id(fields["persona_id"]),
         received_through=ReceivedThrough(fields["received_through"]) if fields["received_through"] else None,
         received_at=datetime.fromisoformat(fields["received_at"]),
+        section=fields["section"],
         event=ToolEvent.of_fields(fields["tool_event"], content) if fields["tool_event"] else None,
     )
 
@@ -218,6 +220,7 @@ def _origin(source: UnstoredSource) -> str:
             "key_id": str(key_id) if key_id is not None else None,
             "received_through": received_through,
             "received_at": received.isoformat() if received is not None else None,
+            "source": source.details,
         }
     )
 
@@ -247,6 +250,7 @@ def _passages(slug: str, sources: Sequence[UnstoredSource]) -> dict[str, Any]:
         "passages": np.array(rows, wire_format.PASSAGE).tobytes(),
         "authors": [message.author for message in messages],
         "external_ids": [message.external_id for message in messages],
+        "sections": [message.section for message in messages],
         "vectors": _vectors(parts),
         "lexemes": " ".join(lexeme for part in parts for lexeme in part.lexemes),
         "frequencies": " ".join(str(frequency) for part in parts for frequency in part.frequencies),

@@ -16,9 +16,11 @@ from neurigraph_pipelines.retrieval.index.layers import VOICES
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.unstored import SUMMARY_CHARACTERS, Unstored, beginning
+from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
+from neurigraph_pipelines.retrieval.query.rationale import Rationale
 from neurigraph_pipelines.retrieval.query.select import Anchor
 
 Parts = Mapping[str, float | None]
@@ -60,6 +62,7 @@ class FoundMessage(NamedTuple):
         author: The name that it is shown under.
         voice: Who speaks, as the server knows it; None if unknown.
         restated: How many passages of the nodes searched say the same, itself included.
+        section: The part of a document that it is of.
         unstored: The message itself, cut to the part that the question is about; None if it is stored.
     """
 
@@ -72,6 +75,7 @@ class FoundMessage(NamedTuple):
     author: str | None
     voice: Voice | None
     restated: int
+    section: str | None = None
     unstored: Message | None = None
 
 
@@ -85,6 +89,8 @@ class Found:
         anchors: The nodes that were searched, best first.
         warmed: How many nodes are staged around those of the best records.
         notes: What the result lacks, such as vectors, one sentence each.
+        facts: Best first; None if the question does not ask for them.
+        rationale: What moved the ranking; None if it was not asked for.
     """
 
     records: tuple[FoundRecord, ...] = ()
@@ -92,6 +98,8 @@ class Found:
     anchors: tuple[Anchor, ...] = ()
     warmed: int = 0
     notes: tuple[str, ...] = ()
+    facts: tuple[FoundFact, ...] | None = None
+    rationale: Rationale | None = None
 
 
 def found_records(
@@ -107,7 +115,7 @@ def found_records(
     Args:
         shells: The nodes that the caller sees: a persona that is not among them is not named.
         messages: The messages that were found: the best is the summary of what is not stored yet.
-        is_owner: Whether the caller is the owner of the graph: only the owner sees keys.
+        is_owner: Whether the caller is the owner of the graph: only the owner sees keys, and ids of earlier versions.
     """
     words = {one.record_id: one.unstored.content for one in reversed(messages) if one.unstored is not None}
     found = []
@@ -116,7 +124,8 @@ def found_records(
         number = _persona(record.origin, shells)
         path = shells.location(number)[2] if number is not None else None
         if not is_owner:
-            record = record._replace(origin=record.origin._replace(key_id=None))
+            source = {**(record.origin.source or {}), "replaces": None}
+            record = record._replace(origin=record.origin._replace(key_id=None, source=source))
         node = nodes[one.node].anchor
         if node is UNSTORED and record.record_id in words:
             record = record._replace(summary=beginning(words[record.record_id], SUMMARY_CHARACTERS))
@@ -159,6 +168,7 @@ def found_messages(
                 shown_author(layer.author(row), voice, shells.name(number) if number is not None else None),
                 voice,
                 max(1, times),
+                layer.sections[row],
                 replace(message, content=cut(message.content)) if message is not None else None,
             )
         )

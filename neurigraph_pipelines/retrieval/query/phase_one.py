@@ -16,6 +16,7 @@ from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
+from neurigraph_pipelines.retrieval.query.facts import LENDING, RankedFact, lending_of, show_facts, wants_facts
 from neurigraph_pipelines.retrieval.query.found import UNSTORED, Found, as_of_moment, found_messages, found_records
 from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
@@ -23,6 +24,7 @@ from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneErro
 from neurigraph_pipelines.retrieval.query.present import present
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
+from neurigraph_pipelines.retrieval.query.rationale import rationale_of
 from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
 from neurigraph_pipelines.retrieval.query.select import select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
@@ -45,7 +47,7 @@ class _Searched(NamedTuple):
     anchored: Sequence[LoadedNode]
     nodes: Sequence[LoadedNode]
     unstored: Unstored | None
-    ranked: tuple[Sequence[Ranked], Sequence[Ranked]]
+    ranked: tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]
 
 
 def phase_one(context: Context, question: Question) -> Answer:
@@ -72,8 +74,8 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
     if not settings.retrieval.answer_cache_entries:
         return _run_steps(context, parsed)[0]
     limits = settings.retrieval
-    bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, settings.language)
-    key = (graph_key(context), parsed.question, context.embedder.model, bounds)
+    bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, limits.fact_lending)
+    key = (graph_key(context), parsed.question, context.embedder.model, settings.language, bounds)
     if answers.peek(key) is not None:
         version = context.database.ask_value(context.claims, _QUERIES["data_version"])
         cached: Found | None = answers.get(key, version)
@@ -89,17 +91,20 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     """Return the result, and the data version as long as which it may be cached."""
     loaded = _gather_and_rank(context, parsed)
     if loaded is None:
-        return Found(), None
-    evidence, anchored, nodes, unstored, (records, messages) = loaded
-    view, is_owner = evidence.view, context.claims.role == "user"
+        return Found(facts=() if parsed.question.include_facts else None), None
+    evidence, anchored, nodes, unstored, (records, messages, facts) = loaded
+    view, is_owner, question = evidence.view, context.claims.role == "user", parsed.question
+    anchors = tuple(dict.fromkeys(node.anchor for node in anchored))
     said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, said, is_owner=is_owner))
     found = Found(
         tuple(hits),
         tuple(said),
-        tuple(dict.fromkeys(node.anchor for node in anchored)),
+        anchors,
         stage(context, view.shells, list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]),
         tuple(_notes(context, evidence)),
+        show_facts(context, facts[: question.limit]) if question.include_facts else None,
+        rationale_of(context, view, anchors, facts) if question.explain else None,
     )
     # Only the owner's data has a version: a grant may end with the next question, and nothing says when.
     return found, evidence.data_version if view.embedding.record is not None else None
@@ -136,12 +141,15 @@ def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | No
 
 def _rank(
     context: Context, evidence: Evidence, nodes: Sequence[LoadedNode]
-) -> tuple[Sequence[Ranked], Sequence[Ranked]]:
+) -> tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]:
     if not nodes:
-        return (), ()
-    boosts = [node.anchor.boost for node in nodes]
+        return (), (), ()
+    boosts, question = [node.anchor.boost for node in nodes], evidence.parsed.question
     rows = cached_rows(context, tuple(node.layer for node in nodes))
-    return rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows))
+    lending = lending_of(context, evidence, nodes, rows) if wants_facts(context, question) else None
+    lent = lending.lent if lending is not None else None
+    records, messages, score = rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows), lent)
+    return records, messages, lending.best(score, max(question.limit, LENDING)) if lending is not None else ()
 
 
 def _notes(context: Context, evidence: Evidence) -> list[str]:

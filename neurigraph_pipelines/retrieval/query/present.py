@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.model.sources import shown_details
+from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.retrieval.query.select import Anchor
@@ -33,6 +36,8 @@ def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
         found.warmed,
         list(found.notes),
         [_period(one) for one in periods],
+        None if found.facts is None else [_fact(one) for one in found.facts],
+        None if found.rationale is None else found.rationale.shown(),
     )
 
 
@@ -52,6 +57,7 @@ def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
         "key_id": origin.key_id,
         "received_at": origin.received_at,
         "restated": restated,
+        "source": shown_details(found.record.source_kind, origin.source),
     }
 
 
@@ -90,6 +96,7 @@ def _message(found: FoundMessage) -> dict[str, Any]:
         "seq": found.seq,
         "score": round(found.score, 6),
         "author": found.author,
+        "section": found.section,
         "voice": found.voice,
         "restated": found.restated,
     }
@@ -111,6 +118,13 @@ def _anchor(anchor: Anchor) -> dict[str, Any]:
         "score": round(anchor.score, 4),
         "node_path": anchor.path,
     }
+
+
+def _fact(found: FoundFact) -> dict[str, Any]:
+    """Return a fact as lists of facts show it (``presentation.fact``), with its score."""
+    shown = {"where" if name == "where_context" else name: value for name, value in found.fields.items()}
+    kind, _, source_id = shown.pop("source").partition(":")
+    return {**shown, "source_kind": kind, "source_id": UUID(source_id), "score": round(found.score, 6)}
 
 
 def _period(period: Period) -> dict[str, Any]:

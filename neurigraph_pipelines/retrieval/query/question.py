@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,7 +23,7 @@ class Question:
         message_limit: Most single messages.
         node_id: Search only this node and what lies below it.
         at: Only what was known at this moment, with the title and summary of that time.
-        explain: Return every component of the scores.
+        explain: Return every component of the scores, and what moved the ranking.
         occurred_after: Only what happened then or later.
         occurred_before: Only what happened before then.
         source_kinds: Only sources of these kinds; empty for all.
@@ -32,6 +32,7 @@ class Question:
             ranks higher, and nothing is left out.
         include_superseded: Also memories that newer ones replaced.
         record_ids: Only these memories; empty for all. What else decides which nodes are searched stays as it is.
+        include_facts: Also return facts, as many as records at most.
     """
 
     query: str
@@ -47,6 +48,7 @@ class Question:
     periods: tuple[tuple[datetime, datetime], ...] = ()
     include_superseded: bool = False
     record_ids: tuple[UUID, ...] = ()
+    include_facts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Answer:
     Attributes:
         notes: What the answer lacks, such as vectors, one sentence each.
         periods: The stretches of time that were read from the question's words.
+        facts: Those that were found, best first; None if the question does not ask for them.
+        rationale: Which names, edges and facts moved the ranking; None without ``explain``.
     """
 
     hits: list[dict[str, Any]] = field(default_factory=list)
@@ -64,3 +68,10 @@ class Answer:
     warmed: int = 0
     notes: list[str] = field(default_factory=list)
     periods: list[dict[str, Any]] = field(default_factory=list)
+    facts: list[dict[str, Any]] | None = None
+    rationale: dict[str, list[dict[str, Any]]] | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """Return the parts of the answer by name, without those that were not asked for."""
+        parts = {one.name: getattr(self, one.name) for one in fields(self)}  # ``asdict`` would copy every value
+        return {name: part for name, part in parts.items() if part is not None}

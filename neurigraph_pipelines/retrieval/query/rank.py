@@ -148,9 +148,13 @@ def ranking_query(evidence: Evidence) -> RankingQuery:
 
 @measured("search.rank")
 def rank(
-    rows: Rows, boosts: Sequence[float], query: RankingQuery, vectors: PassageVectors | None = None
-) -> tuple[list[Ranked], list[Ranked]]:
-    """Return the best records and the best messages of some layers, best first.
+    rows: Rows,
+    boosts: Sequence[float],
+    query: RankingQuery,
+    vectors: PassageVectors | None = None,
+    lent: NDArray[Any] | None = None,
+) -> tuple[list[Ranked], list[Ranked], NDArray[Any]]:
+    """Return the best records and the best messages of some layers, best first, and the score of each passage.
 
     A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its
     window, in which messages around it count less with their distance, and those before it more than those after,
@@ -163,11 +167,12 @@ def rank(
     Args:
         boosts: How surely the question names the node of each layer, 0 to 1.
         vectors: Those of the passages; by default those that the layers hold.
+        lent: What facts add to the score of each passage.
 
     Raises:
         VectorsGoneError: Such vectors cannot be read any more.
     """
-    return _Ranking(rows, boosts, query, vectors if vectors is not None else PassageVectors(rows)).best()
+    return _Ranking(rows, boosts, query, vectors if vectors is not None else PassageVectors(rows), lent).best()
 
 
 class _Ranking:
@@ -177,7 +182,14 @@ class _Ranking:
     rows the number of steps takes the time.
     """
 
-    def __init__(self, rows: Rows, boosts: Sequence[float], query: RankingQuery, vectors: PassageVectors) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        boosts: Sequence[float],
+        query: RankingQuery,
+        vectors: PassageVectors,
+        lent: NDArray[Any] | None,
+    ) -> None:
         self.layers = rows.layers
         self.vectors = vectors
         self.query = query
@@ -193,9 +205,9 @@ class _Ranking:
         self.ranked = both(self.eligible, shown[record] if shown is not None else None)
         self.lexical = LexicalSignals(rows, query.lexemes)
         self.summaries = self.lexical.summaries()
-        self.boosts = self._boosts()
+        self.boosts = self._boosts() | ({"fact": lent} if lent is not None else {})
 
-    def best(self) -> tuple[list[Ranked], list[Ranked]]:
+    def best(self) -> tuple[list[Ranked], list[Ranked], NDArray[Any]]:
         lexical = self.lexical
         found = np.empty((len(SIGNALS), self.rows.passages))
         found[0] = lexical.windows(self.query.mean_length)
@@ -214,7 +226,7 @@ class _Ranking:
         left = shares_left(score, lexical.coverage, self.rows.voice)
         if left is not None:
             score = left * score
-        return self._best_records(score, left), self._best_messages(score, parts)
+        return self._best_records(score, left), self._best_messages(score, parts), score
 
     def _mixed(self, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the signals of all passages, each in 0..1, and their scores."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from operator import is_
 from typing import Any
@@ -123,6 +124,7 @@ def _joined(
                 SourceKind(source["kind"]),
                 source["external_id"],
                 source["title"],
+                source["details"],
                 tuple(known[source["source_id"], seq] for seq in source["seqs"]),
             ),
         )
@@ -137,7 +139,7 @@ def _same_or_new(past: UnstoredSource | None, source: UnstoredSource) -> Unstore
         past is not None
         and len(past.messages) == len(source.messages)
         and all(map(is_, past.messages, source.messages))
-        and (past.kind, past.external_id, past.title) == (source.kind, source.external_id, source.title)
+        and replace(past, messages=()) == replace(source, messages=())
     )
     return past if past is not None and is_same else source
 

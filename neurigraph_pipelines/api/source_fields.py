@@ -1,0 +1,75 @@
+"""What requests say of a source besides its text, and how responses show it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.model.sources import (
+    MAX_METADATA_KEYS,
+    MAX_ORIGIN_LENGTH,
+    MAX_URL_LENGTH,
+    Channel,
+    DocumentType,
+    Scalar,
+    SourceDetails,
+)
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
+
+_ORIGIN = "The program or site that it comes from, such as `slack`."
+_TYPE = "What it is. The bytes of a file decide over a stated format."
+_URL = "A page to read it at: `http` or `https`, without a user name or password."
+_CHANNEL = "Who could read it where it comes from."
+_AUTHOR = "Who wrote it."
+_METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
+_UPDATED = "When it last changed where it comes from."
+
+
+class SourceFields(BaseModel):
+    """What the writer of a source says of it besides its text."""
+
+    origin: str | None = Field(
+        default=None, description=_ORIGIN, json_schema_extra={"maxLength": MAX_ORIGIN_LENGTH, "example": "slack"}
+    )
+    document_type: DocumentType | None = Field(default=None, description=_TYPE)
+    url: str | None = Field(default=None, description=_URL, json_schema_extra={"maxLength": MAX_URL_LENGTH})
+    channel: Channel | None = Field(default=None, description=_CHANNEL)
+    author: str | None = Field(default=None, description=_AUTHOR, json_schema_extra={"maxLength": MAX_NAME_CHARACTERS})
+    metadata: dict[str, Scalar] = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
+    updated_at: datetime | None = Field(default=None, description=_UPDATED)
+
+    @property
+    def details(self) -> SourceDetails:
+        """The fields as a domain value."""
+        return SourceDetails(**{name: getattr(self, name) for name in DETAILS if hasattr(self, name)})
+
+
+class VersionFields(SourceFields):
+    """The same of a source that may be the next version of another one."""
+
+    replaces: UUID | None = Field(
+        default=None,
+        description="The source of the same kind that it is the next version of. It has the same `external_id`. Once "
+        "all of it is stored, its memories supersede those of the versions before.",
+    )
+
+
+DETAILS = tuple(VersionFields.model_fields)
+"""The names of what may be stated."""
+
+
+class ShownDetails(BaseModel):
+    """Where a source comes from, as its writer stated it, and its place among its versions."""
+
+    origin: str | None = Field(description=_ORIGIN)
+    document_type: DocumentType = Field(description="What it is.")
+    url: str | None = Field(description="A page to read it at.")
+    channel: Channel | None = Field(description=_CHANNEL)
+    author: str | None = Field(description=_AUTHOR)
+    metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")
+    version: int = Field(description="Counts from 1.")
+    replaces: UUID | None = Field(description="The version before, if the caller may see it.")
+    updated_at: datetime | None = Field(description=_UPDATED)

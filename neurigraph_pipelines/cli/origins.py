@@ -1,0 +1,32 @@
+"""Where memories come from, in one line for people. Who prints a line makes it printable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def described(of_record: Mapping[str, Any], voice: str | None = None) -> str:
+    """Return where a record comes from, in one line; ``voice`` is that of a single message."""
+    voices = [voice] if voice else [f"{name} ({count})" for name, count in of_record["voices"].items()]
+    said = ", ".join(voices).replace("_", " ")
+    facts = {
+        "said by": said,
+        **provenance(of_record["source"]),
+        "handed in by": of_record["persona_path"],
+        "through": of_record["received_through"],
+        "with key": of_record["key_id"],
+        "on": of_record["received_at"] and of_record["received_at"][:10],
+        "restated": of_record["restated"] if of_record["restated"] > 1 else None,
+    }
+    return ", ".join(f"{name} {value}" for name, value in facts.items() if value) or "origin unknown"
+
+
+def provenance(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the writer of a source stated about it, by the words before it."""
+    return {
+        "from": source["origin"],
+        "by": source["author"],
+        "at": source["url"],
+        "version": source["version"] if source["version"] > 1 else None,
+    }

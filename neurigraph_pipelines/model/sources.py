@@ -1,0 +1,114 @@
+"""What is known of a source besides its text: where it comes from, and which source it replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+MAX_ORIGIN_LENGTH = 100
+MAX_URL_LENGTH = 2_000
+MAX_METADATA_BYTES = 16_384
+"""Longest metadata as JSON in UTF-8."""
+
+MAX_METADATA_KEYS = 100
+
+Scalar = str | int | float | bool
+"""What metadata hold under a name."""
+
+
+class DocumentType(StrEnum):
+    """What a source is. The first twelve are known from other memory systems."""
+
+    TEXT = "text"
+    PDF = "pdf"
+    TWEET = "tweet"
+    GOOGLE_DOC = "google_doc"
+    GOOGLE_SLIDE = "google_slide"
+    GOOGLE_SHEET = "google_sheet"
+    IMAGE = "image"
+    VIDEO = "video"
+    NOTION_DOC = "notion_doc"
+    WEBPAGE = "webpage"
+    ONEDRIVE = "onedrive"
+    REPOSITORY = "repository"
+    DOCUMENT = "document"
+    TABLE = "table"
+    AUDIO = "audio"
+    CODE = "code"
+    FILE = "file"
+    CONVERSATION = "conversation"
+    EVENT = "event"
+    NOTE = "note"
+
+
+FORMATS_OF_FILES = frozenset(
+    {
+        *(DocumentType.TEXT, DocumentType.PDF, DocumentType.IMAGE, DocumentType.VIDEO, DocumentType.DOCUMENT),
+        *(DocumentType.TABLE, DocumentType.AUDIO, DocumentType.CODE, DocumentType.FILE),
+    }
+)
+"""Types that the bytes of a file decide, whatever its writer states. The others say which program it is from."""
+
+
+class Channel(StrEnum):
+    """Who could read a source where it comes from."""
+
+    DM = "dm"
+    PRIVATE = "private"
+    PUBLIC = "public"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDetails:
+    """What the writer of a source states about it besides its text.
+
+    Attributes:
+        origin: The program or site that it comes from, such as ``slack``.
+        url: A page to read it at.
+        author: Who wrote it.
+        metadata: Texts, numbers and booleans by name.
+        updated_at: When it last changed where it comes from.
+        replaces: The source that it is the next version of.
+    """
+
+    origin: str | None = None
+    document_type: DocumentType | None = None
+    url: str | None = None
+    channel: Channel | None = None
+    author: str | None = None
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    updated_at: datetime | None = None
+    replaces: UUID | None = None
+
+    def over(self, others: SourceDetails) -> SourceDetails:
+        """Return these details, with others where nothing is stated."""
+        stated = {one.name: getattr(self, one.name) or getattr(others, one.name) for one in fields(self)}
+        return SourceDetails(**{**stated, "metadata": {**others.metadata, **self.metadata}})
+
+
+NO_DETAILS = SourceDetails()
+
+
+def shown_details(kind: str, known: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what every face shows of a source besides its text.
+
+    Args:
+        kind: The kind of the source, which is its type if nothing else is known.
+        known: What the database knows of it (``neurigraph.source_details``); None if nothing.
+    """
+    known = known or {}
+    return {
+        "origin": known.get("origin"),
+        "document_type": known.get("document_type") or (DocumentType.FILE.value if kind == "upload" else kind),
+        "url": known.get("url"),
+        "channel": known.get("channel"),
+        "author": known.get("author"),
+        "metadata": dict(known.get("metadata") or {}),
+        "version": known.get("version", 1),
+        "replaces": known.get("replaces"),
+        "updated_at": known.get("updated_at"),
+    }

@@ -1,0 +1,186 @@
+"""Facts in search: those that a question finds, and the bounded score that a fact lends to the messages that say it.
+
+The facts of the searched nodes are kept in memory, apart from the layers, once a question asks for them. The database
+decides which of them the caller sees, and again when an answer shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.paging import NEWEST
+from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
+from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
+from neurigraph_pipelines.retrieval.index.rows import Rows
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.load import LoadedNode
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.languages import STEMMERS, language_of
+from neurigraph_pipelines.text.lexemes import lexer_of
+
+LENT = 0.1
+"""Most that a fact adds to the score of the messages that say it, if facts lend."""
+
+LENDING = 10
+"""How many of the best facts lend."""
+
+OF_MESSAGES = 0.5
+"""Share of a fact's score that comes from its best message; the rest comes from the words of its statement."""
+
+_SHARE = 1 / 8
+"""Facts are cached up to this share of the room for layers, in addition to it."""
+
+_QUERIES, _LISTED = statements("fact_search"), statements("facts")
+_FILTERS = ("nodes", "record_id", "kind", "who", "tags", "status", "occurred_after", "occurred_before", "superseded")
+_ANY: Mapping[str, Any] = {**dict.fromkeys(_FILTERS), "forgotten": False}
+
+
+class RankedFact(NamedTuple):
+    """A fact in the ranking.
+
+    Attributes:
+        lent: What it added to the scores of its messages.
+    """
+
+    fact_id: str
+    score: float
+    lent: float
+
+
+class FoundFact(NamedTuple):
+    """A fact that was found, with its fields as the database lists them."""
+
+    fields: Mapping[str, Any]
+    score: float
+
+
+class Lending:
+    """The facts of one question: how far each meets it, and what it lends.
+
+    Attributes:
+        lent: What the facts add to the score of each passage; None if they add nothing.
+    """
+
+    def __init__(self, facts: FactRows, evidence: Evidence, *, lends: bool) -> None:
+        self._facts = facts
+        self._met = facts.coverage(lexeme_keys(evidence.parsed.lexemes), evidence.rarities)
+        self._lent = LENT * _best(self._met, LENDING) if lends else np.zeros(facts.facts)
+        self.lent = facts.lent(self._lent) if self._lent.any() else None
+
+    def best(self, passage_score: NDArray[Any], limit: int) -> list[RankedFact]:
+        """Return the best facts, best first: those that something of the question is in, or in their messages.
+
+        Args:
+            passage_score: Of each passage; -inf for one that the question leaves out, and with it what it states.
+        """
+        said = self._facts.best_of(passage_score)
+        score = OF_MESSAGES * np.maximum(said, 0.0) + (1 - OF_MESSAGES) * self._met
+        score[np.isneginf(said)] = 0.0
+        order = np.argsort(-score, kind="stable")[:limit]
+        lent = np.where(np.isneginf(said), 0.0, self._lent)
+        return [
+            RankedFact(self._facts.fact_id(fact), score.item(fact), lent.item(fact))
+            for fact in order.tolist()
+            if score[fact] > 0
+        ]
+
+
+def wants_facts(context: Context, question: Question) -> bool:
+    """Return whether a question needs facts at all."""
+    return question.include_facts or context.settings.retrieval.fact_lending
+
+
+@measured("search.facts")
+def lending_of(context: Context, evidence: Evidence, nodes: Sequence[LoadedNode], rows: Rows) -> Lending:
+    """Return the facts of the searched nodes, measured by the question.
+
+    Args:
+        rows: Those of the nodes.
+    """
+    # Unstored messages lie in no node, and a node may have several layers.
+    node_ids = list(dict.fromkeys(node.anchor.node_id for node in nodes if node.anchor.node_id))
+    lends = context.settings.retrieval.fact_lending
+    return Lending(load_facts(context, evidence, node_ids, rows), evidence, lends=lends)
+
+
+def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], rows: Rows) -> FactRows:
+    """Return the facts of some nodes that the caller sees, joined to the rows that are ranked.
+
+    They are kept until anything of the graph changes, and then read again only of nodes whose facts are others.
+    Callers who have no version of the graph ask the database each time.
+    """
+    cache, key, version = search_caches(context).fact_rows, graph_key(context), evidence.view.shells.data_version
+    kept = cache.get(key, version) if version is not None else None
+    if kept is not None and kept.rows is rows:
+        return kept
+    facts = FactRows(rows, _facts_of_nodes(context, version, node_ids))
+    capacity = int(_SHARE * cache_bytes(context))
+    if capacity and version is not None:
+        cache.put(key, facts, capacity, size=facts.size, version=version)
+    return facts
+
+
+def show_facts(context: Context, ranked: Sequence[RankedFact]) -> tuple[FoundFact, ...]:
+    """Return ranked facts with what the caller sees of them; one that is gone meanwhile is left out."""
+    if not ranked:
+        return ()
+    at, last = NEWEST
+    fact_ids = [UUID(one.fact_id) for one in ranked]
+    wanted = {
+        **_ANY,
+        "user_id": context.claims.user_id,
+        "fact_ids": fact_ids,
+        "at": at,
+        "id": last,
+        "limit": len(fact_ids),
+    }
+    rows = context.database.ask(context.claims, _LISTED["facts"], wanted)
+    found = {str(row["fact_id"]): row for row in rows}
+    return tuple(FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found)
+
+
+def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]) -> list[NodeFacts]:
+    cache, key = search_caches(context).facts, graph_key(context)
+    found: dict[str, NodeFacts] = {}
+    past: dict[str, NodeFacts | None] = {}
+    for node_id in node_ids:
+        facts = cache.get((key, node_id), version) if version is not None else None
+        if facts is not None:
+            found[node_id] = facts
+        else:
+            past[node_id] = cache.peek((key, node_id))
+    if not past:
+        return list(found.values())
+    lexemes = partial(_lexemes, context.settings.language)
+    known = [facts.version if facts is not None else None for facts in past.values()]
+    parameters = {"nodes": [UUID(node_id) for node_id in past], "known": known}
+    for row in context.database.ask(context.claims, _QUERIES["facts_of_nodes"], parameters, binary=True):
+        node_id = str(row["node_id"])
+        facts = NodeFacts(row, lexemes) if row["is_new"] else past[node_id]
+        if facts is not None:
+            found[node_id] = facts
+            cache.put((key, node_id), facts, int(_SHARE * cache_bytes(context)), size=facts.size, version=version)
+    return list(found.values())
+
+
+def _lexemes(usual: str, statement: str) -> list[str]:
+    """Return the distinct lexemes of a statement, in its own language and in the usual one."""
+    languages = dict.fromkeys((usual, STEMMERS.get(language_of(statement) or "", usual)))
+    return list(dict.fromkeys(lexeme for language in languages for lexeme in lexer_of(language).lexemes(statement)))
+
+
+def _best(values: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return the highest values, and 0 for the others."""
+    if len(values) <= count:
+        return values
+    return np.where(values >= np.partition(values, -count)[-count], values, 0.0)

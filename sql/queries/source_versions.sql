@@ -1,0 +1,60 @@
+-- Versions of sources.
+
+-- name: lock_replaced
+-- A source that the caller handed in. Runs as the caller.
+SELECT s.external_id
+FROM neurigraph.sources AS s
+WHERE s.source_id = %(source_id)s AND s.user_id = %(user_id)s AND s.kind = %(kind)s::neurigraph.source_kind
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+FOR NO KEY UPDATE;
+
+-- name: version_after
+SELECT s.source_id
+FROM neurigraph.sources AS s
+WHERE s.replaces = %(source_id)s;
+
+-- name: lock_versions
+SELECT v.source_id
+FROM neurigraph.sources AS s
+INNER JOIN neurigraph.sources AS v
+    ON s.user_id = v.user_id AND s.kind = v.kind AND s.external_id = v.external_id
+        AND s.persona_id IS NOT DISTINCT FROM v.persona_id
+WHERE s.source_id = %(source_id)s
+ORDER BY v.version
+FOR NO KEY UPDATE OF v;
+
+-- name: versions
+-- Newest first, and whether all of each is stored.
+SELECT
+    v.source_id,
+    v.version,
+    v.ended_at IS NOT NULL AND v.last_message > 0 AND v.stored_through = v.last_message AS is_whole
+FROM neurigraph.sources AS s
+INNER JOIN neurigraph.sources AS v
+    ON s.user_id = v.user_id AND s.kind = v.kind AND s.external_id = v.external_id
+        AND s.persona_id IS NOT DISTINCT FROM v.persona_id
+WHERE s.source_id = %(source_id)s
+ORDER BY v.version DESC;
+
+-- name: nodes_of_versions
+-- The current records of some sources that are not in quarantine, by node.
+SELECT
+    i.node_id,
+    g.schema_name,
+    array_agg(i.record_id) AS record_ids
+FROM neurigraph.record_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE i.user_id = %(user_id)s AND i.source = ANY(%(sources)s)
+    AND i.superseded IS NOT TRUE AND NOT i.quarantined
+GROUP BY i.node_id, g.schema_name
+ORDER BY i.node_id;
+
+-- name: statements
+-- What records say, by the digests of their passages.
+SELECT
+    r.record_id,
+    r.first_message,
+    p.statement_key
+FROM {schema}.metadata_records AS r
+LEFT JOIN {schema}.passages AS p ON r.record_id = p.record_id
+WHERE r.record_id = ANY(%(record_ids)s);

@@ -1,0 +1,72 @@
+-- Where sources come from, as records and search results show it.
+
+-- What is known of a source besides its text; null if nothing is. A message of a note is a version of it. Runs with the
+-- caller's rights: an earlier version that the caller does not see is not named. It has no search path of its own so
+-- that it becomes a part of the query that calls it.
+CREATE OR REPLACE FUNCTION neurigraph.source_details(source neurigraph.sources, message integer) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN source.version > 1 OR (source.kind = 'note' AND message > 1) OR num_nonnulls(
+            source.origin, source.document_type, source.url, source.channel, source.author, source.metadata,
+            source.updated_at
+        ) > 0
+            THEN jsonb_strip_nulls(jsonb_build_object(
+                'origin', source.origin,
+                'document_type', source.document_type,
+                'url', source.url,
+                'channel', source.channel,
+                'author', source.author,
+                'metadata', source.metadata,
+                'version', CASE WHEN source.kind = 'note' THEN message ELSE source.version END,
+                'replaces', (
+                    SELECT b.source_id FROM neurigraph.sources AS b WHERE b.source_id = source.replaces
+                ),
+                'updated_at', source.updated_at
+            ))
+    END
+$$;
+
+-- Whether the caller may hand in a new version of a source: the caller's own only.
+CREATE OR REPLACE FUNCTION neurigraph.may_replace(wanted uuid) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM neurigraph.sources AS s
+        WHERE s.source_id = wanted
+            AND CASE WHEN s.persona_id IS NULL THEN s.user_id = neurigraph.asking_user_id()
+                ELSE s.persona_id = neurigraph.writing_persona() END
+    )
+$$;
+
+DROP POLICY IF EXISTS replaces_own ON neurigraph.sources;
+CREATE POLICY replaces_own ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (replaces IS NULL OR neurigraph.may_replace(replaces));
+
+-- Trigger on sources: when the version before is forgotten, the records of the version after it no longer name it, and
+-- neither do cached layers. Writing a record makes them read it again.
+CREATE OR REPLACE FUNCTION neurigraph.note_forgotten_version() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    node record;
+BEGIN
+    FOR node IN
+        SELECT DISTINCT g.node_id, g.schema_name
+        FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+        WHERE i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id
+    LOOP
+        EXECUTE format(
+            'UPDATE %I.metadata_records SET source_id = source_id WHERE source_id = $1', node.schema_name
+        ) USING NEW.source_id;
+        DELETE FROM neurigraph.layer_packs AS p WHERE p.node_id = node.node_id;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER note_forgotten_version AFTER UPDATE OF replaces ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_forgotten_version();
+
+REVOKE ALL ON FUNCTION neurigraph.source_details(neurigraph.sources, integer), neurigraph.may_replace(uuid),
+neurigraph.note_forgotten_version() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.source_details(neurigraph.sources, integer)
+TO neurigraph_agent, neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.may_replace(uuid) TO neurigraph_agent;
