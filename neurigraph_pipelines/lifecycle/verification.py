@@ -36,7 +36,11 @@ from neurigraph_pipelines.text.stored_text import passage_text
 _QUERIES = statements("lifecycle")
 _EVIDENCE = statements("evidence")
 _FACTS = statements("facts")
-_FACT_QUERIES = ("unproven_facts", "broken_chains", "too_many_facts")
+_FACT_CHECKS = {
+    "every_fact_has_evidence": _FACTS["unproven_facts"],
+    "one_latest_per_chain": _FACTS["broken_chains"],
+    "fact_share_is_bounded": _FACTS["too_many_facts"],
+}
 _PROFILES = statements("profiles")
 _SNAPSHOT = statements("portability")["snapshot"]
 _FILES_AT_ONCE = 100
@@ -150,14 +154,14 @@ def verify(
     return verifier.done
 
 
-def faulty_facts(context: Context, query: str) -> list[str]:
-    """Return the facts or records that one of ``_FACT_QUERIES`` finds fault with, in all nodes, as text."""
+def faulty_facts(context: Context, check: str) -> list[str]:
+    """Return the ids of facts or records that a check of facts, such as ``one_latest_per_chain``, finds fault with."""
     found: list[str] = []
     with context.database.pipeline() as tx:
         nodes = tx.execute(_FACTS["nodes_with_facts"]).fetchall()
     for node in nodes:
         with context.database.pipeline() as tx:
-            composed = _FACTS[query].format(schema=sql.Identifier(node["schema_name"]))
+            composed = _FACT_CHECKS[check].format(schema=sql.Identifier(node["schema_name"]))
             found += [str(row["id"]) for row in tx.execute(composed, {"node_id": node["node_id"]})]
     return found
 
@@ -192,8 +196,8 @@ class _Verifier:
             self._add_findings(Fault.REGISTRY, node_id, registries.fetchall())
             wrong_sums = tx.execute(_EVIDENCE["wrong_sums"], {"node_id": node_id})
             self._add_findings(Fault.EVIDENCE, node_id, wrong_sums.fetchall())
-            for name in _FACT_QUERIES:
-                faults = tx.execute(_FACTS[name].format(schema=schema), {"node_id": node_id})
+            for query in _FACT_CHECKS.values():
+                faults = tx.execute(query.format(schema=schema), {"node_id": node_id})
                 self._add_findings(Fault.FACT, node_id, faults.fetchall())
             self._add_findings(Fault.LOG, node_id, tx.execute(_QUERIES["verify_log"].format(schema=schema)).fetchall())
         after = _SMALLEST_ID

@@ -56,6 +56,7 @@ _OF_WHAT = re.compile(
 _FIGURE = re.compile(
     r"(?<![\w.,:/-])(?P<sign>[$€£¥])?(?P<digits>\d[\d.,:/]*)(?P<unit>[^\s;,.!?]*)(?: (?P<next>[^\s;,.!?\"]+))?"
 )
+_PRONOUN = re.compile(rf"\b(?:{'|'.join(_SHE | _HE | PLURAL | NEUTRAL)})\b", re.I)
 _LAST_WORD = re.compile(r"(\w+)\W*$")
 _DAY = re.compile(
     r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|the)\s$",
@@ -115,9 +116,10 @@ class Anchors:
 
     def _has_meant(self, text: str) -> bool:
         """Whether every pronoun has a person or a thing before it that it can mean."""
+        last = max((match.end() for match in _PRONOUN.finditer(text)), default=0)
         seen = _Seen()
         before, end, reach = "", 0, 0
-        for match in WORD.finditer(text):
+        for match in WORD.finditer(text, 0, last):
             word, lower = match.group(), uninflected(match.group())
             if before and (lower in CLAUSE or text[end] in ",;:"):
                 seen.before_clause = len(seen.people)

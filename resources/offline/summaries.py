@@ -34,8 +34,8 @@ SMALL_UNIT = 8
 
 LENGTH_POWER = 1.0
 
-LEAST_SENTENCES = 5
-"""Sentences that say enough alone; a talk with fewer is told by what else it has."""
+LEAST_WORDS = 100
+"""Words of the sentences that say enough alone; a talk with fewer is told by what else it has."""
 
 _MISFITS = 20
 """Units in a row that do not fit any more after which the summary is complete."""
@@ -64,7 +64,8 @@ class _Choice:
         themes = Themes(prose, names)
         current = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
         enough = [unit for unit in current if themes.are_in(unit) and self._says_enough(unit, salience)]
-        is_talk = len({number for unit in enough for number in unit.sentences}) < LEAST_SENTENCES
+        distinct = {number for unit in enough for number in unit.sentences}
+        is_talk = sum(len(prose.sentences[number].words) for number in distinct) < LEAST_WORDS
         self._units = current if is_talk else enough
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]
         self._covered: set[str] = set()

@@ -35,6 +35,9 @@ from tests.support.exported_user import QUESTIONS, Source, exported_user
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import ingest, plain_context, rows
 
+OBJECTS = 9
+"""Seven durable files, and two uploads that wait."""
+
 SILENT = Listener(lambda _: None, lambda _: None)
 BACKUP_MOMENTS = (("objects", 0), ("objects", 1), ("database", 0), ("database", 1), ("manifest", 0), ("completing", 0))
 RESTORE_MOMENTS = (("objects", 1), ("database", 0), ("database", 1), ("upgrade", 0), ("exchange", 0))
@@ -112,7 +115,7 @@ def test_restore_gives_same_answers(source: Source, target: Settings, tmp_path: 
     AgeKey.make(tmp_path / "key")
     folder = BackupFolder(tmp_path / "backups", AgeKey.read(tmp_path / "key") if encrypted else None)
     done = back_up(source.here, folder, None, SILENT)
-    assert (done.lost, done.objects) == ((), 5)
+    assert (done.lost, done.objects) == ((), OBJECTS)
     assert check(folder, None, SILENT).damaged == []
     assert restored(target, folder).objects == done.objects
     with Installation(target) as there:
@@ -290,7 +293,7 @@ def test_restore_replaces_only_when_told(
         restore(installation, folder, None, False, SILENT)
     assert contents(installation) == before
     done = restore(installation, folder, None, True, SILENT)
-    assert done.objects == 5
+    assert done.objects == OBJECTS
     assert same_answers(source, installation)
     # What was here before has no rows any more: the audit removes it.
     assert mine in audit_objects(installation.context, dry_run=True).orphans
@@ -323,7 +326,7 @@ def test_backup_by_cli(source: Source, target: Settings, tmp_path: Path) -> None
     done = run_cli(source.here.settings, "backup", str(folder), "--key", str(key), "--json")
     assert done.returncode == 0, done.stderr
     backup = Backup(**json.loads(done.stdout, object_hook=lambda row: {n: v for n, v in row.items() if n != "folder"}))
-    assert backup.objects == backup.new_objects == 5
+    assert backup.objects == backup.new_objects == OBJECTS
     refused = run_cli(target, "restore", str(folder))
     assert (refused.returncode, "give its key with --key" in refused.stderr) == (4, True)
     back = run_cli(target, "restore", str(folder), "--key", str(key), "--json")

@@ -252,6 +252,8 @@ def test_database_refuses_a_pin(graph: SharedGraph) -> None:
             "tags": [],
             "replaces": None,
             "digest": bytes(32),
+            "fact": None,
+            "follows": None,
         }
         with here.database.agent(claims) as tx:
             source_id, _ = inbox.open_source(tx, claims.user_id, SourceKind.NOTE)

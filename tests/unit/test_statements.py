@@ -42,11 +42,11 @@ def test_all_queries_are_parsed(concern: str) -> None:
 @pytest.mark.parametrize("concern", CONCERNS)
 def test_placeholders_are_named(concern: str) -> None:
     for name, query in statements(concern).items():
-        body = re.sub(r"--.*", "", query.as_string())
+        body = re.sub(r"--.*|%%", "", query.as_string())  # two are one percent sign
         identifiers = [field for _, field, _, _ in Formatter().parse(body) if field is not None]
         assert all(re.fullmatch(r"[a-z_]+", field) for field in identifiers), name
         # %(name)b is the same in the binary format, for values that are large as text.
-        assert not re.search(r"%(?!\(\w+\)[sb]|%)", body), f"{name} has a placeholder that is not %(name)s"
+        assert not re.search(r"%(?!\(\w+\)[sb])", body), f"{name} has a placeholder that is not %(name)s"
 
 
 def test_queries_match_their_uses() -> None:

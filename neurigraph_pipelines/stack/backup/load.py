@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -34,6 +35,9 @@ from resources.postgres.dump import load
 _NEW, _OLD = "_being_restored", "_before_restore"
 _ROLE_PREFIX = "neurigraph_"
 _WRITERS = 8  # threads; they wait for a disk or a network
+
+CLOSING_SECONDS = 3.0
+"""How long the server's side of a closed connection may take to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +160,19 @@ class _Target:
 
     def require_idle(self) -> None:
         """Raise ConflictError if programs are connected to the database."""
+        until = time.monotonic() + CLOSING_SECONDS
         with self._maintenance() as server:
-            found = server.execute(QUERIES["connections"], {"name": self._name}).fetchone()
-            if found is not None and found["others"]:
-                raise ConflictError(
-                    f"the database is in use by {found['others']} connections: stop `neurigraph up`, `serve` and other "
-                    "programs first"
-                )
+            while others := self._count_others(server):
+                if time.monotonic() > until:
+                    raise ConflictError(
+                        f"the database is in use by {others} connections: stop `neurigraph up`, `serve` and other "
+                        "programs first"
+                    )
+                time.sleep(0.05)
+
+    def _count_others(self, server: Connection[dict[str, Any]]) -> int:
+        found = server.execute(QUERIES["connections"], {"name": self._name}).fetchone()
+        return int(found["others"]) if found is not None else 0
 
     def require_empty(self, wanted: Mapping[str, StoredContent]) -> None:
         """Raise ConflictError if the installation holds what is not in the backup."""
