@@ -7,8 +7,10 @@ its length (the maximum coverage objective of Filatova and Hatzivassiloglou 2004
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Summary
+from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, tidy
 from resources.offline.salience import Salience
@@ -44,24 +46,25 @@ _MISFITS = 20
 def summarize(prose: Prose, words: int) -> Summary:
     """Return a summary of about ``words`` words, at most ``MAX_WORDS``, and a title; neither is empty."""
     names = find_names(prose)
-    title = title_of(prose, names)
+    phrases = key_phrases(prose, names)
+    title = title_of(prose, names, phrases)
     teller = Teller(prose, names)
     lead = teller.period()
     budget = max(10, min(words, MAX_WORDS) - len(lead.split()))
-    told = _Choice(prose, names, teller).told(budget)
+    told = _Choice(prose, names, teller, phrases).told(budget)
     return Summary(title=title, text=f"{lead}: {' '.join(told) or _fallback(prose, title)}")
 
 
 class _Choice:
     """Chooses units by lazy greedy coverage; linear except for the heap."""
 
-    def __init__(self, prose: Prose, names: Names, teller: Teller) -> None:
+    def __init__(self, prose: Prose, names: Names, teller: Teller, phrases: Sequence[str]) -> None:
         self._prose = prose
         self._teller = teller
         salience = Salience(prose, names)
         units = units_of(prose, names)
         outdated = salience.corrected()
-        themes = Themes(prose, names)
+        themes = Themes(prose, names, phrases)
         current = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
         enough = [unit for unit in current if themes.are_in(unit) and self._says_enough(unit, salience)]
         distinct = {number for unit in enough for number in unit.sentences}

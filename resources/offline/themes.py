@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from resources.offline.keywords import key_phrases
+from collections.abc import Sequence
+
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.units import Unit
@@ -17,13 +18,13 @@ OPENING = 2
 class Themes:
     """The things, organisations and key phrases of one conversation."""
 
-    def __init__(self, prose: Prose, names: Names) -> None:
-        """Find them; the names of the speakers are none."""
+    def __init__(self, prose: Prose, names: Names, key_phrases: Sequence[str]) -> None:
+        """Find them, the key phrases best first; the names of the speakers are none."""
         self._prose = prose
         speakers = set(names.speakers.values())
         named = [one.name for one in (*names.projects, *names.others) if one.name not in speakers]
         self._by_stem: dict[str, list[frozenset[str]]] = {}
-        for phrase in (*named, *key_phrases(prose, names)[:MAX_PHRASES]):
+        for phrase in (*named, *key_phrases[:MAX_PHRASES]):
             if stems := prose.stems(phrase):
                 self._by_stem.setdefault(stems[0], []).append(frozenset(stems))
 

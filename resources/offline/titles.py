@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from neurigraph_pipelines.text.lexemes import name_words
-from resources.offline.keywords import key_phrases
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 
 MAX_TITLE = 80
 
 
-def title_of(prose: Prose, names: Names) -> str:
+def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     """Return the given title, else names and phrases, such as ``Dave, product launch and budget``.
 
     The parts of one conversation get names and phrases first, so that their titles differ.
@@ -23,7 +23,7 @@ def title_of(prose: Prose, names: Names) -> str:
     part = prose.segment.is_part
     if given and not part:
         return _shortened(given)
-    phrases = _as_written(prose, key_phrases(prose, names)[:3])
+    phrases = _as_written(prose, key_phrases[:3])
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
     if len(speakers) == 2 and phrases:
         return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}")
