@@ -196,8 +196,8 @@ class _Verifier:
             self._add_findings(Fault.REGISTRY, node_id, registries.fetchall())
             wrong_sums = tx.execute(_EVIDENCE["wrong_sums"], {"node_id": node_id})
             self._add_findings(Fault.EVIDENCE, node_id, wrong_sums.fetchall())
-            for query in _FACT_CHECKS.values():
-                faults = tx.execute(query.format(schema=schema), {"node_id": node_id})
+            for check in _FACT_CHECKS.values():
+                faults = tx.execute(check.format(schema=schema), {"node_id": node_id})
                 self._add_findings(Fault.FACT, node_id, faults.fetchall())
             self._add_findings(Fault.LOG, node_id, tx.execute(_QUERIES["verify_log"].format(schema=schema)).fetchall())
         after = _SMALLEST_ID

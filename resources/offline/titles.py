@@ -54,7 +54,7 @@ def _only_names(title: str, names: Names) -> bool:
     return called.issuperset(set(name_words(title)) - {"and", "with", "chat", "conversation"})
 
 
-def _as_written(prose: Prose, phrases: list[str]) -> list[str]:
+def _as_written(prose: Prose, phrases: Sequence[str]) -> list[str]:
     """Return phrases with each word as it is written most often within sentences, where a capital means something."""
     forms: dict[str, Counter[str]] = {word: Counter() for phrase in phrases for word in phrase.split()}
     for sentence in prose.sentences:
