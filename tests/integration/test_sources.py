@@ -259,6 +259,10 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
             (graph.owner.user_id, second),
         )
     own = say(persona, "#Work/Marketing The sepia plan.", SourceDetails())
+    with here.database.agent(graph.owners) as tx, pytest.raises(NotFoundError):
+        inbox.open_source(
+            tx, graph.owner.user_id, SourceKind.CONVERSATION, details=SourceDetails(replaces=own)
+        )  # the owner did not hand it in
     newer = say(persona, "#Work/Marketing The sepia plan, again.", SourceDetails(replaces=own))
     assert (str(newer), str(own)) in seen(graph.owners, "sepia plan")
     # What replaces a private source is private.
