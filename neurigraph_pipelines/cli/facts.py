@@ -11,7 +11,7 @@ import typer
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.backfills import NOT_ALL, Since, Until, moments
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import (
     AnyUserSlug,
     Cursor,
@@ -146,9 +146,9 @@ def _read(done: Any, *, dry_run: bool) -> RenderableType:
     from neurigraph_pipelines.cli import views
 
     if dry_run:
-        return views.lines(f"{done.records:,} memories would be read with {done.extractor}")
+        return views.lines(f"{counted(done.records, 'memory', 'memories')} would be read with {done.extractor}")
     lines = [
-        f"{done.records:,} memories read with {done.extractor}, {done.facts:,} facts",
+        f"{counted(done.records, 'memory', 'memories')} read with {done.extractor}, {counted(done.facts, 'fact')}",
         *([f"{done.dropped:,} dropped: the messages do not have their names or figures"] if done.dropped else []),
         *(f"{record_id}: {reason}" for record_id, reason in done.failed),
     ]

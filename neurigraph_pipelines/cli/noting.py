@@ -19,13 +19,21 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
+Title = Annotated[str | None, typer.Option(help="Title of the memory. Default: the language model finds one.")]
+Conflict = Annotated[
+    Literal["error", "version", "supersede"],
+    typer.Option(
+        help="If the node has a note of this title: refuse; write its next version; or write another note that "
+        "supersedes it."
+    ),
+]
+
+
 @commands.command()
 def note(
     text: Annotated[str, typer.Argument(help="What to remember, as it is.")],
     user: UserSlug,
-    title: Annotated[
-        str | None, typer.Option(help="Title of the memory. Default: the language model finds one.")
-    ] = None,
+    title: Title = None,
     path: Annotated[
         str | None,
         typer.Option(help="Pin the note to the node at this path, such as Family/Dave. Missing nodes are created."),
@@ -36,13 +44,7 @@ def note(
     tag: Annotated[list[str] | None, typer.Option(help="A topic of the memory.")] = None,
     importance: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
     priority: Annotated[int | None, typer.Option(help="From 1 to 10 instead of --importance.")] = None,
-    on_conflict: Annotated[
-        Literal["error", "version", "supersede"],
-        typer.Option(
-            help="If the node has a note of this title: refuse; write its next version; or write another note that "
-            "supersedes it."
-        ),
-    ] = "error",
+    on_conflict: Conflict = "error",
     origin: source_options.Origin = None,
     document_type: source_options.Type = None,
     url: source_options.Url = None,

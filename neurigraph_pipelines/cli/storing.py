@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.healing import Healed
     from neurigraph_pipelines.ingestion.records import BatchResult
     from neurigraph_pipelines.ingestion.triggers import Queue
-    from neurigraph_pipelines.model import ImportReport
+    from neurigraph_pipelines.model import ImportReport, Privacy
+    from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
@@ -59,10 +60,8 @@ def import_file(
     Messages that are in the inbox already are not added again: to finish an interrupted import, run it again. A
     Neurigraph export is restored completely, if its user does not exist here.
     """
-    from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
-    from neurigraph_pipelines.ingestion.imports.source import content_size
-    from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
+    from neurigraph_pipelines.model import Privacy
     from neurigraph_pipelines.portability.archive import is_export
 
     output = Output(as_json)
@@ -74,6 +73,16 @@ def import_file(
     if chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)
         return
+    _import_conversations(file, user, chosen, Privacy.PRIVATE if private else Privacy.SHARED, details, output)
+
+
+def _import_conversations(
+    file: Path, user: str, chosen: str, privacy: Privacy, details: SourceDetails, output: Output
+) -> None:
+    from neurigraph_pipelines.ingestion import importing
+    from neurigraph_pipelines.ingestion.imports.source import content_size
+    from neurigraph_pipelines.model import Claims, ReceivedThrough
+
     total = content_size(file)
     with opened() as installation:
         owner, created = ensure_owner(installation, user, output)
@@ -83,7 +92,7 @@ def import_file(
                 installation.acting_for(Claims.of_user(owner.user_id, ReceivedThrough.IMPORT)),
                 file,
                 chosen,
-                privacy=Privacy.PRIVATE if private else Privacy.SHARED,
+                privacy=privacy,
                 details=details,
                 on_bytes=lambda more: progress.advance(task, more),
                 on_rejected=lambda item: output.note(f"rejected: {item.where}: {item.reason}"),

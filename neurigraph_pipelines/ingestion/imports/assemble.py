@@ -90,10 +90,8 @@ def assemble(
         time of the message before it, else of the next one, else of the conversation.
     """
     if len(external_id) > MAX_NAME_CHARACTERS:
-        yield RejectedItem(
-            where,
-            f"its external id has {len(external_id):,} characters and the limit is {MAX_NAME_CHARACTERS}",
-        )
+        reason = f"its external id has {len(external_id):,} characters and the limit is {MAX_NAME_CHARACTERS}"
+        yield RejectedItem(where, reason)
         return
     accepted: list[NewMessage] = []
     yield from _without_duplicates(messages, where, accepted)
