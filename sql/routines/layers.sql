@@ -157,10 +157,11 @@ BEGIN
             (SELECT string_agg(uuid_send(c.record_id), '') FROM unnest(changed_records) AS c (record_id)), ''
         ) END;
         IF changed_records = '{}' THEN
-            SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
             INTO
                 records, titles, summaries, source_kinds, source_names, origins, file_states, superseded,
-                record_lexemes, summary_vectors, passages, authors, external_ids, vectors, lexemes, frequencies;
+                record_lexemes, summary_vectors, passages, authors, external_ids, sections, vectors, lexemes,
+                frequencies;
             RETURN NEXT;
             CONTINUE;
         END IF;
