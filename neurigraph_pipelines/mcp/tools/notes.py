@@ -12,13 +12,13 @@ from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.results import Result
 from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.model.sources import (
-    MAX_METADATA_KEYS,
     MAX_ORIGIN_LENGTH,
     MAX_URL_LENGTH,
     Channel,
     Scalar,
     SourceDetails,
 )
+from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 
 MAX_TEXT_CHARACTERS = 1_000_000
 """Longest note; the limit of the endpoint's bodies lies above it."""
