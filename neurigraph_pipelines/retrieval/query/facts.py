@@ -7,6 +7,7 @@ decides which of them the caller sees, and again when an answer shows them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -36,6 +37,9 @@ LENDING = 10
 
 OF_MESSAGES = 0.5
 """Share of a fact's score that comes from its best message; the rest comes from the words of its statement."""
+
+_BYTES_SHOWN = 4_000
+"""Approximate size of a fact as a list shows it."""
 
 _SHARE = 1 / 8
 """Facts are cached up to this share of the room for layers, in addition to it."""
@@ -130,23 +134,32 @@ def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], ro
     return facts
 
 
-def show_facts(context: Context, ranked: Sequence[RankedFact]) -> tuple[FoundFact, ...]:
-    """Return ranked facts with what the caller sees of them; one that is gone meanwhile is left out."""
-    if not ranked:
+def show_facts(context: Context, ranked: Sequence[RankedFact], version: Hashable) -> tuple[FoundFact, ...]:
+    """Return ranked facts with what the caller sees of them; one that is gone meanwhile is left out.
+
+    Args:
+        version: That of the caller's data, as long as which facts are as they were; None if nothing says how long.
+    """
+    cache, key = search_caches(context).shown_facts, graph_key(context)
+    found: dict[str, Mapping[str, Any]] = {}
+    for one in ranked if version is not None else ():
+        fields = cache.get((key, one.fact_id), version)
+        if fields is not None and not (fields["forget_after"] and fields["forget_after"] <= datetime.now(UTC)):
+            found[one.fact_id] = fields
+    for row in _listed(context, [UUID(one.fact_id) for one in ranked if one.fact_id not in found]):
+        found[str(row["fact_id"])] = row
+        if version is not None:
+            capacity = int(_SHARE * cache_bytes(context))
+            cache.put((key, str(row["fact_id"])), row, capacity, size=_BYTES_SHOWN, version=version)
+    return tuple(FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found)
+
+
+def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Mapping[str, Any]]:
+    if not fact_ids:
         return ()
     at, last = NEWEST
-    fact_ids = [UUID(one.fact_id) for one in ranked]
-    wanted = {
-        **_ANY,
-        "user_id": context.claims.user_id,
-        "fact_ids": fact_ids,
-        "at": at,
-        "id": last,
-        "limit": len(fact_ids),
-    }
-    rows = context.database.ask(context.claims, _LISTED["facts"], wanted)
-    found = {str(row["fact_id"]): row for row in rows}
-    return tuple(FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found)
+    wanted = {"user_id": context.claims.user_id, "fact_ids": fact_ids, "at": at, "id": last, "limit": len(fact_ids)}
+    return context.database.ask(context.claims, _LISTED["facts"], {**_ANY, **wanted})
 
 
 def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]) -> list[NodeFacts]:
