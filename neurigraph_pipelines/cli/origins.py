@@ -30,3 +30,10 @@ def provenance(source: Mapping[str, Any]) -> dict[str, Any]:
         "at": source["url"],
         "version": source["version"] if source["version"] > 1 else None,
     }
+
+
+def restated(fact: Mapping[str, Any]) -> str:
+    """Return how often a fact was said and when last, if more than once, to be put behind it."""
+    if fact["said_count"] < 2:
+        return ""
+    return f", said {fact['said_count']} times, last on {fact['last_said_at']:%Y-%m-%d}"

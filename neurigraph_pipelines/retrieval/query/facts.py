@@ -134,24 +134,42 @@ def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], ro
     return facts
 
 
-def show_facts(context: Context, ranked: Sequence[RankedFact], version: Hashable) -> tuple[FoundFact, ...]:
-    """Return ranked facts with what the caller sees of them; one that is gone meanwhile is left out.
+def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, version: Hashable) -> tuple[FoundFact, ...]:
+    """Return the first ranked facts with what the caller sees of them, those that say the same once.
+
+    One that is gone meanwhile is left out.
 
     Args:
+        ranked: Best first.
+        limit: How many at most; of those that say the same, the best stands for all.
         version: That of the caller's data, as long as which facts are as they were; None if nothing says how long.
     """
+    shown: dict[UUID, FoundFact] = {}
+    for first in range(0, len(ranked), max(limit, 1)):
+        part = ranked[first : first + limit]
+        found = _fields(context, [one.fact_id for one in part], version)
+        for one in part:
+            if one.fact_id in found and len(shown) < limit:
+                shown.setdefault(found[one.fact_id]["canonical_id"], FoundFact(found[one.fact_id], one.score))
+        if len(shown) >= limit:
+            break
+    return tuple(shown.values())
+
+
+def _fields(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Mapping[str, Any]]:
+    """Return facts as lists show them, those that are kept without a question to the database."""
     cache, key = search_caches(context).shown_facts, graph_key(context)
     found: dict[str, Mapping[str, Any]] = {}
-    for one in ranked if version is not None else ():
-        fields = cache.get((key, one.fact_id), version)
+    for fact_id in fact_ids if version is not None else ():
+        fields = cache.get((key, fact_id), version)
         if fields is not None and not (fields["forget_after"] and fields["forget_after"] <= datetime.now(UTC)):
-            found[one.fact_id] = fields
-    for row in _listed(context, [UUID(one.fact_id) for one in ranked if one.fact_id not in found]):
+            found[fact_id] = fields
+    for row in _listed(context, [UUID(fact_id) for fact_id in fact_ids if fact_id not in found]):
         found[str(row["fact_id"])] = row
         if version is not None:
             capacity = int(_SHARE * cache_bytes(context))
             cache.put((key, str(row["fact_id"])), row, capacity, size=_BYTES_SHOWN, version=version)
-    return tuple(FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found)
+    return found
 
 
 def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Mapping[str, Any]]:

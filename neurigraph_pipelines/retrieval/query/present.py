@@ -31,12 +31,12 @@ def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
         restated[message.record_id] = max(restated.get(message.record_id, 1), message.restated)
     return Answer(
         [_hit(one, restated.get(one.record.record_id, 1)) for one in found.records],
-        [_message(one) for one in found.messages],
+        [shown_message(one) for one in found.messages],
         [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]],
         found.warmed,
         list(found.notes),
         [_period(one) for one in periods],
-        None if found.facts is None else [_fact(one) for one in found.facts],
+        None if found.facts is None else [shown_fact(one) for one in found.facts],
         None if found.rationale is None else found.rationale.shown(),
     )
 
@@ -86,7 +86,8 @@ def _hit(found: FoundRecord, restated: int) -> dict[str, Any]:
     return hit
 
 
-def _message(found: FoundMessage) -> dict[str, Any]:
+def shown_message(found: FoundMessage) -> dict[str, Any]:
+    """Return a message."""
     unstored = found.unstored
     message: dict[str, Any] = {
         "record_id": found.record_id if unstored is None else None,
@@ -120,7 +121,7 @@ def _anchor(anchor: Anchor) -> dict[str, Any]:
     }
 
 
-def _fact(found: FoundFact) -> dict[str, Any]:
+def shown_fact(found: FoundFact) -> dict[str, Any]:
     """Return a fact as lists of facts show it (``presentation.fact``), with its score."""
     shown = {"where" if name == "where_context" else name: value for name, value in found.fields.items()}
     kind, _, source_id = shown.pop("source").partition(":")
