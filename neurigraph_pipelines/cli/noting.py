@@ -52,6 +52,7 @@ def note(
     author: source_options.Author = None,
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
+    tier: source_options.TierName = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
@@ -75,7 +76,7 @@ def note(
             tags=tuple(map(argument, tag or ())),
             on_conflict=OnConflict(on_conflict),
             privacy=Privacy.PRIVATE if private else Privacy.SHARED,
-            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at),
+            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier),
         )
         written = write_note(installation.acting_for(claims), new)
 

@@ -51,6 +51,7 @@ def import_file(
     author: source_options.Author = None,
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
+    tier: source_options.TierName = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
@@ -68,7 +69,7 @@ def import_file(
     if format_name == FORMAT or (format_name == "auto" and is_export(file)):
         import_export(file, user, output)
         return
-    details = source_options.details_of(origin, document_type, url, channel, author, meta, updated_at)
+    details = source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier)
     chosen = import_format(file) if format_name == "auto" else format_name
     if chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)

@@ -55,6 +55,7 @@ def checked_details(details: SourceDetails, policy: Policy, redactor: Redactor |
         "author": short("author", details.author, MAX_NAME_CHARACTERS),
         "metadata": encoded,
         "updated_at": utc(details.updated_at) if details.updated_at is not None else None,
+        "tier": details.tier,
     }
 
 

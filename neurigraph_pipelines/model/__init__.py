@@ -52,6 +52,7 @@ from neurigraph_pipelines.model.kinds import (
     Role,
     SourceKind,
     SubjectType,
+    Tier,
     TriggerType,
 )
 from neurigraph_pipelines.model.messages import (
@@ -129,6 +130,7 @@ __all__ = [
     "StoredObject",
     "SubjectType",
     "Summary",
+    "Tier",
     "ToolEvent",
     "TriggerType",
     "Voice",

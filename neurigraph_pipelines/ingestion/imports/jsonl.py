@@ -21,6 +21,7 @@ from neurigraph_pipelines.model import (
     NewMessage,
     RejectedItem,
     Role,
+    Tier,
 )
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 from neurigraph_pipelines.text.hygiene import clean_json
@@ -31,7 +32,7 @@ MAX_LINE_BYTES = 256 * 1024**2
 MAX_NOTED_KEYS = 20
 """Maximum number of unknown keys that are logged; a file with more has another format."""
 
-_DETAILS = ("origin", "document_type", "url", "channel", "author", "metadata", "updated_at")
+_DETAILS = ("origin", "document_type", "url", "channel", "author", "metadata", "updated_at", "tier")
 CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages", *_DETAILS})
 MESSAGE_KEYS = frozenset(
     {"role", "type", "content", "author", "external_id", "occurred_at", "tool_calls", *TOOL_FIELDS}
@@ -151,6 +152,9 @@ def _details(raw: dict[str, Any]) -> SourceDetails:
         raise InvalidInputError(f"its document_type {kind[:50]!r} is not one of {', '.join(DocumentType)}")
     if channel is not None and channel not in tuple(Channel):
         raise InvalidInputError(f"its channel {channel[:50]!r} is not one of {', '.join(Channel)}")
+    tier = _text(raw, "tier")
+    if tier is not None and tier not in tuple(Tier):
+        raise InvalidInputError(f"its tier {tier[:50]!r} is not one of {', '.join(Tier)}")
     return SourceDetails(
         origin=_text(raw, "origin"),
         document_type=DocumentType(kind) if kind else None,
@@ -159,6 +163,7 @@ def _details(raw: dict[str, Any]) -> SourceDetails:
         author=_text(raw, "author"),
         metadata=metadata,
         updated_at=_time(raw, "updated_at"),
+        tier=Tier(tier) if tier else None,
     )
 
 

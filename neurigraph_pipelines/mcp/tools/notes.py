@@ -11,6 +11,7 @@ from neurigraph_pipelines.ingestion.notes import MAX_PRIORITY, MAX_TAGS, NewNote
 from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.results import Result
 from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, Tool
+from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
 
 MAX_TEXT_CHARACTERS = 1_000_000
@@ -28,6 +29,7 @@ class RememberArguments(Arguments):
     priority: int | None = Field(default=None, ge=1, le=MAX_PRIORITY)
     tags: ListOf[str] = Field(default=[], max_length=MAX_TAGS)
     url: str = Field(default="", max_length=MAX_URL_LENGTH, description="Page that it is from.")
+    tier: Tier | None = Field(default=None, description="short: kept for hours; mid: for days; default: for good.")
     on_conflict: OnConflict = Field(
         default=OnConflict.ERROR, description="If the node has a note of this title: refuse it, or replace that one."
     )
@@ -73,7 +75,7 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
             priority=given.priority,
             tags=tuple(given.tags),
             on_conflict=given.on_conflict,
-            details=SourceDetails(url=given.url or None),
+            details=SourceDetails(url=given.url or None, tier=given.tier),
         ),
     )
     return Remembered(
