@@ -30,12 +30,7 @@ class SweepConfig(DryRunConfig):
 
 
 @dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"postgres"},
-    output_required=False,
-    config_schema=schema_of(SweepConfig),
-    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=12), warn_window=timedelta(hours=4)),
+    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False, config_schema=schema_of(SweepConfig)
 )
 def expired_records(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Memories that were archived because their time was over; those that were read often are promoted before.

@@ -23,7 +23,7 @@ FADED = 0.05
 AUTHOR = "pipeline:decay"
 _SECONDS = days_until(Impact.LOW, FADED) * 86_400
 _AT_ONCE = 500
-_QUERIES = statements("facts")
+_QUERIES = statements("fading")
 
 
 @dataclass(slots=True)

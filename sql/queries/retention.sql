@@ -29,8 +29,8 @@ SELECT
     i.user_id,
     %(tier)s,
     l.lifetime,
-    l.until,
-    l.until,
+    l.until AS granted_until,
+    l.until AS expires_at,
     %(reason)s
 FROM neurigraph.record_index AS i
 CROSS JOIN (

@@ -189,7 +189,7 @@ def test_errors_of_tiers(graph: SharedGraph) -> None:
     act, past = context(graph), datetime.now(UTC) - timedelta(seconds=1)
     for options in ({"expires_at": past}, {"reason": "x" * 501}):
         with pytest.raises(InvalidInputError):
-            retention.set_tier(act, record_id, Tier.SHORT, **options)  # type: ignore[arg-type]
+            retention.set_tier(act, record_id, Tier.SHORT, **options)
     with pytest.raises(InvalidInputError):
         retention.set_tier(act, record_id, Tier.LONG, expires_at=past + timedelta(days=1))
     with pytest.raises(NotFoundError):
