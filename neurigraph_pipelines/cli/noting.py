@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import UUID
 
 import typer
 
@@ -53,6 +54,9 @@ def note(
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
     tier: source_options.TierName = None,
+    replaces: Annotated[
+        UUID | None, typer.Option(metavar="NOTE", help="Another note, whose memory this one supersedes, by its id.")
+    ] = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
@@ -76,7 +80,8 @@ def note(
             tags=tuple(map(argument, tag or ())),
             on_conflict=OnConflict(on_conflict),
             privacy=Privacy.PRIVATE if private else Privacy.SHARED,
-            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier),
+            replaces=replaces,
+            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier=tier),
         )
         written = write_note(installation.acting_for(claims), new)
 

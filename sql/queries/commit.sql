@@ -12,10 +12,7 @@ WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(c
 -- name: source
 SELECT
     s.privacy = 'private' AS private,
-    s.tier,
-    s.replaces IS NOT NULL OR s.version > 1 OR EXISTS (
-        SELECT FROM neurigraph.sources AS l WHERE l.replaces = s.source_id
-    ) AS has_versions
+    s.tier
 FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s;
 

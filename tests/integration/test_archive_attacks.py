@@ -142,7 +142,7 @@ def test_direct_sql(graph: SharedGraph) -> None:
 
 
 def test_archive_and_quarantine_do_not_undo_each_other(graph: SharedGraph) -> None:
-    source = converse(graph.installation, graph.owners, WORDS)
+    source = converse(graph.installation, graph.owners, "#Orchard An apple tree.")
     (record,) = stored(ingest(plain_context(graph.installation), graph.owner))
     archive.archive(context(graph), [record.record_id], "first")
     held = quarantine(context(graph), Rule(source_id=source), "second")
@@ -191,7 +191,7 @@ def test_killed_midway_nothing_is_half(graph: SharedGraph) -> None:
     assert derived(graph) == before
     assert archive.sweep(here.context, user_id=graph.owner.user_id).archived == 2
     hidden = hidden_records(graph)
-    assert traces(through_all_doors(graph, graph.owners, hidden), hidden) <= {"Poisonfarm"}
+    assert traces(through_all_doors(graph, graph.owners, hidden), hidden) == set()
     assert faults(graph) == []
     done = purge(context(graph), timedelta(), through="tests")
     assert (len(done.erasure_ids), done.failed, done.left) == (2, [], 0)
