@@ -1,7 +1,7 @@
 -- Fading: facts that nobody needed for long are archived, and none is erased.
 
 -- name: faded
--- Facts without weight that nothing rests on: of low impact, not pinned, without other versions, that no note continues,
+-- Facts without weight that nothing rests on: of low impact, not pinned, without other versions, continued by no note,
 -- and long since they occurred, were read, stated or confirmed, and since their memory was opened.
 SELECT
     f.fact_id,
