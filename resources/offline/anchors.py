@@ -69,7 +69,6 @@ _COUNTS_NOTHING = frozenset(
 _SMALL = 3
 """Digits of a number that needs to say what it counts; greater ones are money or years."""
 
-
 _BEFORE = 24
 """Characters before a figure that are read."""
 
@@ -154,7 +153,7 @@ class Anchors:
             digits = match["digits"].rstrip(".,")
             if match["sign"] or match["unit"] or (match["next"] or "and").lower() not in _COUNTS_NOTHING:
                 return False  # the others have the same unit
-            before = text[: match.start()][-_BEFORE:]
+            before = text[max(0, match.start() - _BEFORE) : match.start()]
             verb = _LAST_WORD.search(before)
             is_large = "," in digits or ":" in digits or len(digits) > _SMALL
             if not is_large and verb is not None and not _DAY.search(before):

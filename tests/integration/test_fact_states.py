@@ -105,7 +105,9 @@ def three_versions(owner: Facts) -> tuple[str, str, str]:
     )  # fmt: skip
     assert [(one["message"], one["role"]) for one in said["messages"]] == [(1, "user")]
 
-    second = owner.change(first, statement="Ana works at Northwind.")
+    second = owner.change(first, statement="Ana works at Northwind.", occurred_from="2025-03-01T00:00:00Z")
+    too_early = {"occurred_until": "2025-02-01T00:00:00Z"}
+    assert_problem(owner.client.patch(f"/facts/{second}", json=too_early, headers=owner.headers), 422)
     third = owner.change(second, statement="Ana works at Lumen.")  # a third version, not a cycle
     assert owner.chain(first) == [("Lumen.", 1, "superseded"), ("Northwind.", 2, "superseded"), ("Lumen.", 3, "active")]
     before = owner.get(first)

@@ -63,7 +63,7 @@ class Rows:
     def __init__(self, layers: Sequence[MetadataLayer]) -> None:
         self.layers = layers
         self._lookups = 0
-        self._found: tuple[bytes, Occurrences] | None = None
+        self._latest: tuple[bytes, Occurrences] | None = None
         self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
         self.first_record, self.records = _firsts(layer.records for layer in layers)
         self.first_place, self.places = _firsts(layer.places for layer in layers)
@@ -91,22 +91,23 @@ class Rows:
 
     def occurrences(self, keys: Keys) -> Occurrences:
         """Return where some lexemes occur; it is computed once for the same ones."""
-        asked = keys.tobytes()
-        if self._found is None or self._found[0] != asked:
-            self._lookups += 1
-            joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
-            self._found = asked, _together(joint.of(keys)) if joint is not None else self._found_in_each(keys)
-        return self._found[1]
+        asked, latest = keys.tobytes(), self._latest  # read once, because threads share rows
+        if latest is not None and latest[0] == asked:
+            return latest[1]
+        self._lookups += 1
+        joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
+        found = _together(joint.of(keys)) if joint is not None else self._found_in_each(keys)
+        self._latest = asked, found
+        return found
 
     @cached_property
     def _joint(self) -> Postings | None:
         """The postings of all layers as one, in the rows of ``Occurrences``; None if joining them took too long."""
         if sum(len(layer.lexemes.occurrences) for layer in self.layers) > _JOINED:
             return None
-        lengths = [len(layer.lexemes.occurrences) for layer in self.layers]
-        rows = np.concatenate([layer.lexemes.occurrences[:, 0] for layer in self.layers])
-        rows = self._numbered(np.repeat(np.arange(len(self.layers)), lengths), rows)
-        return Postings.joined([layer.lexemes for layer in self.layers], np.split(rows, np.cumsum(lengths)[:-1]))
+        rows = [layer.lexemes.occurrences[:, 0] for layer in self.layers]
+        layers = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
+        return Postings.joined([layer.lexemes for layer in self.layers], self._numbered(layers, np.concatenate(rows)))
 
     def _found_in_each(self, keys: Keys) -> Occurrences:
         """Return where lexemes occur, as ``_joint`` would."""
