@@ -37,3 +37,8 @@ def restated(fact: Mapping[str, Any]) -> str:
     if fact["said_count"] < 2:
         return ""
     return f", said {fact['said_count']} times, last on {fact['last_said_at']:%Y-%m-%d}"
+
+
+def expiry(kept: Mapping[str, Any]) -> str:
+    """Return when a memory is archived unless it is read before, to go after other words; empty for good."""
+    return f", {kept['tier']}: archived after {str(kept['expires_at'])[:16]}" if kept["expires_at"] else ""

@@ -56,7 +56,8 @@ def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
     found = find(context, parse(question, context.settings.language))
     values = {"user_id": context.claims.user_id, "statement": text.strip(), "limit": limit}
     same = context.database.ask(context.claims, _QUERIES["same_statements"], values)
-    exact = show_facts(context, [RankedFact(str(row["fact_id"]), 1.0, 0.0) for row in same], limit, None)
+    said = show_facts(context, [RankedFact(str(row["fact_id"]), 1.0, 0.0) for row in same], limit, None)
+    exact = [one._replace(score=1.0) for one in said]  # whatever has faded
     known = {fact.fields["fact_id"] for fact in exact}
     near = [
         FoundFact(fact.fields, likeness)

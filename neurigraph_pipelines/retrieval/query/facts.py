@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model.facts import Impact, remaining
 from neurigraph_pipelines.paging import NEWEST
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
@@ -153,7 +154,10 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
                 shown.setdefault(found[one.fact_id]["canonical_id"], FoundFact(found[one.fact_id], one.score))
         if len(shown) >= limit:
             break
-    return tuple(shown.values())
+    weight = context.settings.retrieval.decay_weight
+    if not weight:
+        return tuple(shown.values())
+    return tuple(sorted((_faded(one, weight) for one in shown.values()), key=lambda one: -one.score))
 
 
 def _fields(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Mapping[str, Any]]:
@@ -178,6 +182,14 @@ def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Mapping[str,
     at, last = NEWEST
     wanted = {"user_id": context.claims.user_id, "fact_ids": fact_ids, "at": at, "id": last, "limit": len(fact_ids)}
     return context.database.ask(context.claims, _LISTED["facts"], {**_ANY, **wanted})
+
+
+def _faded(one: FoundFact, weight: float) -> FoundFact:
+    """Return a fact whose score is partly what is left of its weight since it occurred, was read or was confirmed."""
+    times = (one.fields[name] for name in ("recorded_at", "occurred_until", "confirmed_at"))
+    age = datetime.now(UTC) - max(time for time in times if time is not None)
+    left = remaining(Impact(one.fields["impact"]), age.total_seconds() / 86_400)
+    return one._replace(score=(1 - weight) * one.score + weight * left)
 
 
 def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]) -> list[NodeFacts]:
