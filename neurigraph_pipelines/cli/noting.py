@@ -58,6 +58,7 @@ def note(
     author: source_options.Author = None,
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
+    tier: source_options.TierName = None,
     replaces: Replaced = None,
     private: Private = False,
     as_json: Json = False,
@@ -83,7 +84,7 @@ def note(
             on_conflict=OnConflict(on_conflict),
             privacy=Privacy.PRIVATE if private else Privacy.SHARED,
             replaces=replaces,
-            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at),
+            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier=tier),
         )
         written = write_note(installation.acting_for(claims), new)
 
