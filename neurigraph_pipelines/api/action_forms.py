@@ -14,7 +14,7 @@ from neurigraph_pipelines.governance.standards import Rule
 class NewAction(Form):
     """Something to do with a record, which its node's standard may let wait for an approval."""
 
-    kind: Literal["delete", "promote", "archive", "restore"]
+    kind: Literal["delete", "promote", "archive"]
     record_id: UUID
 
 

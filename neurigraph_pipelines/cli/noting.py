@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import UUID
 
 import typer
 
@@ -27,6 +28,16 @@ Conflict = Annotated[
         "supersedes it."
     ),
 ]
+Pinned = Annotated[
+    str | None,
+    typer.Option(help="Pin the note to the node at this path, such as Family/Dave. Missing nodes are created."),
+]
+PinnedNode = Annotated[
+    str | None, typer.Option(metavar="NODE", help="Pin the note to this node instead, by id or path.")
+]
+Replaced = Annotated[
+    UUID | None, typer.Option(metavar="NOTE", help="Another note, whose memory this one supersedes, by its id.")
+]
 
 
 @commands.command()
@@ -34,13 +45,8 @@ def note(
     text: Annotated[str, typer.Argument(help="What to remember, as it is.")],
     user: UserSlug,
     title: Title = None,
-    path: Annotated[
-        str | None,
-        typer.Option(help="Pin the note to the node at this path, such as Family/Dave. Missing nodes are created."),
-    ] = None,
-    node: Annotated[
-        str | None, typer.Option(metavar="NODE", help="Pin the note to this node instead, by id or path.")
-    ] = None,
+    path: Pinned = None,
+    node: PinnedNode = None,
     tag: Annotated[list[str] | None, typer.Option(help="A topic of the memory.")] = None,
     importance: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
     priority: Annotated[int | None, typer.Option(help="From 1 to 10 instead of --importance.")] = None,
@@ -52,6 +58,8 @@ def note(
     author: source_options.Author = None,
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
+    tier: source_options.TierName = None,
+    replaces: Replaced = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
@@ -75,7 +83,8 @@ def note(
             tags=tuple(map(argument, tag or ())),
             on_conflict=OnConflict(on_conflict),
             privacy=Privacy.PRIVATE if private else Privacy.SHARED,
-            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at),
+            replaces=replaces,
+            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier=tier),
         )
         written = write_note(installation.acting_for(claims), new)
 

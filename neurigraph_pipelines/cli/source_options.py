@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
+from uuid import UUID
 
 import typer
 
@@ -22,6 +23,14 @@ ChannelName = Annotated[str | None, typer.Option(help="Who could read it there: 
 Author = Annotated[str | None, typer.Option(help="Who wrote it.")]
 Meta = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Something else that is known of it.")]
 UpdatedAt = Annotated[datetime | None, typer.Option(help="When it last changed where it comes from.")]
+Replaces = Annotated[
+    UUID | None, typer.Option(metavar="SOURCE", help="The source that it is the next version of, by its id.")
+]
+
+TierName = Annotated[
+    Literal["short", "mid", "long"] | None,
+    typer.Option("--tier", help="How long it is kept: some hours, some days, or for good, which is the default."),
+]
 
 
 def details_of(
@@ -32,12 +41,15 @@ def details_of(
     author: str | None,
     meta: list[str] | None,
     updated_at: datetime | None,
+    replaces: UUID | None = None,
+    tier: str | None = None,
 ) -> SourceDetails:
     """Return what the options say of a source.
 
     Raises:
         InvalidInputError: A type or channel is unknown, or an option for metadata has no name.
     """
+    from neurigraph_pipelines.model import Tier
     from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 
     metadata: dict[str, Scalar] = {}
@@ -54,6 +66,8 @@ def details_of(
         author=argument(author) if author is not None else None,
         metadata=metadata,
         updated_at=updated_at,
+        replaces=replaces,
+        tier=Tier(tier) if tier is not None else None,
     )
 
 

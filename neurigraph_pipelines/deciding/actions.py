@@ -147,7 +147,7 @@ def vote(context: Context, action_id: UUID, *, approves: bool) -> Action:
 
 
 def request(context: Context, kind: ActionKind, record_id: UUID) -> Action:
-    """Ask for a record to be deleted, promoted, archived or restored, as a persona that may write to its node.
+    """Ask for a record to be deleted, promoted or archived, as a persona that may write to its node.
 
     If its standard asks for no approval, this is done at once.
 

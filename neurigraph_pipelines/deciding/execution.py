@@ -31,6 +31,8 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion.revision import supersede
 from neurigraph_pipelines.knowledge.stating import retract
+from neurigraph_pipelines.lifecycle.archive import archive, restore
+from neurigraph_pipelines.lifecycle.retention import promote
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.facts import FactStatus
 from neurigraph_pipelines.ports import Transaction
@@ -114,6 +116,18 @@ def _delete_record(context: Context, row: Mapping[str, Any], guard: Guard) -> No
     forget(context, Subject(SubjectKind.RECORD, row["record_id"]), through="action", guard=guard)
 
 
+def _promote(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+    promote(context, row["record_id"], guard=guard)
+
+
+def _archive(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+    archive(context, [row["record_id"]], "approved", guard=guard)
+
+
+def _restore(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+    restore(context, [row["record_id"]], guard=guard)
+
+
 def _supersede_record(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
     supersede(context.database, context.claims, row["record_id"], row["other_record_id"], guard)
 
@@ -144,6 +158,9 @@ def _resolve(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
 _EXECUTIONS: dict[tuple[str, bool], _Execution] = {
     (ActionKind.STORE, False): _store,
     (ActionKind.DELETE, False): _delete_record,
+    (ActionKind.PROMOTE, False): _promote,
+    (ActionKind.ARCHIVE, False): _archive,
+    (ActionKind.RESTORE, False): _restore,
     (ActionKind.SUPERSEDE, False): _supersede_record,
     (ActionKind.MERGE_NODES, False): _merge,
     (ActionKind.RESOLVE, True): _resolve,

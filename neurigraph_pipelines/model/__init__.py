@@ -21,6 +21,7 @@ from neurigraph_pipelines.model.files import (
 )
 from neurigraph_pipelines.model.filing import (
     Alias,
+    Ending,
     Filing,
     NodeCandidate,
     NodeProposal,
@@ -52,6 +53,7 @@ from neurigraph_pipelines.model.kinds import (
     Role,
     SourceKind,
     SubjectType,
+    Tier,
     TriggerType,
 )
 from neurigraph_pipelines.model.messages import (
@@ -91,6 +93,7 @@ __all__ = [
     "ContentType",
     "Detector",
     "DroppedFile",
+    "Ending",
     "EventKind",
     "Evidence",
     "ExtractedPart",
@@ -129,6 +132,7 @@ __all__ = [
     "StoredObject",
     "SubjectType",
     "Summary",
+    "Tier",
     "ToolEvent",
     "TriggerType",
     "Voice",

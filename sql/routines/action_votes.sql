@@ -91,7 +91,7 @@ BEGIN
     WHERE i.record_id = wanted AND i.user_id = (asking ->> 'user_id')::uuid AND NOT i.quarantined
         AND split_part(i.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(asking))
         AND i.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id));
-    IF persona IS NULL OR place IS NULL OR of_kind NOT IN ('delete', 'promote', 'archive', 'restore') THEN
+    IF persona IS NULL OR place IS NULL OR of_kind NOT IN ('delete', 'promote', 'archive') THEN
         RETURN QUERY SELECT NULL::uuid, 'absent', false;
         RETURN;
     END IF;

@@ -27,6 +27,7 @@ from schemathesis.specs.openapi.checks import (
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.governance.proposals import ActionKind, Doubt, propose
+from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from tests.conftest import ADMIN_KEY, ROOT
 from tests.support.api_server import serving
@@ -73,6 +74,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/nodes/{node_id}/aliases": {"value": "By hand"},
     "post /v1/facts": {"statement": "The keel needs bolts.", "node_id": "{node_id}", "metadata": {"by": "hand"}},
     "patch /v1/facts/{fact_id}": {"tags": ["by hand"]},
+    "put /v1/records/{record_id}/retention": {"tier": "mid", "reason": "by hand"},
+    "post /v1/archive": {"record_ids": ["{record_id}"], "reason": "by hand"},
+    "post /v1/archive/restore": {"record_ids": ["{record_id}"]},
+    "post /v1/archive/purge": {"older_than_days": 1},
     "post /v1/keys": {"label": "by hand"},
     "put /v1/nodes/{node_id}/standard": {"write": "approve", "approver": "human"},
     "post /v1/actions": {"kind": "delete", "record_id": "{record_id}"},
@@ -169,10 +174,10 @@ def test_request_by_hand_succeeds(
         with world.installation.database.pipeline() as tx:
             ids["action_id"] = str(propose(tx, doubt).action_id)
         key = persona if method == "post" and path == "/v1/actions" else key
+    if path == "/v1/archive/restore":
+        archive(world.installation.acting_for(caller.claims), [UUID(ids["record_id"])], "to be restored")
     name = f"{method} {path}"
-    body = {
-        field: value.format(**ids) if isinstance(value, str) else value for field, value in BODIES.get(name, {}).items()
-    }
+    body = {field: _filled_in(value, ids) for field, value in BODIES.get(name, {}).items()}
     form: dict[str, Any] = {"body": body, "media_type": _media_type(path, method)} if body else {}
     case = schemathesis.openapi.from_dict(DOCUMENT)[path][method.upper()].Case(
         path_parameters={name: value for name, value in ids.items() if f"{{{name}}}" in path},
@@ -198,6 +203,12 @@ def _asking_persona(world: World, caller: Caller, node_id: UUID) -> str:
             [node_id, caller.claims.user_id],
         )
     return sharing.issue_key(database, caller.claims, subject=persona)[1]
+
+
+def _filled_in(value: Any, ids: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_filled_in(one, ids) for one in value]
+    return value.format(**ids) if isinstance(value, str) else value
 
 
 def _media_type(path: str, method: str) -> str:

@@ -69,6 +69,11 @@ class Facts:
     def listed(self, **filters: Any) -> list[str]:
         return sorted(one["statement"] for one in self.call("GET", "", params=filters)["facts"])
 
+    def current_memories(self) -> list[str]:
+        """Return the summaries of the memories that no other one supersedes."""
+        answer = self.client.get("/records", headers=self.headers, params={"superseded": False})
+        return sorted(one["summary"] for one in answer.json()["records"])
+
     def chain(self, fact_id: str) -> list[tuple[str, int, str]]:
         versions = self.call("GET", f"/{fact_id}/history")["versions"]
         return [(one["statement"].split()[-1], one["version"], one["status"]) for one in versions]
@@ -82,6 +87,30 @@ def owner(shared_installation: Installation, client: httpx.Client) -> Facts:
 
 def no_faults(facts: Facts) -> bool:
     return verify(facts.graph.here.context, user_id=facts.graph.user.user_id, read=False).findings == []
+
+
+def test_note_that_supersedes_another_supersedes_its_facts(owner: Facts) -> None:
+    def write(text: str, **fields: Any) -> Any:
+        answer = owner.client.post("/notes", headers=owner.headers, json={"text": text, **fields})
+        assert answer.status_code == 202, answer.text
+        owner.read()
+        return answer.json()
+
+    first = write("Bob's boat lies in the harbour of Porto.", path="Boats", title="Berth")
+    write("Bob's boat lies in the harbour of Faro.", path="Boats", title="Berth", on_conflict="supersede")
+    assert owner.listed(superseded=True) == ["Bob's boat lies in the harbour of Porto."]
+    assert owner.listed(superseded=False) == ["Bob's boat lies in the harbour of Faro."]
+    other = write("Bob's boat costs 300 euros a month.", path="Boats")
+    later = write("Bob's boat costs 400 euros a month.", path="Money", replaces=other["note_id"])
+    assert later["replaces"] == other["note_id"]
+    assert "Bob's boat costs 300 euros a month." not in owner.listed(superseded=False)
+    (old,) = [one for one in owner.call("GET", "", params={"superseded": True})["facts"] if "300" in one["statement"]]
+    assert (old["status"], old["received_through"]) == ("superseded", "api")
+    stranger = new_graph(owner.graph.here)
+    key = issue_api_key(stranger.here.database, stranger.user.user_id)
+    body = {"text": "A stranger replaces it.", "replaces": first["note_id"]}
+    assert_problem(owner.client.post("/notes", headers={"Authorization": f"Bearer {key}"}, json=body), 404)
+    assert no_faults(owner)
 
 
 def three_versions(owner: Facts) -> tuple[str, str, str]:
@@ -108,7 +137,8 @@ def three_versions(owner: Facts) -> tuple[str, str, str]:
     second = owner.change(first, statement="Ana works at Northwind.", occurred_from="2025-03-01T00:00:00Z")
     too_early = {"occurred_until": "2025-02-01T00:00:00Z"}
     assert_problem(owner.client.patch(f"/facts/{second}", json=too_early, headers=owner.headers), 422)
-    third = owner.change(second, statement="Ana works at Lumen.")  # a third version, not a cycle
+    third = owner.change(first, statement="Ana works at Lumen.")  # a third version, not a cycle
+    assert owner.current_memories() == ["Ana works at Lumen."], "of the third, whichever version it was written after"
     assert owner.chain(first) == [("Lumen.", 1, "superseded"), ("Northwind.", 2, "superseded"), ("Lumen.", 3, "active")]
     before = owner.get(first)
     assert (before["superseded_by"], before["root_id"], before["canonical_id"]) == (second, first, first)
@@ -128,13 +158,15 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     owner.call("POST", f"/{third}/retract", 204)
     assert owner.chain(first) == [
         ("Lumen.", 1, "superseded"),
-        ("Northwind.", 2, "superseded"),
+        ("Northwind.", 2, "active"),
         ("Lumen.", 3, "archived"),
     ]
-    # Its memory is replaced by that of the third version, which still stands in the file.
     assert owner.get(second)["is_latest"] is True
+    assert owner.current_memories() == ["Ana works at Lumen.", "Ana works at Northwind."], "of 2 again, and of 3"
     assert owner.listed(status="archived") == ["Ana works at Lumen."]
     owner.call("POST", f"/{third}/confirm", 204)
+    assert owner.chain(first)[1] == ("Northwind.", 2, "superseded")
+    assert owner.current_memories() == ["Ana works at Lumen."]
     changes = owner.call("GET", f"/{third}/history")["changes"]
     assert [one["operation"] for one in changes] == ["confirm", "retract", "change"]
     assert changes[1]["before"] == {"status": "active"}
