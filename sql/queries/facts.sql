@@ -183,6 +183,8 @@ SELECT
     f.first_message,
     f.last_message,
     f.author,
+    coalesce(i.occurred_at, i.created_at) AS said_at,
+    d.received_through,
     f.statement,
     f.kind,
     f.stated_as,
@@ -222,6 +224,7 @@ SELECT
     f.forget_reason
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+LEFT JOIN neurigraph.sources AS d ON d.source_id = split_part(i.source, ':', 2)::uuid
 CROSS JOIN LATERAL (
     SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) AS node_path
     FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
@@ -404,17 +407,20 @@ WHERE f.fact_id IN (
     ORDER BY d.forget_after
     LIMIT %(limit)s
 )
+-- Again, because an owner may have taken the fact back meanwhile.
+AND f.forget_after <= now() AND f.forgotten_at IS NULL
 RETURNING f.fact_id;
 
 -- name: to_erase
--- Facts that have been forgotten for long enough, with the owner who is to get the receipt.
+-- The fact that has been forgotten longest, if it is long enough, with the owner who gets the receipt.
 SELECT
     f.fact_id,
     f.user_id
 FROM neurigraph.facts AS f
 WHERE f.forget_after <= now() AND f.forgotten_at < now() - make_interval(secs => %(seconds)s)
+    AND f.fact_id <> ALL(%(tried)s::uuid [])
 ORDER BY f.forgotten_at
-LIMIT %(limit)s;
+LIMIT 1;
 
 -- name: has_forgettable
 SELECT EXISTS (

@@ -84,7 +84,32 @@ def no_faults(facts: Facts) -> bool:
     return verify(facts.graph.here.context, user_id=facts.graph.user.user_id, read=False).findings == []
 
 
-def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
+def test_note_that_supersedes_another_supersedes_its_facts(owner: Facts) -> None:
+    def write(text: str, **fields: Any) -> Any:
+        answer = owner.client.post("/notes", headers=owner.headers, json={"text": text, **fields})
+        assert answer.status_code == 202, answer.text
+        owner.read()
+        return answer.json()
+
+    first = write("Bob's boat lies in the harbour of Porto.", path="Boats", title="Berth")
+    write("Bob's boat lies in the harbour of Faro.", path="Boats", title="Berth", on_conflict="supersede")
+    assert owner.listed(superseded=True) == ["Bob's boat lies in the harbour of Porto."]
+    assert owner.listed(superseded=False) == ["Bob's boat lies in the harbour of Faro."]
+    other = write("Bob's boat costs 300 euros a month.", path="Boats")
+    later = write("Bob's boat costs 400 euros a month.", path="Money", replaces=other["note_id"])
+    assert later["replaces"] == other["note_id"]
+    assert "Bob's boat costs 300 euros a month." not in owner.listed(superseded=False)
+    (old,) = [one for one in owner.call("GET", "", params={"superseded": True})["facts"] if "300" in one["statement"]]
+    assert (old["status"], old["received_through"]) == ("superseded", "api")
+    stranger = new_graph(owner.graph.here)
+    key = issue_api_key(stranger.here.database, stranger.user.user_id)
+    body = {"text": "A stranger replaces it.", "replaces": first["note_id"]}
+    assert_problem(owner.client.post("/notes", headers={"Authorization": f"Bearer {key}"}, json=body), 404)
+    assert no_faults(owner)
+
+
+def three_versions(owner: Facts) -> tuple[str, str, str]:
+    """State a fact, change it, change it back, and give the ids of its versions."""
     body = {"statement": "Ana works at Lumen.", "path": "Family/Ana", "who": ["Ana"], "tags": ["job"]}
     stated = owner.call("POST", "", 202, json=body)
     first = stated["fact_id"]
@@ -104,7 +129,9 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     )  # fmt: skip
     assert [(one["message"], one["role"]) for one in said["messages"]] == [(1, "user")]
 
-    second = owner.change(first, statement="Ana works at Northwind.")
+    second = owner.change(first, statement="Ana works at Northwind.", occurred_from="2025-03-01T00:00:00Z")
+    too_early = {"occurred_until": "2025-02-01T00:00:00Z"}
+    assert_problem(owner.client.patch(f"/facts/{second}", json=too_early, headers=owner.headers), 422)
     third = owner.change(second, statement="Ana works at Lumen.")  # a third version, not a cycle
     assert owner.chain(first) == [("Lumen.", 1, "superseded"), ("Northwind.", 2, "superseded"), ("Lumen.", 3, "active")]
     before = owner.get(first)
@@ -112,7 +139,11 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     assert owner.get(third)["who"] == ["Ana"]
     assert owner.get(third)["source_count"] == 2
     assert owner.listed(superseded=False, status="active") == ["Ana works at Lumen."]
+    return first, second, third
 
+
+def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
+    first, second, third = three_versions(owner)
     changed = owner.call("PATCH", f"/{third}", json={"pinned": True, "tags": ["new"], "metadata": {"from": "a card"}})
     assert (changed["pinned"], changed["tags"], changed["metadata"]) == (True, ["new"], {"from": "a card"})
     assert owner.listed(tag="new") == ["Ana works at Lumen."]
