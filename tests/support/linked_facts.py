@@ -53,7 +53,12 @@ def plant_fact(
 def inferred(start: End | UUID, end: End | UUID, relation: str, **fields: Any) -> NewLink:
     """Return a link as a rule finds it; bare ids are facts."""
     ends = [one if isinstance(one, End) else End.fact(one) for one in (start, end)]
-    said: dict[str, Any] = {"observed_by": "rule:test", "detected_by": Detector.RULE, "confidence": 0.6, "strength": 0.6}
+    said: dict[str, Any] = {
+        "observed_by": "rule:test",
+        "detected_by": Detector.RULE,
+        "confidence": 0.6,
+        "strength": 0.6,
+    }
     return NewLink(ends[0], ends[1], relation, **(said | fields))
 
 
