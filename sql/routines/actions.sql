@@ -173,8 +173,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         AND (a.requested_by = 'persona:' || p.persona OR neurigraph_private.persona_may_decide(a, p.persona))
 $$;
 
--- The last look before an action is carried out, in the transaction that does it: whether it is still to be done, whether
--- what it is about is as it was when it was proposed, and whether who asked for it may still write there.
+-- The last look before an action is carried out, in the transaction that does it: whether it is still to be done,
+-- whether what it is about is as it was when it was proposed, and whether who asked for it may still write there.
 CREATE OR REPLACE FUNCTION neurigraph.lock_approved(wanted uuid)
 RETURNS TABLE (is_as_expected boolean, may_write boolean)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
