@@ -192,6 +192,40 @@ DROP POLICY IF EXISTS not_hidden ON neurigraph.fact_deltas;
 CREATE POLICY not_hidden ON neurigraph.fact_deltas AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_deltas.fact_id));
 
+-- A link is visible with both its ends: facts that are not forgotten, records, nodes and sources. A key is visible with
+-- what it signed. The owner sees links to what is about to be forgotten, as the facts.
+DROP POLICY IF EXISTS granted ON neurigraph.links;
+CREATE POLICY granted ON neurigraph.links FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = links.from_record_id)
+    AND (from_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = links.from_fact_id))
+    AND (to_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = links.to_fact_id))
+    AND (to_node_id IS NULL OR to_node_id IN (SELECT neurigraph.readable_nodes()))
+    AND (to_source_id IS NULL OR EXISTS (SELECT FROM neurigraph.sources AS s WHERE s.source_id = links.to_source_id))
+    AND (
+        to_record_id IS NULL
+        OR EXISTS (SELECT FROM neurigraph.record_index AS o WHERE o.record_id = links.to_record_id)
+    )
+);
+DROP POLICY IF EXISTS not_hidden ON neurigraph.links;
+CREATE POLICY not_hidden ON neurigraph.links AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (
+        (SELECT neurigraph.sees_all_records())
+        OR (
+            from_record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+            AND (to_record_id IS NULL OR to_record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r))
+        )
+    )
+    AND (to_node_id IS NULL OR EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = links.to_node_id))
+);
+DROP POLICY IF EXISTS granted ON neurigraph.signing_keys;
+CREATE POLICY granted ON neurigraph.signing_keys FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (SELECT FROM neurigraph.links AS l WHERE signing_keys.key_id IN (l.key_id, l.end_key_id))
+    OR holder = (SELECT 'persona:' || neurigraph.writing_persona())
+);
+
 -- A note that is the next version of a fact needs the right to write where that fact is.
 DROP POLICY IF EXISTS follows_where_writable ON neurigraph.notes;
 CREATE POLICY follows_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
