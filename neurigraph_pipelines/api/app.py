@@ -95,6 +95,7 @@ _SUBJECTS = (
     erasures,
     sharing,
     quarantines,
+    retention,
     failures,
 )
 """Modules with a router of operations below ``/v1``, in the order of the documentation."""
