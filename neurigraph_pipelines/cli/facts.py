@@ -19,6 +19,7 @@ from neurigraph_pipelines.cli.session import (
     UserSlug,
     argument,
     claims_of,
+    filter_option,
     moment,
     node_id_of,
     opened,
@@ -33,25 +34,21 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-def _text(description: str, metavar: str | None = None) -> Any:
-    return typer.Option(help=description, metavar=metavar, show_default=False)
-
-
 @commands.command()
 def facts(
     user: UserSlug,
-    node: Annotated[str | None, _text("Only in this node or below it, by path or id.", "NODE")] = None,
-    record: Annotated[str | None, _text("Only of this memory.", "RECORD_ID")] = None,
-    who: Annotated[str | None, _text("Only about this person.")] = None,
-    kind: Annotated[FactKind | None, _text("Only of this kind.")] = None,
-    occurred_after: Annotated[str | None, _text("Of what happened at this time or later.", "TIME")] = None,
-    occurred_before: Annotated[str | None, _text("Of what happened before this time.", "TIME")] = None,
+    node: Annotated[str | None, filter_option("Only in this node or below it, by path or id.", "NODE")] = None,
+    record: Annotated[str | None, filter_option("Only of this memory.", "RECORD_ID")] = None,
+    who: Annotated[str | None, filter_option("Only about this person.")] = None,
+    kind: Annotated[FactKind | None, filter_option("Only of this kind.")] = None,
+    occurred_after: Annotated[str | None, filter_option("Of what happened at this time or later.", "TIME")] = None,
+    occurred_before: Annotated[str | None, filter_option("Of what happened before this time.", "TIME")] = None,
     superseded: Annotated[
         bool | None,
         typer.Option("--superseded/--current", help="Whether later ones replace them. Default: both."),
     ] = None,
-    status: Annotated[FactStatus | None, _text("Only of this status. Default: all but archived.")] = None,
-    tag: Annotated[list[str] | None, _text("Only with this tag.")] = None,
+    status: Annotated[FactStatus | None, filter_option("Only of this status. Default: all but archived.")] = None,
+    tag: Annotated[list[str] | None, filter_option("Only with this tag.")] = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Hidden ones that wait to be erased.")] = False,
     limit: Limit = 20,
     cursor: Cursor = None,
