@@ -271,8 +271,9 @@ def state(here: Installation, edge: dict[str, Any], record_id: UUID, way: int, t
         "valid_from": time if stance == "denies" else None,
         "valid_until": time if stance == "ends" else None,
     }
-    columns = ("user_id", "edge_id", "from_node_id", "to_node_id", "relation", "record_id", "stance", "detected_by")
-    columns = (*columns, "weight", "valid_from", "valid_until")
+    columns: tuple[str, ...] = ("user_id", "edge_id", "from_node_id", "to_node_id", "relation", "record_id")
+    columns += ("stance", "detected_by")
+    columns += ("weight", "valid_from", "valid_until")
     with here.database.pipeline() as tx:
         tx.execute(
             sql.SQL("INSERT INTO neurigraph.edge_evidence ({}) VALUES ({})").format(
