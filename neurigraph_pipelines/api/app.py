@@ -32,6 +32,7 @@ from neurigraph_pipelines.api import (
     nodes,
     notes,
     quarantines,
+    retention,
     search,
     sharing,
     uploads,
