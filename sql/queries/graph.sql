@@ -438,8 +438,16 @@ FOR NO KEY UPDATE;
 UPDATE neurigraph.graph_index SET node_ddl_version = %(version)s
 WHERE node_id = %(node_id)s;
 
--- name: current_role
-SELECT current_user::text AS name;
+-- name: become_owner
+-- Returns the role before, which is read first.
+WITH before AS MATERIALIZED (
+    SELECT current_user::text AS name
+)
+
+SELECT
+    b.name,
+    set_config('role', 'neurigraph_owner', true) AS role
+FROM before AS b;
 
 -- name: set_role
 SET LOCAL ROLE {role};

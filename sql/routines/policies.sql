@@ -170,13 +170,8 @@ DROP POLICY IF EXISTS granted ON neurigraph.facts;
 CREATE POLICY granted ON neurigraph.facts FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id));
 
+-- Of databases from before: `granted` says the same.
 DROP POLICY IF EXISTS not_hidden ON neurigraph.facts;
-CREATE POLICY not_hidden ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
-USING (
-    (SELECT neurigraph.sees_all_records())
-    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
-);
-
 DROP POLICY IF EXISTS not_forgotten ON neurigraph.facts;
 CREATE POLICY not_forgotten ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
