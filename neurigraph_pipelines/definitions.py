@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from neurigraph_pipelines.defs import (
+    action_assets,
     embedding_assets,
     embedding_model_assets,
     fact_assets,
@@ -34,6 +35,7 @@ defs = dg.Definitions.merge(
     embedding_model_assets.definitions(),
     summary_assets.definitions(),
     fact_assets.definitions(),
+    action_assets.definitions(),
     lifecycle_assets.definitions(),
     lifecycle_checks.definitions(),
     retention_assets.definitions(),

@@ -39,6 +39,7 @@ _KINDS = {
     "grant_id": "grant",
     "failure_id": "failure",
     "quarantine_id": "quarantine",
+    "action_id": "action",
 }
 """What the ids of addresses and bodies name."""
 

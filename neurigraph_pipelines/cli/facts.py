@@ -11,6 +11,7 @@ import typer
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.backfills import NOT_ALL, Since, Until, moments
+from neurigraph_pipelines.cli.origins import restated
 from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import (
     AnyUserSlug,
@@ -89,10 +90,36 @@ def _row(fact: Mapping[str, Any]) -> dict[str, str]:
     return {
         "when": f"{when:%Y-%m-%d}" if when is not None else "",
         "kind": fact["kind"],
-        "fact": fact["statement"] + (f" ({fact['status']})" if fact["status"] != "active" else ""),
+        "fact": fact["statement"] + (f" ({fact['status']})" if fact["status"] != "active" else "") + restated(fact),
         "said in": said,
         "id": str(fact["fact_id"]),
     }
+
+
+@commands.command()
+def duplicates(
+    text: Annotated[str, typer.Argument(help="A statement.")],
+    user: UserSlug,
+    limit: Limit = 10,
+    as_json: Json = False,
+) -> None:
+    """Say what is remembered already that says the same as a text, or nearly, before it is written."""
+    from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
+
+    with opened() as installation:
+        context = installation.acting_for(claims_of(installation, user))
+        found = find_duplicates(context, argument(text), limit)
+
+    def view() -> RenderableType:
+        from neurigraph_pipelines.cli import views
+
+        said = [
+            f"{one['record_id'] or one['source_id']} message {one['seq']} has these words." for one in found.messages
+        ]
+        facts = [f"{one['score']:.2f}  {one['statement']}{restated(one)}" for one in found.facts]
+        return views.lines(*facts, *said) if facts or said else views.lines("Nothing says the same.")
+
+    Output(as_json).result({**asdict(found), "threshold": SIMILAR}, view)
 
 
 @commands.command()

@@ -215,6 +215,8 @@ SELECT
     v.superseded_by IS NULL AS is_latest,
     c.canonical_id,
     c.source_count,
+    c.said_count,
+    c.last_said_at,
     f.pinned,
     f.tags,
     f.metadata,
@@ -257,7 +259,9 @@ CROSS JOIN LATERAL (
             o.fact_id
             ORDER BY coalesce(p.privacy = 'private', false), coalesce(r.occurred_at, r.created_at), o.fact_id
         ))[1] AS canonical_id,
-        count(DISTINCT r.source) AS source_count
+        count(DISTINCT r.source) AS source_count,
+        count(*) AS said_count,
+        max(coalesce(r.occurred_at, r.created_at)) AS last_said_at
     FROM neurigraph.facts AS o
     INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
     LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(r.source, ':', 2)::uuid

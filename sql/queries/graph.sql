@@ -460,6 +460,7 @@ SELECT
     ) + (
         SELECT count(*) FROM neurigraph.sources AS s
         WHERE s.user_id = %(user_id)s AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+            AND NOT s.held
     ) AS pending,
     (
         SELECT count(*) FROM neurigraph.storage_triggers AS t

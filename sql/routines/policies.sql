@@ -134,7 +134,7 @@ USING (
 );
 DROP POLICY IF EXISTS pinned_where_writable ON neurigraph.notes;
 CREATE POLICY pinned_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
-WITH CHECK (node_id IS NULL OR neurigraph.may_write_node(node_id));
+WITH CHECK (node_id IS NULL OR neurigraph.may_hand_in(node_id));
 
 -- An interface replaces a message while the message is streaming in, and never a complete one.
 DROP POLICY IF EXISTS streaming_only ON neurigraph.messages;
@@ -344,3 +344,39 @@ DROP POLICY IF EXISTS only_caller ON neurigraph.request_keys;
 CREATE POLICY only_caller ON neurigraph.request_keys AS RESTRICTIVE TO neurigraph_agent
 USING (caller = (SELECT neurigraph.asking_caller()))
 WITH CHECK (caller = (SELECT neurigraph.asking_caller()));
+
+-- A standard is visible with its node; only the owner sets one.
+DROP POLICY IF EXISTS granted ON neurigraph.node_standards;
+CREATE POLICY granted ON neurigraph.node_standards FOR SELECT TO neurigraph_agent
+USING (node_id IN (SELECT neurigraph.readable_nodes()));
+
+-- A persona sees what it asked for and what it may decide about, if it sees everything that this is about. Third
+-- parties see nothing.
+DROP POLICY IF EXISTS granted ON neurigraph.actions;
+CREATE POLICY granted ON neurigraph.actions FOR SELECT TO neurigraph_agent
+USING (
+    action_id IN (SELECT neurigraph.actions_of_persona())
+    AND node_id IN (SELECT neurigraph.readable_nodes())
+    AND (other_node_id IS NULL OR other_node_id IN (SELECT neurigraph.readable_nodes()))
+);
+
+-- What is about a hidden record or fact is hidden with it, in quarantine from the owner, too.
+DROP POLICY IF EXISTS not_hidden ON neurigraph.actions;
+CREATE POLICY not_hidden ON neurigraph.actions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (record_id IS NULL OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = actions.record_id))
+    AND (
+        other_record_id IS NULL
+        OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = actions.other_record_id)
+    )
+    AND (fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = actions.fact_id))
+    AND (other_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = actions.other_fact_id))
+);
+
+-- Others than the owner see their own votes.
+DROP POLICY IF EXISTS granted ON neurigraph.action_votes;
+CREATE POLICY granted ON neurigraph.action_votes FOR SELECT TO neurigraph_agent
+USING (voter = (SELECT neurigraph.asking_voter()));
+DROP POLICY IF EXISTS not_hidden ON neurigraph.action_votes;
+CREATE POLICY not_hidden ON neurigraph.action_votes AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (EXISTS (SELECT FROM neurigraph.actions AS a WHERE a.action_id = action_votes.action_id));

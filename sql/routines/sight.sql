@@ -77,6 +77,9 @@ BEGIN
             SELECT q.user_id, NULL, NULL, NULL, false
             FROM neurigraph.quarantines AS q WHERE of_kind = 'quarantine' AND q.quarantine_id = wanted
             UNION ALL
+            SELECT a.user_id, a.node_id, NULL, NULL, false
+            FROM neurigraph.actions AS a WHERE of_kind = 'action' AND a.action_id = wanted
+            UNION ALL
             -- What was forgotten has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false
             FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record', 'fact') AND e.subject_id = wanted
