@@ -33,7 +33,7 @@ _SAID = (
 class FactArguments(Arguments):
     """Arguments of ``memory_facts``."""
 
-    fact_id: UUID | None = Field(default=None, description="Only this one, with where it was said.")
+    fact_id: UUID | None = Field(default=None, description="Only this one.")
     node: str = Field(default="", max_length=2_000, description="Path or id: what lies there or below.")
     who: str = Field(default="", description="About this person.")
     cursor: Cursor = ""
