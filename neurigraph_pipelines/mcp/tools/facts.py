@@ -17,7 +17,7 @@ from neurigraph_pipelines.mcp.framing import inline
 from neurigraph_pipelines.mcp.results import Result, as_json, described, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 
-PAGE = 20
+MAX_PAGE = 100
 
 _FACT = (
     "fact_id", "statement", "kind", "who", "author", "said_at", "received_through", "occurred_from", "occurred_until",
@@ -34,8 +34,10 @@ class FactArguments(Arguments):
     """Arguments of ``memory_facts``."""
 
     fact_id: UUID | None = Field(default=None, description="Only this one.")
+    record_id: UUID | None = None
     node: str = Field(default="", max_length=2_000, description="Path or id: what lies there or below.")
     who: str = Field(default="", description="About this person.")
+    limit: int = Field(default=20, ge=1, le=MAX_PAGE)
     cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
@@ -76,12 +78,15 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
         left = len(places) - len(fitting)
         notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
         return Facts(facts=[shown], said_in=fitting, notes=notes)
+    if given.record_id is not None:
+        call.require_visible("record", given.record_id)
     wanted = FactFilter(
         node_id=call.node(given.node) if given.node else None,
+        record_id=given.record_id,
         who=given.who or None,
     )
     page = listing.list_facts(
-        database, call.installation.cursors, claims, wanted, limit=PAGE, cursor=given.cursor or None
+        database, call.installation.cursors, claims, wanted, limit=given.limit, cursor=given.cursor or None
     )
     facts = list[dict[str, Any]]()
     for one in page.items:

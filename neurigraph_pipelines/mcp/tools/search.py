@@ -228,7 +228,7 @@ class Reply(Result):
 
     answer: str
     found: bool
-    citations: list[Citation]
+    citations: Annotated[list[Citation], WithJsonSchema({"type": "array"})]
     notes: list[str]
 
     def lines(self) -> Iterator[str]:
