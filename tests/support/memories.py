@@ -40,6 +40,7 @@ from neurigraph_pipelines.model import (
     Statement,
     Summary,
 )
+from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, StatedAs
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
@@ -112,6 +113,10 @@ class PlainModel:
             for message in segment.messages
             if message.content.strip()
         ]
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return what the rules say."""
+        return [verdicts.judge(pair) for pair in pairs]
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
         """Quote every piece of evidence that shares a word with the question."""
