@@ -153,7 +153,7 @@ def synchronous_client(name: str) -> str:
 
 _SYNCHRONOUS = {
     "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
-    "facts_": '"""Its calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
+    "facts_": '"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
 }
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",

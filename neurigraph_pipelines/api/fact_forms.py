@@ -45,7 +45,7 @@ class FactFields(Form):
     )
     valid_until: datetime | None = Field(default=None, description="When it stopped being true.")
     forget_after: datetime | None = Field(
-        default=None, description="From then on all but the owner see it no more; it is erased 30 days later."
+        default=None, description="From then on only the owner sees it; it is erased 30 days later."
     )
 
     def words(self, statement: str | None) -> FactWords:
@@ -83,7 +83,11 @@ class StateFact(FactFields):
 
 
 class ChangeFact(FactFields):
-    """What to change of a fact. Words are a next version; the last five fields apply at once."""
+    """What to change of a fact.
+
+    `pinned`, `tags`, `metadata` and the last two times apply at once, unless another field is given: then all of it is
+    the next version.
+    """
 
     statement: str | None = Field(default=None, json_schema_extra={"minLength": 1, "maxLength": MAX_STATEMENT})
 

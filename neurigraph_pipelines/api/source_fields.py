@@ -9,7 +9,6 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.model.sources import (
-    MAX_METADATA_KEYS,
     MAX_ORIGIN_LENGTH,
     MAX_URL_LENGTH,
     Channel,
@@ -17,6 +16,7 @@ from neurigraph_pipelines.model.sources import (
     Scalar,
     SourceDetails,
 )
+from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 
 _ORIGIN = "The program or site that it comes from, such as `slack`."

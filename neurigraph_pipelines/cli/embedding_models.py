@@ -80,13 +80,13 @@ def _lines(comparison: Comparison) -> list[str]:
     lines = []
     for each in comparison.sets:
         lines.append(f"{each.name}: {counted(each.questions, 'question')}, {counted(each.texts, 'text')}")
-        lines.append(f"  {comparison.current_model}: {_told(each.current)}")
-        lines.append(f"  {comparison.canary_model}: {_told(each.canary)}")
+        lines.append(f"  {comparison.current_model}: {_shares(each.current)}")
+        lines.append(f"  {comparison.canary_model}: {_shares(each.canary)}")
     verdict = "answers as well" if comparison.is_as_good else "answers worse"
     return [*lines, f"{comparison.canary_model} {verdict}."]
 
 
-def _told(figures: Figures) -> str:
+def _shares(figures: Figures) -> str:
     return (
         f"first {figures.found_first:.0%}, among the first ten {figures.found:.0%}, "
         f"mean reciprocal rank {figures.mean_reciprocal_rank:.3f}"

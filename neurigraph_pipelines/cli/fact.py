@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neurigraph_pipelines import presentation
-from neurigraph_pipelines.cli.forgetting import forget
+from neurigraph_pipelines.cli.forgetting import Confirmed, erase
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, node_id_of, opened, parse_id
+from neurigraph_pipelines.cli.session import DryRun, UserSlug, argument, claims_of, moment, node_id_of, opened, parse_id
 from neurigraph_pipelines.cli.uploading import Private
 from neurigraph_pipelines.model.facts import FactKind
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 _group = typer.Typer(help="State, show and change single facts.", no_args_is_help=True)
 commands.add_typer(_group, name="fact")
-_group.command()(forget)
 
 _Fact = Annotated[str, typer.Argument(metavar="FACT_ID", help="From `neurigraph facts`.", show_default=False)]
 _Kind = Annotated[FactKind | None, typer.Option(help="What it states.", show_default=False)]
@@ -155,6 +154,16 @@ def confirm(fact: _Fact, user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         stating.confirm(installation.acting_for(claims_of(installation, user)), parse_id(fact, "fact", "facts"))
     _decided(fact, "confirmed", as_json)
+
+
+@_group.command()
+def forget(fact: _Fact, user: UserSlug, dry_run: DryRun = False, yes: Confirmed = False, as_json: Json = False) -> None:
+    """Erase a fact, and the note that states it if it was stated by hand. This cannot be undone.
+
+    Other facts stay in the file of their memory, but reading it again does not bring them back.
+    """
+    fact_id = parse_id(fact, "fact", "facts")
+    erase(user, str(fact_id), only_facts=True, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 def _words(statement: str | None, kind: FactKind | None, who: list[str] | None) -> FactWords:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
+Confirmed = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
 _THROUGH = "command line"
 _NODES_SHOWN = 20
 _NOT_ALL = 1
@@ -40,21 +42,34 @@ def forget(
     ] = None,
     everything: Annotated[bool, typer.Option("--everything", help="Erase the user and all their data.")] = False,
     dry_run: DryRun = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Confirmed = False,
     as_json: Json = False,
 ) -> None:
     """Erase a record, a fact, a node with all nodes below it, or a user, with all derived data. This cannot be undone.
 
     Repeating the command prints the same receipt, and finishes an erasure that was interrupted.
     """
-    from neurigraph_pipelines.erasure import forget as domain
-
     if everything == (identifier is not None):
         raise InvalidInputError("give a record, a node or a fact, or --everything to erase the user")
+    erase(user, identifier, dry_run=dry_run, yes=yes, as_json=as_json)
+
+
+def erase(
+    user: str, identifier: str | None, *, only_facts: bool = False, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Erase what an identifier names, or the user if there is none, and print the receipt.
+
+    Args:
+        only_facts: Whether the identifier is that of a fact and of nothing else.
+        dry_run: Print what would be erased instead.
+        yes: Do not ask for confirmation.
+    """
+    from neurigraph_pipelines.erasure import forget as domain
+
     output = Output(as_json)
     with opened() as installation:
         claims = claims_of(installation, user)
-        subject, preview = _find(installation, claims, identifier)
+        subject, preview = _find(installation, claims, identifier, only_facts=only_facts)
         if dry_run:
             if preview is None:
                 raise NotFoundError("it was erased already: `neurigraph erasures` shows the receipt")
@@ -134,7 +149,9 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
         raise typer.Exit(_NOT_ALL)
 
 
-def _find(installation: Installation, claims: Claims, identifier: str | None) -> tuple[Subject, Preview | None]:
+def _find(
+    installation: Installation, claims: Claims, identifier: str | None, *, only_facts: bool
+) -> tuple[Subject, Preview | None]:
     """Return the subject and a preview of its erasure, which is None if that was done or begun before."""
     from neurigraph_pipelines.erasure.forget import preview
     from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind, receipts
@@ -147,7 +164,8 @@ def _find(installation: Installation, claims: Claims, identifier: str | None) ->
     except ValueError:
         node = Subject(SubjectKind.NODE, node_id_of(installation, claims, identifier))
         return node, preview(installation.database, claims, node)
-    for kind in (SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.FACT):
+    kinds = (SubjectKind.FACT,) if only_facts else (SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.FACT)
+    for kind in kinds:
         subject = Subject(kind, wanted)
         try:
             return subject, preview(installation.database, claims, subject)
@@ -155,9 +173,9 @@ def _find(installation: Installation, claims: Claims, identifier: str | None) ->
             continue
     with installation.database.agent(claims) as tx:
         for receipt in receipts(tx):
-            if receipt.subject_id == wanted:
+            if receipt.subject_id == wanted and receipt.subject_kind in kinds:
                 return Subject(receipt.subject_kind, wanted), None
-    raise NotFoundError(f"there is no record, node or fact {argument(identifier)}")
+    raise NotFoundError(f"there is no {'fact' if only_facts else 'record, node or fact'} {argument(identifier)}")
 
 
 def _confirm(preview: Preview) -> None:

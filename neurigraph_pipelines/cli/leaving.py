@@ -39,12 +39,12 @@ def sentences(found: dict[str, Any]) -> list[str]:
         f"  {one['purpose']}: {one['host']}{' (this machine)' if one['is_local'] else ''} gets {one['data']}"
         for one in found["leaves_the_machine"]
     ]
-    told = ["Data goes to:", *hosts] if hosts else ["Nothing leaves this machine."]
+    lines = ["Data goes to:", *hosts] if hosts else ["Nothing leaves this machine."]
     for path, names in found["files"].items():
-        told.append(f"Settings of {path}: {', '.join(names) or 'none'}")
+        lines.append(f"Settings of {path}: {', '.join(names) or 'none'}")
     if found["ignored_file"]:
-        told.append(f"{found['ignored_file']} has settings and is not read: pass --env-file to read it.")
-    return told
+        lines.append(f"{found['ignored_file']} has settings and is not read: pass --env-file to read it.")
+    return lines
 
 
 def lines(found: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where memories come from, in one line for people. Who prints a line makes it printable."""
+"""Where memories come from, in one line for people. The caller makes the line printable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def described(of_record: Mapping[str, Any], voice: str | None = None) -> str:
     """Return where a record comes from, in one line; ``voice`` is that of a single message."""
     voices = [voice] if voice else [f"{name} ({count})" for name, count in of_record["voices"].items()]
     said = ", ".join(voices).replace("_", " ")
-    facts = {
+    parts = {
         "said by": said,
         **provenance(of_record["source"]),
         "handed in by": of_record["persona_path"],
@@ -19,7 +19,7 @@ def described(of_record: Mapping[str, Any], voice: str | None = None) -> str:
         "on": of_record["received_at"] and of_record["received_at"][:10],
         "restated": of_record["restated"] if of_record["restated"] > 1 else None,
     }
-    return ", ".join(f"{name} {value}" for name, value in facts.items() if value) or "origin unknown"
+    return ", ".join(f"{name} {value}" for name, value in parts.items() if value) or "origin unknown"
 
 
 def provenance(source: Mapping[str, Any]) -> dict[str, Any]:

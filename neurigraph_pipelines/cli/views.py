@@ -147,7 +147,7 @@ def _rationale(moved: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterable[Ren
         yield plain(f"named ({name['match']}): {name['node_path']}, adds {name['added']:.3f} to its memories", "dim")
     for edge in moved.get("edges", ()):
         ends = f"{edge['from_node_path']} {edge['relation']} {edge['to_node_path']}"
-        yield plain(f"edge: {ends}, strength {edge['strength']:.2f}, {edge['evidence_count']} said so", "dim")
+        yield plain(f"edge: {ends}, strength {edge['strength']:.2f}, evidence {edge['evidence_count']}", "dim")
     for fact in moved.get("facts", ()):
         yield plain(f"fact {fact['fact_id']} lends {fact['lent']:.3f}", "dim")
 

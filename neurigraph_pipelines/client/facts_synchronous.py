@@ -1,4 +1,4 @@
-"""Its calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""
+"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""
 
 from __future__ import annotations
 

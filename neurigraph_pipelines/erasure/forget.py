@@ -225,14 +225,7 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
 
     if not work.rows_erased and owner is not None:
         if work.subject.kind in (SubjectKind.RECORD, SubjectKind.FACT):
-            with database.owner() as tx:
-                record_id = _record_of(tx, work.user_id, work.subject)
-            strays = objects_of_records(objects, owner["slug"], frozenset([record_id] if record_id else []))
-            with database.owner() as tx:
-                if record_id is None:
-                    RowsEraser(tx, work).fact(work.subject.subject_id)
-                else:
-                    RowsEraser(tx, work, strays).record(record_id)
+            _erase_record(database, objects, work, owner["slug"])
         else:
             if work.subject.kind is SubjectKind.USER:
                 with database.owner() as tx:
@@ -250,6 +243,18 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
     with database.owner() as tx:
         tx.execute(_QUERIES["set_finished"], {"erasure_id": erasure_id})
         return receipt(tx, erasure_id)
+
+
+def _erase_record(database: Database, objects: ObjectStore, work: Erasure, slug: str) -> None:
+    """Erase a record, or a fact with or without its record."""
+    with database.owner() as tx:
+        record_id = _record_of(tx, work.user_id, work.subject)
+        if record_id is None:
+            RowsEraser(tx, work).fact(work.subject.subject_id)
+            return
+    strays = objects_of_records(objects, slug, frozenset([record_id]))
+    with database.owner() as tx:
+        RowsEraser(tx, work, strays).record(record_id)
 
 
 def _erase_nodes(database: Database, objects: ObjectStore, work: Erasure, slug: str, on_done: Progress) -> None:
@@ -271,7 +276,7 @@ def _erase_nodes(database: Database, objects: ObjectStore, work: Erasure, slug: 
 
 
 def _record_of(tx: Transaction, user_id: UUID, subject: Subject) -> UUID | None:
-    """Return the record that goes: of facts, that of a note which states nothing else."""
+    """Return the record to erase: for a fact that is stated by hand, the one of its note; for other facts none."""
     if subject.kind is SubjectKind.RECORD:
         return subject.subject_id
     row = tx.execute(_QUERIES["record_of_fact"], {"user_id": user_id, "fact_id": subject.subject_id}).fetchone()

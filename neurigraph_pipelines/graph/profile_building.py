@@ -149,7 +149,7 @@ def _rebuild(tx: Transaction, node: Mapping[str, Any], done: Rebuilt) -> None:
 
 
 def _extents(tx: Transaction, node_id: UUID) -> dict[str, dict[str, Any]]:
-    """Return the count and span of the records that each profile of a node covers; none for profiles it needs not."""
+    """Return the count and span of the records that each profile of a node covers, of those that it needs."""
     found = {row.pop("is_private"): row for row in tx.execute(_QUERIES["extents"], {"node_id": node_id}).fetchall()}
     extents = {} if False not in found else {"shared": found[False]}
     if True in found:

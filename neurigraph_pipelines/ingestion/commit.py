@@ -7,7 +7,7 @@ a row is invisible and removed by a later sweep, and a row without its object ca
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -100,22 +100,36 @@ def commit(
     for trigger_id in attempts.keys() - failed.keys():
         failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
     refused = _account_failures(failed, any_stored=bool(stored))
-    returned = [
-        (failure, state)
-        for trigger_id, failure in failed.items()
-        if trigger_id in attempts
-        and (
-            state := triggers.give_back(
-                context, assigned.batch_id, failure, attempts[trigger_id], counts=trigger_id not in refused
-            )
-        )
-    ]
+    failures = [failure for trigger_id, failure in failed.items() if trigger_id in attempts]
+    returned = _give_back(context, assigned.batch_id, failures, attempts, refused)
     if stored:
         end_hold(context.database)
     elif refused:
         hold_queue(context.database, next(iter(refused.values())).error)
-    result = BatchResult(assigned.batch_id, tuple(stored), tuple(returned), seconds)
+    result = BatchResult(assigned.batch_id, tuple(stored), returned, seconds)
     return count_times(context.database, assigned, summarized, described, embedded, result)
+
+
+def _give_back(
+    context: Context,
+    batch_id: UUID,
+    failures: Iterable[ItemFailure],
+    attempts: Mapping[UUID, int],
+    refused: Container[UUID],
+) -> tuple[tuple[ItemFailure, str], ...]:
+    """Give back the segments that failed; return the failures with the new state of each that was still leased.
+
+    Args:
+        attempts: How often each segment was tried.
+        refused: The segments whose failure costs no attempt.
+    """
+    returned = []
+    for failure in failures:
+        counts = failure.trigger_id not in refused
+        state = triggers.give_back(context, batch_id, failure, attempts[failure.trigger_id], counts=counts)
+        if state is not None:
+            returned.append((failure, state))
+    return tuple(returned)
 
 
 def _account_failures(failed: Mapping[UUID, ItemFailure], *, any_stored: bool) -> dict[UUID, ItemFailure]:
@@ -204,8 +218,7 @@ class _SegmentStorage:
         if leased.fetchone() is None:
             raise _LostLeaseError
         lock_graph_shared(tx, ref.user_id)
-        source = tx.execute(_QUERIES["source"], {"source_id": ref.source_id}).fetchone()
-        has_versions = source is not None and source["has_versions"]
+        source = tx.execute(_QUERIES["is_private"], {"source_id": ref.source_id}).fetchone()
         if source is not None and source["private"]:
             written = [item.as_private() for item in written]
         written = [self._held(tx, item) for item in written]
@@ -222,11 +235,9 @@ class _SegmentStorage:
         if self._context.settings.ingestion.facts:
             new = [one.committed.record_id for one in inserted if one.witness is not None]
             tx.execute(_FACTS["insert_pending"], {"record_ids": new})
-        if has_versions:
-            lock_versions(tx, ref.source_id)
+        lock_versions(tx, ref.source_id)
         self._finish_trigger(tx, ref)
-        if has_versions:
-            settle_source(tx, ref)
+        settle_source(tx, ref)
         count_stored(tx, ref, committed)
         return committed
 

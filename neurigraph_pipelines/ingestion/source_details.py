@@ -1,28 +1,16 @@
-"""Checks of what writers state about sources: lengths, addresses, flat metadata, and redaction."""
+"""Checks of what writers state about sources: lengths, addresses, metadata, and redaction."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import (
-    MAX_METADATA_BYTES,
-    MAX_METADATA_KEYS,
-    MAX_ORIGIN_LENGTH,
-    MAX_URL_LENGTH,
-    Scalar,
-    SourceDetails,
-)
+from neurigraph_pipelines.model.sources import MAX_ORIGIN_LENGTH, MAX_URL_LENGTH, SourceDetails
 from neurigraph_pipelines.ports import Redactor
+from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, Policy, clean_text, utc
-
-_MAX_KEY_LENGTH = 100
-_MOST_EXACT = 2**53
-"""Up to here every reader of JSON reads integers exactly."""
 
 
 def checked_details(details: SourceDetails, policy: Policy, redactor: Redactor | None) -> dict[str, Any]:
@@ -42,38 +30,16 @@ def checked_details(details: SourceDetails, policy: Policy, redactor: Redactor |
             raise InvalidInputError(f"the {name} has {len(words):,} characters and the limit is {most}: shorten it")
         return clean(words)[:most] or None
 
-    metadata = {clean(name): clean(value) if isinstance(value, str) else value for name, value in _flat(details)}
-    encoded = json.dumps(metadata, ensure_ascii=False) if metadata else None
-    size = len(encoded.encode()) if encoded is not None else 0
-    if size > MAX_METADATA_BYTES:
-        raise InvalidInputError(f"the metadata have {size:,} bytes and the limit is {MAX_METADATA_BYTES:,}: shorten it")
+    metadata = flat_metadata(details.metadata, clean)
     return {
         "origin": short("origin", details.origin, MAX_ORIGIN_LENGTH),
         "document_type": details.document_type,
         "url": clean(_safe_address(details.url))[:MAX_URL_LENGTH] if details.url else None,
         "channel": details.channel,
         "author": short("author", details.author, MAX_NAME_CHARACTERS),
-        "metadata": encoded,
+        "metadata": json.dumps(metadata, ensure_ascii=False) if metadata else None,
         "updated_at": utc(details.updated_at) if details.updated_at is not None else None,
     }
-
-
-def _flat(details: SourceDetails) -> list[tuple[str, Scalar]]:
-    metadata: Mapping[str, Any] = details.metadata
-    if len(metadata) > MAX_METADATA_KEYS:
-        raise InvalidInputError(f"the metadata have {len(metadata):,} names and the limit is {MAX_METADATA_KEYS}")
-    for name, value in metadata.items():
-        if not isinstance(name, str) or not 1 <= len(name) <= _MAX_KEY_LENGTH:
-            raise InvalidInputError(f"a name in the metadata has 1 to {_MAX_KEY_LENGTH} characters")
-        if not isinstance(value, str | int | float | bool):
-            raise InvalidInputError(
-                f"{name!r} in the metadata is neither a text nor a number nor a boolean: metadata are flat"
-            )
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InvalidInputError(f"{name!r} in the metadata is not a finite number: leave it out")
-        if isinstance(value, int) and abs(value) > _MOST_EXACT:
-            raise InvalidInputError(f"{name!r} in the metadata is an integer beyond 2^53: send it as a text")
-    return list(metadata.items())
 
 
 def _safe_address(url: str) -> str:

@@ -5,7 +5,7 @@ Versions have one external id, and each is a source of its own. Notes have their
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -57,7 +57,10 @@ class _Record(NamedTuple):
 
 
 def lock_versions(tx: Transaction, source_id: UUID) -> None:
-    """Lock all versions of a source, in order, until the transaction ends: commits of two versions take turns."""
+    """Lock all versions of a source, in order, until the transaction ends.
+
+    Commits of two versions take turns, and no next version is opened meanwhile.
+    """
     tx.execute(_QUERIES["lock_versions"], {"source_id": source_id})
 
 
@@ -75,7 +78,7 @@ def settle_source(tx: Transaction, ref: SegmentRef) -> None:
     if newest is None:
         return
     earlier = [row["source_id"] for row in versions if row["version"] < newest["version"]]
-    by = _records(tx, ref, [newest["source_id"]])
+    by = _records(tx, ref, [newest["source_id"]]) if earlier else []
     if not by:
         return
     authored(tx, author_of(ref))
@@ -103,16 +106,20 @@ def _of_node(schema: sql.Identifier, rows: Iterable[Mapping[str, Any]]) -> Itera
 
 
 def _successor(record: _Record, among: Sequence[_Record]) -> _Record:
-    """Return the memory that says most of what one said, or else the one at its place."""
-    shared = Counter({place: len(one.statements & record.statements) for place, one in enumerate(among)})
-    place, most = max(shared.items(), key=lambda item: (item[1], -item[0]))
-    if most:
-        return among[place]
-    return max((one for one in among if one.first_message <= record.first_message), default=among[0], key=_place)
+    """Return the memory that says most of what a memory said; if none does, the one at its place.
 
+    Args:
+        among: In the order of their texts.
+    """
 
-def _place(record: _Record) -> int:
-    return record.first_message
+    def shared(one: _Record) -> int:
+        return len(one.statements & record.statements)
+
+    best = max(among, key=shared)
+    if shared(best):
+        return best
+    before = [one for one in among if one.first_message <= record.first_message]
+    return before[-1] if before else among[0]
 
 
 def supersede(tx: Transaction, schema: sql.Identifier, record_id: UUID, by: UUID) -> None:

@@ -5,25 +5,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, FactKind, Impact, StatedAs
-from neurigraph_pipelines.text.hygiene import clean_json, clean_text, utc
+from neurigraph_pipelines.text.flat_metadata import flat_metadata
+from neurigraph_pipelines.text.hygiene import clean_text, utc
 
 MAX_PART = 200
 """Most characters of a name, a place, a reason, a manner, a tag or a part of a slot."""
 
 MAX_FACT_TAGS = 20
-MAX_METADATA_BYTES = 16_384
-_GREATEST_NUMBER = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +92,23 @@ def word_values(context: Context, words: FactWords) -> dict[str, Any]:
     for name in ("occurred_from", "occurred_until", "expires_at"):
         if name in values:
             values[name] = utc(values[name]).isoformat()
-    if "occurred_from" in values and values.get("occurred_until", "~") <= values["occurred_from"]:
-        raise InvalidInputError("occurred_until must be later than occurred_from")
     if not 0 <= values.get("importance", 0) <= 1:
         raise InvalidInputError("an importance lies between 0 and 1")
     return values
+
+
+def require_period(values: Mapping[str, Any]) -> None:
+    """Require that what a fact states ends after it begins.
+
+    Args:
+        values: Those of the fact, with what it takes from the version before.
+
+    Raises:
+        InvalidInputError: It does not.
+    """
+    begin, end = values.get("occurred_from"), values.get("occurred_until")
+    if begin is not None and end is not None and datetime.fromisoformat(end) <= datetime.fromisoformat(begin):
+        raise InvalidInputError(f"occurred_until must be later than occurred_from, which is {begin}")
 
 
 def state_values(context: Context, state: FactState) -> dict[str, Any]:
@@ -107,45 +117,34 @@ def state_values(context: Context, state: FactState) -> dict[str, Any]:
     if state.pinned is not None:
         values["pinned"] = state.pinned
     if state.tags is not None:
-        values["tags"] = _texts(context, "a tag", state.tags, MAX_FACT_TAGS)
+        values["tags"] = _texts(context, "tags", state.tags, MAX_FACT_TAGS)
     if state.metadata is not None:
-        values["metadata"] = _metadata(context, state.metadata)
+        values["metadata"] = flat_metadata(state.metadata, partial(_clean, context), with_nulls=True)
     for name, moment in (("valid_until", state.valid_until), ("forget_after", state.forget_after)):
         if moment is not None:
             values[name] = utc(moment).isoformat()
     return values
 
 
-def _metadata(context: Context, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    values, _ = clean_json(dict(metadata), context.settings.ingestion.unstorable_text)
-    cleaned: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, dict | list):
-            raise InvalidInputError(f"metadata is flat: {name[:50]!r} holds other values")
-        if isinstance(value, int | float) and abs(value) > _GREATEST_NUMBER:
-            raise InvalidInputError(f"metadata: the number of {name[:50]!r} is too great: send it as a text")
-        redactor = context.redactor
-        if redactor is not None and isinstance(value, str):
-            value = redactor.redact(value)[0]
-        cleaned[_text(context, "a name in metadata", name, MAX_PART)] = value
-    # The database writes numbers with all their digits.
-    shown = {name: format(Decimal(repr(one)), "f") if isinstance(one, float) else one for name, one in cleaned.items()}
-    if len(json.dumps(shown, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
-        raise InvalidInputError(f"metadata has more than {MAX_METADATA_BYTES:,} bytes: shorten it")
-    return cleaned
-
-
 def _texts(context: Context, what: str, texts: Sequence[str], most: int) -> list[str]:
-    found = list(dict.fromkeys(_text(context, what, text, MAX_PART) for text in texts))
+    found = list(dict.fromkeys(_text(context, f"an entry of `{what}`", text, MAX_PART) for text in texts))
     if len(found) > most:
-        raise InvalidInputError(f"there are {len(found):,} entries of {what} and the limit is {most}")
+        raise InvalidInputError(f"`{what}` has {len(found):,} entries and the limit is {most}: leave some out")
     return found
 
 
 def _text(context: Context, what: str, text: str, limit: int) -> str:
     cleaned = " ".join(clean_text(text, context.settings.ingestion.unstorable_text)[0].split())
     if not cleaned:
-        raise InvalidInputError(f"{what} is empty")
+        raise InvalidInputError(f"{what} is empty: write something, or leave it out")
     if len(cleaned) > limit:
         raise InvalidInputError(f"{what} has {len(cleaned):,} characters and the limit is {limit:,}: shorten it")
-    return cleaned if context.redactor is None else context.redactor.redact(cleaned)[0][:limit]
+    return _redacted(context, cleaned)[:limit]
+
+
+def _clean(context: Context, text: str) -> str:
+    return _redacted(context, clean_text(text, context.settings.ingestion.unstorable_text)[0])
+
+
+def _redacted(context: Context, text: str) -> str:
+    return text if context.redactor is None else context.redactor.redact(text)[0]

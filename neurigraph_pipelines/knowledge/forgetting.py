@@ -1,8 +1,10 @@
-"""Facts whose time has come: hidden at once, and erased with a receipt 30 days later."""
+"""Forgetting facts at the time that somebody set: hidden at once, and erased with a receipt 30 days later."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
@@ -24,7 +26,7 @@ _QUERIES = statements("facts")
 
 @dataclass(slots=True)
 class Forgotten:
-    """The result of a sweep: how many facts were marked as forgotten and erased, and those that were not, with why."""
+    """The result of a sweep: how many facts were hidden and erased, and which failed, with the reason."""
 
     hidden: int = 0
     erased: int = 0
@@ -45,8 +47,9 @@ def sweep(context: Context, limit: int = MAX_FORGOTTEN) -> Forgotten:
     with context.database.pipeline() as tx:
         authored(tx, "pipeline:forget_after")
         done.hidden = len(tx.execute(_QUERIES["hide_due"], {"limit": limit}).fetchall())
-        due = tx.execute(_QUERIES["to_erase"], {"seconds": KEPT_SECONDS, "limit": limit}).fetchall()
-    for row in due:
+    tried: list[UUID] = []
+    while len(tried) < limit and (row := _next_to_erase(context, tried)) is not None:
+        tried.append(row["fact_id"])
         owner = Claims.of_user(row["user_id"])
         try:
             forget(context.acting_for(owner), Subject(SubjectKind.FACT, row["fact_id"]), through="forget_after")
@@ -56,3 +59,9 @@ def sweep(context: Context, limit: int = MAX_FORGOTTEN) -> Forgotten:
         except NeurigraphError as error:
             done.failed.append((row["fact_id"], str(error)))
     return done
+
+
+def _next_to_erase(context: Context, tried: Sequence[UUID]) -> dict[str, Any] | None:
+    """Return the fact to erase next: each is looked up when its turn comes, because its owner may take it back."""
+    with context.database.pipeline() as tx:
+        return tx.execute(_QUERIES["to_erase"], {"seconds": KEPT_SECONDS, "tried": tried}).fetchone()

@@ -1,6 +1,6 @@
-"""Grounding: every figure and every name of a fact must stand in the messages that it cites, and facts are few.
+"""Which facts of a record stay: those whose figures and names stand in the messages that they cite, and not too many.
 
-A language model that adds either has not read but guessed, and its fact is dropped. ``reading`` applies this.
+A language model that adds a figure or a name has guessed, and its fact is dropped. ``reading`` applies this.
 """
 
 from __future__ import annotations

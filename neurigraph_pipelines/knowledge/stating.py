@@ -20,7 +20,7 @@ from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
-from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords, state_values, word_values
+from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords, require_period, state_values, word_values
 from neurigraph_pipelines.knowledge.writing import fact_id_of
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.facts import FactKind, FactStatus, Impact, StatedAs
@@ -119,8 +119,10 @@ def change_fact(
         _change(context, fact_id, change, guard)
         return None
     place = _require_write(context, fact_id)
-    (before,) = context.database.ask(context.claims, _QUERIES["words_of"], {"fact_id": fact_id})
-    kept = {name: value for name, value in before["words"].items() if value is not None}
+    before = context.database.ask(context.claims, _QUERIES["words_of"], {"fact_id": fact_id})
+    if not before:  # erased meanwhile
+        raise NotFoundError
+    kept = {name: value for name, value in before[0]["words"].items() if value is not None}
     if words.statement is not None:
         kept = {name: kept[name] for name in _NEW_WORDS_KEEP}
     privacy = Privacy.PRIVATE if place.is_private else Privacy.SHARED
@@ -172,6 +174,7 @@ def _write(context: Context, new: NewFact, before: tuple[UUID, _Place] | None, k
         raise ConflictError("facts are switched off on this installation (`facts`)")
     follows, place = before if before is not None else (None, None)
     values = {**_DEFAULTS, **kept, **word_values(context, new.words), **state_values(context, new.state)}
+    require_period(values)
     note = NewNote(
         text=values.pop("statement"),
         path=new.path,

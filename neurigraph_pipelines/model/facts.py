@@ -46,7 +46,7 @@ class StatedAs(StrEnum):
 
 
 class FactStatus(StrEnum):
-    """What is held of a fact; one is superseded while a later version, or a newer memory, stands."""
+    """The status of a fact. It is superseded while a later version, or a newer memory, stands."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"

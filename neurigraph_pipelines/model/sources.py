@@ -11,10 +11,6 @@ from uuid import UUID
 
 MAX_ORIGIN_LENGTH = 100
 MAX_URL_LENGTH = 2_000
-MAX_METADATA_BYTES = 16_384
-"""Longest metadata as JSON in UTF-8."""
-
-MAX_METADATA_KEYS = 100
 
 Scalar = str | int | float | bool
 """What metadata hold under a name."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 
 from resources.offline.lexicon import english
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.references import CLAUSE, EMPTY_IT, NEUTRAL, PLURAL, THIS_TIME, WORD, uninflected
 from resources.offline.retelling import IRREGULAR_PAST
+from resources.offline.units import Unit
 
 _FEMALE = frozenset(
     "mother mum mom mama sister daughter wife aunt auntie grandmother grandma granny gran nan niece girlfriend woman "
@@ -69,7 +69,6 @@ _COUNTS_NOTHING = frozenset(
 _SMALL = 3
 """Digits of a number that needs to say what it counts; greater ones are money or years."""
 
-
 _BEFORE = 24
 """Characters before a figure that are read."""
 
@@ -78,6 +77,7 @@ class Anchors:
     """Reads the units of one conversation."""
 
     def __init__(self, prose: Prose, names: Names) -> None:
+        self._prose = prose
         lexicon = english()
         self._persons = {word for one in names.persons for word in one.name.split()}
         self._persons |= {word for name in names.speakers.values() for word in name.split()}
@@ -87,14 +87,12 @@ class Anchors:
         self._counting = counting | {"at", "for", "is", "was", "to", "only", "about"}
         self._genders = self._read_genders(prose)
 
-    def hold(self, texts: Sequence[str], asked: str = "") -> bool:
-        """Return whether nothing is missing.
-
-        Args:
-            texts: The sentences of a unit.
-            asked: The question that they answer.
-        """
-        text = THIS_TIME.sub("then", EMPTY_IT.sub("", "; ".join(filter(None, (asked, *texts)))))
+    def hold(self, unit: Unit) -> bool:
+        """Return whether nothing is missing; True in other languages than English."""
+        if self._prose.sentences[unit.sentences[0]].language != "en":
+            return True
+        asked = unit.said_before
+        text = THIS_TIME.sub("then", EMPTY_IT.sub("", "; ".join(filter(None, (asked, *unit.texts)))))
         if _ELLIPSIS.search(text) or _OF_WHAT.search(text) or _POINTS.search(text):
             return False
         if not asked and (_NO_VERB.search(text) or self._has_bare_figure(text)):
@@ -155,7 +153,7 @@ class Anchors:
             digits = match["digits"].rstrip(".,")
             if match["sign"] or match["unit"] or (match["next"] or "and").lower() not in _COUNTS_NOTHING:
                 return False  # the others have the same unit
-            before = text[: match.start()][-_BEFORE:]
+            before = text[max(0, match.start() - _BEFORE) : match.start()]
             verb = _LAST_WORD.search(before)
             is_large = "," in digits or ":" in digits or len(digits) > _SMALL
             if not is_large and verb is not None and not _DAY.search(before):

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, bounds_of
 from neurigraph_pipelines.text.iso_periods import period_of
+from resources.offline.anchors import Anchors
 from resources.offline.dates import resolve_dates
 from resources.offline.fact_forms import LASTING, ReadFact, read_fact
 from resources.offline.names import Names, find_names
@@ -68,10 +69,12 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
         for number, unit in enumerate(units_of(prose, names))
         if unit.before is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
     ]
+    anchors = Anchors(prose, names)
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
         if weight < MIN_WEIGHT:
             return
-        yield unit
+        if anchors.hold(unit):
+            yield unit
 
 
 def _fact(prose: Prose, names: Names, unit: Unit, statement: str, salience: Salience) -> Fact:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from typing import NamedTuple
 
 from resources.offline.lexicon import english
 from resources.offline.retelling import IRREGULAR_PAST
@@ -33,6 +34,7 @@ PLURAL = frozenset("they them their theirs themselves".split())
 NEUTRAL = frozenset("it its itself".split())
 _POINTING = frozenset("this that these those".split())
 _PRONOUN = re.compile(rf"\b(?:{'|'.join(_PERSONAL | PLURAL | NEUTRAL | _POINTING)})\b", re.I)
+_REFERRING = _PERSONAL | PLURAL | NEUTRAL
 CLAUSE = frozenset(
     "and but or when that because so if who which while although though after before since until as".split()
 )
@@ -96,6 +98,7 @@ class References:
         self._no_things = (
             lexicon.stop | lexicon.filler | lexicon.verbs | IRREGULAR_PAST | {f"{verb}s" for verb in lexicon.verbs}
         )
+        self._known: dict[str, _Word] = {}
 
     def begins_alone(self, text: str) -> bool:
         """Whether a sentence does not begin with a word that refers to another."""
@@ -126,32 +129,76 @@ class References:
         pronouns = [match.end() for match in _PRONOUN.finditer(plain)]
         if not pronouns:
             return True
-        spans = list(WORD.finditer(plain, 0, pronouns[-1] + _NEXT_WORD))
+        spans = [(self._word(span.group()), span.end()) for span in WORD.finditer(plain, 0, pronouns[-1] + _NEXT_WORD)]
         seen = _Seen()
-        for place, span in enumerate(spans):
-            word, bare = span.group(), uninflected(span.group())
-            before = spans[place - 1] if place else None
-            after = uninflected(spans[place + 1].group()) if place + 1 < len(spans) else ""
-            if before and (bare in CLAUSE or plain[before.end()] in ",;:"):
+        before, mark = "", "."  # the word before this one, and the character after that
+        for place, (word, end) in enumerate(spans):
+            if word.opens_clause or mark in ",;:":
                 seen.close_clause()
-            if bare in _POINTING and not seen.thing and (after in _VERBS_AFTER_THAT or after in IRREGULAR_PAST):
+            if (
+                word.bare in _POINTING
+                and not seen.thing
+                and place + 1 < len(spans)
+                and spans[place + 1][0].is_predicate
+            ):
                 return False
-            if not seen.explains(bare) and not (asked and seen.thing):
+            if word.bare in _REFERRING and not seen.explains(word.bare) and not (asked and seen.thing):
                 return False
             # A capital at the beginning of a sentence makes no name.
-            opens = before is None or plain[before.end()] in ".!;"
-            self._see(seen, word, bare, "" if opens or before is None else uninflected(before.group()))
+            self._see(seen, word, "" if mark in ".!;" else before)
+            before, mark = word.bare, plain[end : end + 1] or " "
         return True
 
-    def _see(self, seen: _Seen, word: str, bare: str, before: str) -> None:
-        if bare in self._people or bare.rstrip("s") in self._people or (word[0].isupper() and bare in self._persons):
+    def _word(self, text: str) -> _Word:
+        """Return what a word is by itself, read once."""
+        if (known := self._known.get(text)) is None:
+            known = self._known[text] = self._read(text)
+        return known
+
+    def _read(self, text: str) -> _Word:
+        bare, has_capital = uninflected(text), text[0].isupper()
+        is_person = bare in self._people or bare.rstrip("s") in self._people or (has_capital and bare in self._persons)
+        is_thing = len(bare) > 2 and not bare.isdigit() and not bare.endswith("ed") and bare not in self._no_things
+        return _Word(
+            bare=bare,
+            has_capital=has_capital,
+            is_person=is_person,
+            is_people=bare.endswith("s") and bare not in self._people and text[0].islower(),
+            may_open=has_capital and bare not in self._ordinary and bare not in self._written_small,
+            is_thing=is_thing,
+            opens_clause=bare in CLAUSE,
+            is_predicate=bare in _VERBS_AFTER_THAT or bare in IRREGULAR_PAST,
+        )
+
+    def _see(self, seen: _Seen, word: _Word, before: str) -> None:
+        if word.is_person:
             # "my daughter Achieng" and "Inês Couto" are one person each.
-            if not (word[0].isupper() and before in self._before_names):
-                seen.add_person(is_plural=bare.endswith("s") and bare not in self._people and word[0].islower())
-        elif word[0].isupper() and bare != "i" and (before or bare not in self._ordinary | self._written_small):
+            if not (word.has_capital and before in self._before_names):
+                seen.add_person(is_plural=word.is_people)
+        elif word.has_capital and word.bare != "i" and (before or word.may_open):
             seen.add_name(is_thing=before in _BEFORE_THINGS)
-        elif len(bare) > 2 and not bare.isdigit() and not bare.endswith("ed") and bare not in self._no_things:
-            seen.add_thing(is_plural=bare.endswith("s"))
+        elif word.is_thing:
+            seen.add_thing(is_plural=word.bare.endswith("s"))
+
+
+class _Word(NamedTuple):
+    """What a word is by itself.
+
+    Attributes:
+        bare: It in lower case, without what follows an apostrophe.
+        is_people: Whether it is a plural of persons.
+        may_open: Whether it is a name even as the first word of a sentence.
+        is_predicate: Whether "that" before it is the subject of a sentence.
+    """
+
+    bare: str
+    has_capital: bool
+    is_person: bool
+    is_people: bool
+    may_open: bool
+    is_thing: bool
+    opens_clause: bool
+    is_predicate: bool
 
 
 class _Seen:

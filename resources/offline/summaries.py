@@ -1,7 +1,8 @@
 """Extractive summaries whose sentences can be understood alone.
 
 ``units`` finds what can be understood alone, ``salience`` weighs it, this module chooses greedily what adds most for
-its length (the maximum coverage objective of Filatova and Hatzivassiloglou 2004), and ``telling`` words it.
+its length (the maximum coverage objective of Filatova and Hatzivassiloglou 2004), and ``telling`` words it. What is
+chosen is read strictly by ``anchors``, and only that: reading every unit takes longer than all else.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import heapq
 from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Summary
+from resources.offline.anchors import Anchors
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, tidy
@@ -42,6 +44,9 @@ LEAST_WORDS = 100
 _MISFITS = 20
 """Units in a row that do not fit any more after which the summary is complete."""
 
+_READ = 2_000
+"""Most units that are read strictly: no summary holds more than some forty of the best."""
+
 
 def summarize(prose: Prose, words: int) -> Summary:
     """Return a summary of about ``words`` words, at most ``MAX_WORDS``, and a title; neither is empty."""
@@ -61,18 +66,37 @@ class _Choice:
     def __init__(self, prose: Prose, names: Names, teller: Teller, phrases: Sequence[str]) -> None:
         self._prose = prose
         self._teller = teller
+        self._anchors = Anchors(prose, names)
+        self._held: dict[Unit, bool] = {}
         salience = Salience(prose, names)
         units = units_of(prose, names)
         outdated = salience.corrected()
         themes = Themes(prose, names, phrases)
         current = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
         enough = [unit for unit in current if themes.are_in(unit) and self._says_enough(unit, salience)]
-        distinct = {number for unit in enough for number in unit.sentences}
-        is_talk = sum(len(prose.sentences[number].words) for number in distinct) < LEAST_WORDS
-        self._units = current if is_talk else enough
+        self._units = enough if self._has_words(enough, LEAST_WORDS) else current
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]
         self._covered: set[str] = set()
         self._told: dict[Unit, str] = {}
+
+    def _has_words(self, units: Sequence[Unit], least: int) -> bool:
+        """Whether what can be understood of some units has at least so many words."""
+        seen: set[int] = set()
+        words = 0
+        for unit in units:
+            if self._holds(unit):
+                new = set(unit.sentences) - seen
+                words += sum(len(self._prose.sentences[number].words) for number in new)
+                seen |= new
+            if words >= least:
+                return True
+        return False
+
+    def _holds(self, unit: Unit) -> bool:
+        """Whether a unit can be understood by somebody who was not there."""
+        if unit not in self._held:
+            self._held[unit] = len(self._held) < _READ and self._anchors.hold(unit)
+        return self._held[unit]
 
     def _says_enough(self, unit: Unit, salience: Salience) -> bool:
         """Whether a reader who was not there learns something: "I am dead already" says too little."""
@@ -94,7 +118,7 @@ class _Choice:
             _, number = heapq.heappop(heap)
             unit = self._units[number]
             is_small_talk = words >= FULL_ENOUGH and self._weights[number] * len(taken) < SMALL_TALK * weight
-            if is_small_talk or not taken.isdisjoint(unit.sentences):
+            if is_small_talk or not taken.isdisjoint(unit.sentences) or not self._holds(unit):
                 continue
             value = self._gain(number)
             if heap and value < -heap[0][0]:

@@ -1,9 +1,9 @@
 """The smallest parts of a conversation that can be understood alone: what a summary chooses from.
 
 A unit is one sentence, a sentence together with those that it refers to or that go on with it, or the beginning of a
-message with the question that it answers. Sentences that stay unclear belong to no unit, nor does what ``anchors``
-rejects. The rules for English are conservative; in other languages every sentence that does not begin with a pronoun, a
-conjunction or a figure is a unit.
+message with the question that it answers. Sentences that stay unclear belong to no unit; ``anchors`` reads units more
+strictly. The rules for English are conservative; in other languages every sentence that does not begin with a pronoun,
+a conjunction or a figure is a unit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from resources.offline.anchors import Anchors
 from resources.offline.names import Names
 from resources.offline.prose import Prose, Sentence
 from resources.offline.references import WORD
@@ -112,7 +111,6 @@ class _Finder:
         self._prose = prose
         self._standing = Standing(prose, names)
         self._references = self._standing.references
-        self._anchors = Anchors(prose, names)
 
     def units(self, numbers: Sequence[int], before: Sequence[int]) -> list[Unit]:
         """Return the units of a message.
@@ -127,7 +125,7 @@ class _Finder:
                 if unit is not None:
                     end = unit.sentences[-1] - numbers[0] + 1
                     found += self._extended(unit, numbers[end : end + MAX_AFTER])
-        return [unit for unit in found if self._anchors.hold(unit.texts, unit.said_before)]
+        return found
 
     def _joined(self, numbers: Sequence[int], place: int) -> Unit | None:
         """Return the sentence, with those before it that it refers to; None if it stays unclear."""

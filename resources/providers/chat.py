@@ -72,11 +72,11 @@ class ChatModel:
 
         while True:
             how = self._formats.current
-            told = instructions + self._formats.instructions(how, shape)
+            system = instructions + self._formats.instructions(how, shape)
             try:
                 completion: ChatCompletion = client.chat.completions.create(
                     model=self._model,
-                    messages=[{"role": "system", "content": told}, {"role": "user", "content": question}],
+                    messages=[{"role": "system", "content": system}, {"role": "user", "content": question}],
                     **self._formats.parameters(how, shape),
                 )
             except (BadRequestError, UnprocessableEntityError) as error:

@@ -9,12 +9,8 @@ SELECT
 FROM neurigraph.record_index AS r
 WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(content_hash)s;
 
--- name: source
-SELECT
-    s.privacy = 'private' AS private,
-    s.replaces IS NOT NULL OR s.version > 1 OR EXISTS (
-        SELECT FROM neurigraph.sources AS l WHERE l.replaces = s.source_id
-    ) AS has_versions
+-- name: is_private
+SELECT s.privacy = 'private' AS private
 FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s;
 

@@ -1,9 +1,8 @@
--- Facts in search: what a process keeps of them, and the edges that moved a ranking.
+-- Facts in search: what a process caches of them, and the edges that moved a ranking.
 
 -- name: facts_of_nodes
--- Where the facts of some nodes that stand are said, and their statements, packed: no earlier versions, and none that
--- was taken back or is to be forgotten. Of a node whose facts are as the caller knows
--- them, only the version is returned.
+-- The current facts of some nodes, packed: ids, records, messages and statements. Left out are earlier versions, and
+-- what was retracted or is forgotten. For a node whose facts are as the caller knows them, only the version is sent.
 WITH held AS MATERIALIZED (
     SELECT
         i.node_id,

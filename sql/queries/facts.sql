@@ -399,17 +399,20 @@ WHERE f.fact_id IN (
     ORDER BY d.forget_after
     LIMIT %(limit)s
 )
+-- Again, because an owner may have taken the fact back meanwhile.
+AND f.forget_after <= now() AND f.forgotten_at IS NULL
 RETURNING f.fact_id;
 
 -- name: to_erase
--- Facts that have been forgotten for long enough, with the owner who is to get the receipt.
+-- The fact that has been forgotten longest, if it is long enough, with the owner who gets the receipt.
 SELECT
     f.fact_id,
     f.user_id
 FROM neurigraph.facts AS f
 WHERE f.forget_after <= now() AND f.forgotten_at < now() - make_interval(secs => %(seconds)s)
+    AND f.fact_id <> ALL(%(tried)s::uuid [])
 ORDER BY f.forgotten_at
-LIMIT %(limit)s;
+LIMIT 1;
 
 -- name: has_forgettable
 SELECT EXISTS (

@@ -24,8 +24,8 @@ ORDER BY s.passages, g.node_id
 LIMIT %(limit)s;
 
 -- name: forget_changes
--- Remove the changes that the packed layer has which is about to be replaced: who has an older one reads the new one.
--- What was removed, or never noted as after a restore, is marked as unknown.
+-- Remove the changes that the packed layer, which is about to be replaced, already has: a process with an older state
+-- reads the new one. A row without a record says until when changes are not listed, also after a restore.
 WITH removed AS (
     DELETE FROM neurigraph.record_changes AS c
     USING neurigraph.layer_packs AS p

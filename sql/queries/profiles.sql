@@ -1,7 +1,8 @@
 -- Profiles of nodes: which are due, what they are made of, and reading them.
 
 -- name: due
--- A page of the nodes with a profile that is missing or stale. Only nodes with private records need one of all records.
+-- A page of the nodes with current records whose profile is missing or stale. Only nodes with private records need one
+-- of all records.
 WITH private_nodes AS MATERIALIZED (
     SELECT DISTINCT i.node_id
     FROM neurigraph.sources AS s
@@ -25,7 +26,13 @@ LEFT JOIN LATERAL (
 WHERE g.record_count > 0 AND g.node_id > %(after)s
     AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
     AND (
-        p.profiles = 0 OR p.is_stale
+        (
+            p.profiles = 0 AND EXISTS (
+                SELECT FROM neurigraph.record_index AS i
+                WHERE i.node_id = g.node_id AND NOT i.quarantined AND i.superseded IS NOT TRUE
+            )
+        )
+        OR p.is_stale
         OR (NOT p.has_all AND g.node_id IN (SELECT n.node_id FROM private_nodes AS n))
     )
 ORDER BY g.node_id

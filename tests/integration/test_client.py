@@ -22,6 +22,7 @@ from neurigraph_pipelines.client import (
     Memory,
     Message,
     NotFound,
+    Source,
     Unavailable,
 )
 from neurigraph_pipelines.client.transport import Given
@@ -56,9 +57,8 @@ def memory(base: str, key: str) -> Iterator[Memory]:
         yield opened
 
 
-def test_conversation_from_first_message_to_answer(
-    memory: Memory, shared_installation: Installation, tmp_path: Path
-) -> None:
+def stored_talk(memory: Memory, here: Installation) -> Source:
+    """Hand the talk in, wait until it is stored, and give its source."""
     with pytest.raises(Invalid, match="the url"):
         memory.open_conversation(external_id="lake", url="javascript:alert(1)")
     conversation_id = memory.store_conversation(
@@ -68,14 +68,20 @@ def test_conversation_from_first_message_to_answer(
     with pytest.raises(TimeoutError, match="waiting"):
         memory.stored("conversation", conversation_id, 0.2)
     assert memory.store_conversation(TALK[:0], external_id="lake") == conversation_id
-    storing = threading.Thread(target=store, args=(shared_installation,))
+    storing = threading.Thread(target=store, args=(here,))
     storing.start()
     found = memory.stored("conversation", conversation_id, 60)
     storing.join()
     assert (found.state, found.title, found.message_count) == ("stored", "Fishing", 3)
-    (record_id,) = found.record_ids
     assert [one.source_id for one in memory.sources("conversation", state="stored")] == [conversation_id]
+    return found
 
+
+def test_conversation_from_first_message_to_answer(
+    memory: Memory, shared_installation: Installation, tmp_path: Path
+) -> None:
+    found = stored_talk(memory, shared_installation)
+    (record_id,) = found.record_ids
     result = memory.search("How many trout did Bob catch?")
     assert result.hits[0].record_id == record_id
     source = result.hits[0].origin["source"]

@@ -31,6 +31,8 @@ from tests.conftest import ROOT
 from tests.support.command_line import describe
 from tests.support.memories import converse, new_user, plain_context, rows
 
+# The names of all definitions, frozen: a new one is added here.
+NAMES = ROOT / "tests" / "data" / "definitions.json"
 # The shape of the job, frozen: op, its inputs with where they come from.
 OPS = {
     "assign_nodes": {},
@@ -122,72 +124,14 @@ def test_definitions_are_complete_and_valid() -> None:
     dg.Definitions.validate_loadable(defs)
     repository = defs.get_repository_def()
     jobs = [job for job in repository.get_all_jobs() if not job.name.startswith("__")]  # those are Dagster's own
-    assert sorted(job.name for job in jobs) == [
-        "check_embeddings_job",
-        "dormancy_job",
-        "embedding_canary_job",
-        "heal_embeddings_job",
-        "ingestion_job",
-        "node_upgrade_job",
-        "profile_job",
-        "read_facts_job",
-        "recompression_job",
-        "replay_job",
-        "retention_job",
-        "storage_audit_job",
-        "upload_job",
-        "vector_index_job",
-    ]
-    assert {key.to_user_string() for key in repository.assets_defs_by_key} == {
-        "dormant_files",
-        "embedding_models",
-        "expired_files",
-        "layer_packs",
-        "node_profiles",
-        "orphan_objects",
-        "pending_embeddings",
-        "pending_facts",
-        "record_embeddings",
-        "record_facts",
-        "record_summaries",
-        "storage_report",
-        "stuck_rehydrations",
-        "vector_indexes",
+    found = {
+        "jobs": [job.name for job in jobs],
+        "assets": [key.to_user_string() for key in repository.assets_defs_by_key],
+        "asset_checks": [key.to_user_string() for key in repository.asset_checks_defs_by_key],
+        "sensors": [sensor.name for sensor in repository.sensor_defs],
+        "schedules": [schedule.name for schedule in repository.schedule_defs],
     }
-    assert {key.to_user_string() for key in repository.asset_checks_defs_by_key} == {
-        "embedding_models:canary_answers_as_well",
-        "pending_embeddings:no_embedding_is_overdue",
-        "pending_facts:no_record_waits_for_a_day",
-        "record_facts:every_fact_has_evidence",
-        "record_facts:fact_share_is_bounded",
-        "record_facts:one_latest_per_chain",
-        "dormant_files:nothing_awake_that_nobody_opens",
-        "expired_files:nothing_awake_past_its_time",
-        "orphan_objects:every_row_has_its_object",
-        "storage_report:every_table_is_guarded",
-        "storage_report:no_canary_was_retrieved",
-        "storage_report:nothing_looks_like_poison",
-        "storage_report:sampled_checksums_hold",
-    }
-    assert sorted(sensor.name for sensor in repository.sensor_defs) == [
-        "chunk_threshold_sensor",
-        "conversation_end_sensor",
-        "event_boundary_sensor",
-        "run_failure_report_sensor",
-        "upload_sensor",
-    ]
-    assert sorted(schedule.name for schedule in repository.schedule_defs) == [
-        "check_embeddings_schedule",
-        "dormancy_job_schedule",
-        "heal_embeddings_schedule",
-        "node_upgrade_schedule",
-        "profile_job_schedule",
-        "read_facts_schedule",
-        "recompression_schedule",
-        "retention_job_schedule",
-        "storage_audit_job_schedule",
-        "vector_index_schedule",
-    ]
+    assert {kind: sorted(names) for kind, names in found.items()} == json.loads(NAMES.read_text())
     assert all(s.default_status is dg.DefaultScheduleStatus.RUNNING for s in repository.schedule_defs)
     assert conversation_end_sensor.default_status is dg.DefaultSensorStatus.RUNNING
     assert all(job.description for job in jobs)

@@ -84,7 +84,8 @@ def no_faults(facts: Facts) -> bool:
     return verify(facts.graph.here.context, user_id=facts.graph.user.user_id, read=False).findings == []
 
 
-def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
+def three_versions(owner: Facts) -> tuple[str, str, str]:
+    """State a fact, change it, change it back, and give the ids of its versions."""
     body = {"statement": "Ana works at Lumen.", "path": "Family/Ana", "who": ["Ana"], "tags": ["job"]}
     stated = owner.call("POST", "", 202, json=body)
     first = stated["fact_id"]
@@ -104,7 +105,9 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     )  # fmt: skip
     assert [(one["message"], one["role"]) for one in said["messages"]] == [(1, "user")]
 
-    second = owner.change(first, statement="Ana works at Northwind.")
+    second = owner.change(first, statement="Ana works at Northwind.", occurred_from="2025-03-01T00:00:00Z")
+    too_early = {"occurred_until": "2025-02-01T00:00:00Z"}
+    assert_problem(owner.client.patch(f"/facts/{second}", json=too_early, headers=owner.headers), 422)
     third = owner.change(second, statement="Ana works at Lumen.")  # a third version, not a cycle
     assert owner.chain(first) == [("Lumen.", 1, "superseded"), ("Northwind.", 2, "superseded"), ("Lumen.", 3, "active")]
     before = owner.get(first)
@@ -112,7 +115,11 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     assert owner.get(third)["who"] == ["Ana"]
     assert owner.get(third)["source_count"] == 2
     assert owner.listed(superseded=False, status="active") == ["Ana works at Lumen."]
+    return first, second, third
 
+
+def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
+    first, second, third = three_versions(owner)
     changed = owner.call("PATCH", f"/{third}", json={"pinned": True, "tags": ["new"], "metadata": {"from": "a card"}})
     assert (changed["pinned"], changed["tags"], changed["metadata"]) == (True, ["new"], {"from": "a card"})
     assert owner.listed(tag="new") == ["Ana works at Lumen."]

@@ -45,6 +45,23 @@ def shells(here: Installation, user: User) -> list[dict[str, object]]:
     )
 
 
+def define_and_revise(
+    here: Installation, user: User, claims: Claims, twins: Claims, gone: str, record_id: UUID
+) -> None:
+    """Let the record define a node, nobody define one of the twin's, and somebody revise the record."""
+    with here.database.pipeline() as tx:
+        define = (
+            "UPDATE neurigraph.graph_index SET node_summary = %s, node_keywords = '{}', defined_by = %s "
+            "WHERE node_id = %s"
+        )
+        tx.execute(define, [f"Where {gone} lives.", record_id, node_at(here, claims, "Family")])
+        tx.execute(define, ["", None, node_at(here, twins, "Family")])
+        authored(tx, "tests")
+        schema = sql.Identifier(schemas_of(here, user)["Family/Dave"])
+        revise = sql.SQL("UPDATE {}.metadata_records SET title = 'Revised' WHERE record_id = %s").format(schema)
+        tx.execute(revise, [record_id])
+
+
 def test_record_is_erased_without_its_neighbour(installation: Installation) -> None:
     here = installation
     (user, claims), (twin, twins) = new_user(here, "alice"), new_user(here, "twin")
@@ -58,18 +75,7 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     other = rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id)
     (neighbour,) = (row["record_id"] for row in other if row["record_id"] != to_erase)
     doubt_both(here, user, gone, to_erase, neighbour)
-    with here.database.pipeline() as tx:
-        # The definition of a node that was made for it, one of the twin's that nobody made, and a revision.
-        define = (
-            "UPDATE neurigraph.graph_index SET node_summary = %s, node_keywords = '{}', defined_by = %s "
-            "WHERE node_id = %s"
-        )
-        tx.execute(define, [f"Where {gone} lives.", to_erase, node_at(here, claims, "Family")])
-        tx.execute(define, ["", None, node_at(here, twins, "Family")])
-        authored(tx, "tests")
-        schema = sql.Identifier(schemas_of(here, user)["Family/Dave"])
-        revise = sql.SQL("UPDATE {}.metadata_records SET title = 'Revised' WHERE record_id = %s").format(schema)
-        tx.execute(revise, [to_erase])
+    define_and_revise(here, user, claims, twins, gone, to_erase)
     assert {"neurigraph.delta_log", "neurigraph.node_candidates", "neurigraph.user_lexemes"} <= set(traces(here, gone))
 
     expected = planned(here, claims, RECORD, to_erase)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -29,6 +30,23 @@ from tests.support.memories import (
     schemas_of,
     stored,
 )
+
+
+def assert_file(here: Installation, schema: str, record: dict[str, Any], contents: tuple[str, ...]) -> dict[str, Any]:
+    """Its file is stored as the manifest says, and lies there open, too; give its row and checksum."""
+    (file,) = node_rows(here, schema, "SELECT * FROM {schema}.file_manifest")
+    assert (file["record_id"], file["compression_state"], file["compression_format"]) == (
+        record["record_id"],
+        "active",
+        "gzip",
+    )
+    durable = b"".join(here.objects.get(record["file_pointer"]))
+    assert record["file_pointer"] == file["storage_path"]
+    assert hashlib.sha256(durable).digest() == file["stored_sha256"]
+    assert (len(durable), len(gzip.decompress(durable))) == (file["stored_bytes"], file["size_bytes"])
+    assert b"".join(here.objects.get(active_key(file["storage_path"]))) == gzip.decompress(durable)
+    assert [json.loads(line)["content"] for line in gzip.decompress(durable).split(b"\n")[:-1]] == list(contents)
+    return {**file, "sha256": hashlib.sha256(gzip.decompress(durable)).digest()}
 
 
 def test_ended_conversation_is_stored(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
@@ -58,22 +76,10 @@ def test_ended_conversation_is_stored(here: Installation, context: Context, bob:
 
     assert_passages(here, schema)
 
-    (file,) = node_rows(here, schema, "SELECT * FROM {schema}.file_manifest")
-    assert (file["record_id"], file["compression_state"], file["compression_format"]) == (
-        committed.record_id,
-        "active",
-        "gzip",
-    )
-    durable = b"".join(here.objects.get(record["file_pointer"]))
-    assert record["file_pointer"] == file["storage_path"]
-    assert hashlib.sha256(durable).digest() == file["stored_sha256"]
-    assert (len(durable), len(gzip.decompress(durable))) == (file["stored_bytes"], file["size_bytes"])
-    assert b"".join(here.objects.get(active_key(file["storage_path"]))) == gzip.decompress(durable)
-    assert [json.loads(line)["content"] for line in gzip.decompress(durable).split(b"\n")[:-1]] == list(contents)
-
+    file = assert_file(here, schema, record, contents)
     (index,) = rows(here, "SELECT * FROM neurigraph.record_index WHERE record_id = %s", committed.record_id)
     assert (index["user_id"], index["source"]) == (user.user_id, f"conversation:{source_id}")
-    assert index["content_hash"] == record["content_hash"] == hashlib.sha256(gzip.decompress(durable)).digest()
+    assert index["content_hash"] == record["content_hash"] == file["sha256"]
     (delta,) = rows(here, "SELECT * FROM neurigraph.delta_log WHERE record_id = %s", committed.record_id)
     assert delta["previous_delta_id"] is None
     assert delta["authored_by"] == "pipeline:plain"

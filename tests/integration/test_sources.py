@@ -27,7 +27,7 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
 from tests.support.erasures import RECORD, erase
 from tests.support.memories import PlainModel, ingest, new_user, plain_context, rows
-from tests.support.shared_graph import new_shared_graph
+from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 SLACK = SourceDetails(
     origin="slack",
@@ -208,6 +208,24 @@ def test_versions_of_many_memories(documents: Documents) -> None:
     assert {hit["source_id"] for hit in documents.find("lighthouse").hits} == {str(second)}
 
 
+def assert_foreign_versions_are_refused(graph: SharedGraph, persona: Claims, second: UUID) -> None:
+    """Nobody replaces a source of another kind, one that is absent, or one that another handed in."""
+    here, inbox = graph.installation, Inbox(graph.installation.context)
+    for claims, wanted, kind in (
+        (persona, second, SourceKind.CONVERSATION),
+        (graph.owners, second, SourceKind.EVENT),
+        (graph.owners, uuid4(), SourceKind.CONVERSATION),
+    ):
+        with here.database.agent(claims) as tx, pytest.raises(NotFoundError):
+            inbox.open_source(tx, claims.user_id, kind, details=SourceDetails(replaces=wanted))
+    with here.database.agent(persona) as tx, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        tx.execute(
+            "INSERT INTO neurigraph.sources (user_id, kind, external_id, version, replaces) "
+            "VALUES (%s, 'conversation', 'plan', 3, %s)",
+            (graph.owner.user_id, second),
+        )
+
+
 def test_versions_of_conversations_and_whose_they_are(shared_installation: Installation) -> None:
     graph = new_shared_graph(shared_installation)
     graph.grant("Work/Marketing", writes=True)
@@ -231,38 +249,16 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
     assert seen(graph.owners, "ochre plan")[0] == (str(second), str(first))
     with here.database.agent(graph.owners) as tx:
         newest = inbox.open_source(tx, graph.owner.user_id, SourceKind.CONVERSATION, external_id="plan")
-        again = inbox.open_source(
-            tx, graph.owner.user_id, SourceKind.CONVERSATION, details=SourceDetails(replaces=first)
-        )
-        assert newest == again == (second, False)
+        replacing: dict[str, Any] = {"kind": SourceKind.CONVERSATION, "details": SourceDetails(replaces=first)}
+        assert newest == inbox.open_source(tx, graph.owner.user_id, **replacing) == (second, False)
         with pytest.raises(InvalidInputError, match="external id of the source that it replaces"):
-            inbox.open_source(
-                tx,
-                graph.owner.user_id,
-                SourceKind.CONVERSATION,
-                external_id="other",
-                details=SourceDetails(replaces=first),
-            )
+            inbox.open_source(tx, graph.owner.user_id, external_id="other", **replacing)
     # The persona sees the memory, and replaces only what it handed in itself.
     assert (str(second), None) in seen(graph.personas, "ochre plan"), "the ids of versions are the owner's"
-    for claims, wanted, kind in (
-        (persona, second, SourceKind.CONVERSATION),
-        (graph.owners, second, SourceKind.EVENT),
-        (graph.owners, uuid4(), SourceKind.CONVERSATION),
-    ):
-        with here.database.agent(claims) as tx, pytest.raises(NotFoundError):
-            inbox.open_source(tx, claims.user_id, kind, details=SourceDetails(replaces=wanted))
-    with here.database.agent(persona) as tx, pytest.raises(psycopg.errors.InsufficientPrivilege):
-        tx.execute(
-            "INSERT INTO neurigraph.sources (user_id, kind, external_id, version, replaces) "
-            "VALUES (%s, 'conversation', 'plan', 3, %s)",
-            (graph.owner.user_id, second),
-        )
+    assert_foreign_versions_are_refused(graph, persona, second)
     own = say(persona, "#Work/Marketing The sepia plan.", SourceDetails())
-    with here.database.agent(graph.owners) as tx, pytest.raises(NotFoundError):
-        inbox.open_source(
-            tx, graph.owner.user_id, SourceKind.CONVERSATION, details=SourceDetails(replaces=own)
-        )  # the owner did not hand it in
+    with here.database.agent(graph.owners) as tx, pytest.raises(NotFoundError):  # the owner did not hand it in
+        inbox.open_source(tx, graph.owner.user_id, SourceKind.CONVERSATION, details=SourceDetails(replaces=own))
     newer = say(persona, "#Work/Marketing The sepia plan, again.", SourceDetails(replaces=own))
     assert (str(newer), str(own)) in seen(graph.owners, "sepia plan")
     # What replaces a private source is private.
@@ -270,12 +266,8 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
     third = say(graph.owners, "#Work/Marketing The ochre plan, a third time.", SourceDetails(replaces=second))
     assert get_source(here.database, graph.owners, SourceKind.CONVERSATION, third)["privacy"] == "private"
     assert not {str(second), str(third)} & {source_id for source_id, _ in seen(graph.personas, "ochre plan")}
-    record = here.database.ask(
-        graph.personas,
-        SQL("SELECT count(*) AS seen FROM neurigraph.sources WHERE source_id = ANY(%(ids)s)"),
-        {"ids": [second, third]},
-    )
-    assert record[0]["seen"] == 0
+    count = SQL("SELECT count(*) AS seen FROM neurigraph.sources WHERE source_id = ANY(%(ids)s)")
+    assert here.database.ask(graph.personas, count, {"ids": [second, third]})[0]["seen"] == 0
 
 
 def test_notes_yield_facts_and_show_their_source(shared_installation: Installation) -> None:

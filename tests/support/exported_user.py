@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import forget
@@ -93,35 +94,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     known = SourceDetails(origin="scanner", url="https://example.com/a", metadata={"pages": 2}, author="Ana")
     here.uploads.receive(claims, "waiting.txt", [b"An upload that changed."], external_id="waiting", details=known)
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."], external_id="waiting")
-    with here.database.owner() as tx:
-        tx.execute(
-            "INSERT INTO neurigraph.permission_grants"
-            " (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)"
-            " VALUES (%(user)s, 'friend', 'third_party', %(root)s, 'read', %(user)s)",
-            {"user": user.user_id, "root": user.root_node_id},
-        )
-        tx.execute(
-            "INSERT INTO neurigraph.dropped_files (user_id, file_name, version, error) VALUES (%s, 'x', '1', 'empty')",
-            [user.user_id],
-        )
-        tx.execute(
-            "WITH held AS (INSERT INTO neurigraph.quarantines"
-            " (user_id, received_until, reason, requested_by, released_by, released_at)"
-            " VALUES (%(user)s, '2001-01-01', 'a test', 'tests', 'tests', now()) RETURNING quarantine_id),"
-            " records AS (INSERT INTO neurigraph.quarantined_records (quarantine_id, record_id, user_id)"
-            " SELECT h.quarantine_id, %(record)s, %(user)s FROM held AS h),"
-            " deltas AS (INSERT INTO neurigraph.quarantined_deltas (quarantine_id, delta_id, record_id, user_id)"
-            " SELECT h.quarantine_id, d.delta_id, d.record_id, d.user_id FROM held AS h"
-            " CROSS JOIN neurigraph.delta_log AS d WHERE d.record_id = %(record)s),"
-            " vectors AS (INSERT INTO neurigraph.quarantined_vectors"
-            " (record_id, summary_digest, user_id, embedding, embedding_model)"
-            " VALUES (%(record)s, 'digest', %(user)s, '[1]', 'model'))"
-            " INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before)"
-            " SELECT h.quarantine_id, %(user)s, 'graph_index', %(root)s, '{}' FROM held AS h",
-            {"user": user.user_id, "root": user.root_node_id, "record": file.row["record_id"]},
-        )
-        candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
-        doubt(here, tx, user.user_id, as_witness(file.row["record_id"]), [candidate])
+    _plant_rows(here, user, file.row["record_id"])
     give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
     phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
@@ -188,3 +161,36 @@ def _replaced(text: str, texts: Mapping[str, str]) -> str:
     for old, new in texts.items():
         text = text.replace(old, new)
     return text
+
+
+def _plant_rows(here: Installation, user: User, record_id: UUID) -> None:
+    """A grant, a dropped file, a quarantine that was lifted, and a doubt."""
+    with here.database.owner() as tx:
+        tx.execute(
+            "INSERT INTO neurigraph.permission_grants"
+            " (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)"
+            " VALUES (%(user)s, 'friend', 'third_party', %(root)s, 'read', %(user)s)",
+            {"user": user.user_id, "root": user.root_node_id},
+        )
+        tx.execute(
+            "INSERT INTO neurigraph.dropped_files (user_id, file_name, version, error) VALUES (%s, 'x', '1', 'empty')",
+            [user.user_id],
+        )
+        tx.execute(
+            "WITH held AS (INSERT INTO neurigraph.quarantines"
+            " (user_id, received_until, reason, requested_by, released_by, released_at)"
+            " VALUES (%(user)s, '2001-01-01', 'a test', 'tests', 'tests', now()) RETURNING quarantine_id),"
+            " records AS (INSERT INTO neurigraph.quarantined_records (quarantine_id, record_id, user_id)"
+            " SELECT h.quarantine_id, %(record)s, %(user)s FROM held AS h),"
+            " deltas AS (INSERT INTO neurigraph.quarantined_deltas (quarantine_id, delta_id, record_id, user_id)"
+            " SELECT h.quarantine_id, d.delta_id, d.record_id, d.user_id FROM held AS h"
+            " CROSS JOIN neurigraph.delta_log AS d WHERE d.record_id = %(record)s),"
+            " vectors AS (INSERT INTO neurigraph.quarantined_vectors"
+            " (record_id, summary_digest, user_id, embedding, embedding_model)"
+            " VALUES (%(record)s, 'digest', %(user)s, '[1]', 'model'))"
+            " INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before)"
+            " SELECT h.quarantine_id, %(user)s, 'graph_index', %(root)s, '{}' FROM held AS h",
+            {"user": user.user_id, "root": user.root_node_id, "record": record_id},
+        )
+        candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
+        doubt(here, tx, user.user_id, as_witness(record_id), [candidate])

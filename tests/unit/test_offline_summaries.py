@@ -14,6 +14,7 @@ from resources.offline.names import find_names
 from resources.offline.prose import Prose
 from resources.offline.references import References
 from resources.offline.retelling import retold
+from resources.offline.units import Unit
 from tests.support.chats import chat
 
 MODEL = OfflineLanguageModel(None)
@@ -145,7 +146,8 @@ def test_thanks_before_an_answer_are_left_out() -> None:
 )
 def test_reader_needs_nothing_else(text: str, holds: bool) -> None:
     prose = Prose(chat(("Ann", "Dov rang and he was late. Dov says he is ill."), ("Ben", text)))
-    assert Anchors(prose, find_names(prose)).hold([text]) is holds
+    unit = Unit((len(prose.sentences) - 1,), (text,))
+    assert Anchors(prose, find_names(prose)).hold(unit) is holds
 
 
 def test_chosen_sentences_of_a_message_are_one_sentence() -> None:

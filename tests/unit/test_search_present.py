@@ -29,64 +29,67 @@ FOUND = Found(
 )
 
 
-def test_shape() -> None:
-    assert present(FOUND, [Period(MAY, None, "since 8 May", certain=True)]) == Answer(
-        hits=[
-            {
-                "record_id": "r1",
-                "stored": True,
-                "node_id": "n1",
-                "node_path": "bob/Boats",
-                "title": "Oil",
-                "summary": "It needs oil.",
-                "score": 0.123457,
-                "occurred_at": "2023-05-08T09:00:00+00:00",
-                "source_kind": "conversation",
-                "source_id": "s1",
-                "source_external_id": "talk",
-                "file_id": "f1",
-                "file_state": "dormant",
-                "origin": {
-                    "voices": {"owner": 2},
-                    "persona_id": "p1",
-                    "persona_path": "bob/Work",
-                    "received_through": "api",
-                    "key_id": "k1",
-                    "received_at": "2023-05-09T10:00:00+00:00",
-                    "restated": 4,
-                    "source": {
-                        "origin": "slack",
-                        "document_type": "conversation",
-                        "url": None,
-                        "channel": None,
-                        "author": None,
-                        "metadata": {},
-                        "version": 1,
-                        "replaces": None,
-                        "updated_at": None,
-                    },
-                },
-            }
-        ],
-        messages=[
-            {
-                "record_id": "r1",
-                "source_id": "s1",
-                "stored": True,
-                "external_id": "m1",
-                "seq": 3,
-                "score": 0.5,
-                "author": "Ana",
-                "section": "page 2",
-                "voice": Voice.OWNER,
+SHOWN = Answer(
+    hits=[
+        {
+            "record_id": "r1",
+            "stored": True,
+            "node_id": "n1",
+            "node_path": "bob/Boats",
+            "title": "Oil",
+            "summary": "It needs oil.",
+            "score": 0.123457,
+            "occurred_at": "2023-05-08T09:00:00+00:00",
+            "source_kind": "conversation",
+            "source_id": "s1",
+            "source_external_id": "talk",
+            "file_id": "f1",
+            "file_state": "dormant",
+            "origin": {
+                "voices": {"owner": 2},
+                "persona_id": "p1",
+                "persona_path": "bob/Work",
+                "received_through": "api",
+                "key_id": "k1",
+                "received_at": "2023-05-09T10:00:00+00:00",
                 "restated": 4,
-            }
-        ],
-        anchors=[{"node_id": "n1", "reason": "name", "score": 0.1235, "node_path": "bob/Boats"}],
-        warmed=2,
-        notes=["Late."],
-        periods=[{"words": "since 8 May", "start_at": "2023-05-08T09:00:00+00:00", "end_at": None, "certain": True}],
-    )
+                "source": {
+                    "origin": "slack",
+                    "document_type": "conversation",
+                    "url": None,
+                    "channel": None,
+                    "author": None,
+                    "metadata": {},
+                    "version": 1,
+                    "replaces": None,
+                    "updated_at": None,
+                },
+            },
+        }
+    ],
+    messages=[
+        {
+            "record_id": "r1",
+            "source_id": "s1",
+            "stored": True,
+            "external_id": "m1",
+            "seq": 3,
+            "score": 0.5,
+            "author": "Ana",
+            "section": "page 2",
+            "voice": Voice.OWNER,
+            "restated": 4,
+        }
+    ],
+    anchors=[{"node_id": "n1", "reason": "name", "score": 0.1235, "node_path": "bob/Boats"}],
+    warmed=2,
+    notes=["Late."],
+    periods=[{"words": "since 8 May", "start_at": "2023-05-08T09:00:00+00:00", "end_at": None, "certain": True}],
+)
+
+
+def test_shape() -> None:
+    assert present(FOUND, [Period(MAY, None, "since 8 May", certain=True)]) == SHOWN
 
 
 def test_explanation_and_superseded_are_shown_if_asked_for() -> None:

@@ -79,6 +79,8 @@ def test_hostile_addresses_are_refused(url: str) -> None:
         {"a" * 101: 1},
         {"a": float("nan")},
         {"a": 2**60},
+        {f"{number:0>100}": 1e308 for number in range(100)},
+        {"\x00": 1, "\ufffd": 2},
         {"a": "é" * 8_200},
         {str(number): number for number in range(101)},
     ],

@@ -97,7 +97,9 @@ class SaidIn(BaseModel):
 class FactWithEvidence(Fact):
     """A fact with where it was said."""
 
-    said_in: list[SaidIn] = Field(description="Where this and the facts that say the same were said, the first first.")
+    said_in: list[SaidIn] = Field(
+        description="Where this fact and those that say the same were said, the earliest first."
+    )
 
 
 class StatedFact(BaseModel):

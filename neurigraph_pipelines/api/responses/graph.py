@@ -92,7 +92,7 @@ class Profile(BaseModel):
     embedded: int = Field(description="Those of them with vectors.")
     descriptors: list[Descriptor]
     centroids: list[Centroid] = Field(description="At most four, the largest share first.")
-    drift: Drift | None = Field(description="Null of fewer than eight memories with vectors.")
+    drift: Drift | None = Field(description="Null if fewer than eight memories have vectors.")
     first_at: datetime = Field(description="When the first memory occurred.")
     last_at: datetime
     is_stale: bool = Field(description="Whether memories came or were replaced since; it is rebuilt at night.")

@@ -63,7 +63,7 @@ class Rows:
     def __init__(self, layers: Sequence[MetadataLayer]) -> None:
         self.layers = layers
         self._lookups = 0
-        self._found: tuple[bytes, Occurrences] | None = None
+        self._latest: tuple[bytes, Occurrences] | None = None
         self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
         self.first_record, self.records = _firsts(layer.records for layer in layers)
         self.first_place, self.places = _firsts(layer.places for layer in layers)
@@ -91,15 +91,17 @@ class Rows:
 
     def occurrences(self, keys: Keys) -> Occurrences:
         """Return where some lexemes occur; it is computed once for the same ones."""
-        asked = keys.tobytes()
-        if self._found is None or self._found[0] != asked:
-            self._lookups += 1
-            joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
-            found = joint.of(keys) if joint is not None else self._found_in_each(keys)
-            lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
-            row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
-            self._found = asked, Occurrences(lexeme, row, frequency)
-        return self._found[1]
+        asked, latest = keys.tobytes(), self._latest  # read once, because threads share rows
+        if latest is not None and latest[0] == asked:
+            return latest[1]
+        self._lookups += 1
+        joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
+        found = joint.of(keys) if joint is not None else self._found_in_each(keys)
+        lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
+        row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
+        occurrences = Occurrences(lexeme, row, frequency)
+        self._latest = asked, occurrences
+        return occurrences
 
     @cached_property
     def _joint(self) -> Postings | None:

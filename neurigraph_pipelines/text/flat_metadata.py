@@ -1,0 +1,62 @@
+"""Flat metadata: texts, numbers and booleans by name, as people attach them to sources and to facts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from neurigraph_pipelines.errors import InvalidInputError
+
+MAX_METADATA_BYTES = 16_384
+"""Longest metadata as JSON in UTF-8, with all digits of its numbers."""
+
+MAX_METADATA_KEYS = 100
+MAX_KEY_LENGTH = 100
+
+_MOST_EXACT = 2**53
+"""Up to here every reader of JSON reads integers exactly."""
+
+
+def flat_metadata(
+    metadata: Mapping[str, Any], clean: Callable[[str], str], *, with_nulls: bool = False
+) -> dict[str, Any]:
+    """Return metadata with its names and texts cleaned.
+
+    Args:
+        clean: Makes a text storable, and redacts it.
+        with_nulls: Whether a value may be None.
+
+    Raises:
+        InvalidInputError: They are not flat, not finite, too many or too long; the text says which and why.
+    """
+    if len(metadata) > MAX_METADATA_KEYS:
+        raise InvalidInputError(f"the metadata have {len(metadata):,} names and the limit is {MAX_METADATA_KEYS}")
+    cleaned: dict[str, Any] = {}
+    for name, value in metadata.items():
+        _require_scalar(name, value, with_nulls=with_nulls)
+        key = clean(name)
+        if key in cleaned:
+            raise InvalidInputError(f"the metadata have the name {key[:50]!r} twice: rename one")
+        cleaned[key] = clean(value) if isinstance(value, str) else value
+    # The database writes numbers with all their digits.
+    shown = {key: format(Decimal(repr(one)), "f") if isinstance(one, float) else one for key, one in cleaned.items()}
+    size = len(json.dumps(shown, ensure_ascii=False).encode())
+    if size > MAX_METADATA_BYTES:
+        raise InvalidInputError(f"the metadata have {size:,} bytes and the limit is {MAX_METADATA_BYTES:,}: shorten it")
+    return cleaned
+
+
+def _require_scalar(name: Any, value: Any, *, with_nulls: bool) -> None:
+    if not isinstance(name, str) or not 1 <= len(name) <= MAX_KEY_LENGTH:
+        raise InvalidInputError(f"a name in the metadata has 1 to {MAX_KEY_LENGTH} characters")
+    if not isinstance(value, str | int | float | bool) and not (with_nulls and value is None):
+        raise InvalidInputError(
+            f"{name!r} in the metadata is neither a text nor a number nor a boolean: metadata are flat"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInputError(f"{name!r} in the metadata is not a finite number: leave it out")
+    if isinstance(value, int) and abs(value) > _MOST_EXACT:
+        raise InvalidInputError(f"{name!r} in the metadata is an integer beyond 2^53: send it as a text")
