@@ -17,6 +17,8 @@ SHARED = "neurigraph"
 """The schema of the tables that all users share."""
 
 LEFT_OUT = {
+    "action_votes": "decisions are made where they were asked for; an export could be forged to have made some",
+    "actions": "what waits for a decision is asked again where it is restored",
     "api_keys": "secrets; new ones are issued after a restore",
     "canaries": "traps of an installation; the planted conversations are exported as such",
     "embedding_models": "about the models of an installation, not about a user",
