@@ -129,9 +129,7 @@ def _enter_chain(tx: Transaction, user_id: UUID, decision: Decision, decisions: 
     """
     pair = decision.pair
     ids = [pair.later.fact_id, pair.earlier.fact_id]
-    places = {
-        row["fact_id"]: row for row in tx.execute(_QUERIES["standing"], {"fact_ids": ids, "user_id": user_id})
-    }
+    places = {row["fact_id"]: row for row in tx.execute(_QUERIES["standing"], {"fact_ids": ids, "user_id": user_id})}
     chains = {one: _chain(tx, places[one]["root_id"]) for one in ids}
     if places[ids[0]]["root_id"] == places[ids[1]]["root_id"]:
         return
@@ -195,9 +193,7 @@ def _cascade(tx: Transaction, user_id: UUID, before: dict[UUID, float]) -> None:
     for fact_id, belief in sorted(after.items()):
         if is_shaken(before[fact_id], belief):
             details = {"before": round(before[fact_id], 2), "after": round(belief, 2)}
-            _ask(
-                tx, Doubt(ActionKind.RESOLVE, user_id, "belief_fell", "belief", fact_id=fact_id, details=details)
-            )
+            _ask(tx, Doubt(ActionKind.RESOLVE, user_id, "belief_fell", "belief", fact_id=fact_id, details=details))
 
 
 def _ask(tx: Transaction, doubt: Doubt) -> None:

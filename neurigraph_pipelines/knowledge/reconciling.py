@@ -181,9 +181,7 @@ def _pairs(tx: Transaction, user_id: UUID, record_id: UUID, language: str) -> li
         for row in tx.execute(_QUERIES["judged_pairs"], {"fact_ids": [row["fact_id"] for row in new]})
     }
     most = max(1, MAX_PAIRS // len(new))
-    found = distinct(
-        pair for row in new for pair in pairs_of(facts[row["fact_id"]], facts.values(), language)[:most]
-    )
+    found = distinct(pair for row in new for pair in pairs_of(facts[row["fact_id"]], facts.values(), language)[:most])
     return [one for one in found if frozenset((one.later.fact_id, one.earlier.fact_id)) not in judged]
 
 

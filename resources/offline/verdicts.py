@@ -32,9 +32,9 @@ _ALIKE = 0.5
 _FEW = frozenset(["employer", "occupation"])
 _CHANGES = frozenset(["moved to", "joined"])
 _CHANGE = re.compile(
-    r"\b(?:now|no longer|any ?more|moved|relocated|new|changed|switched|instead|actually|correction|corrected|since then|"
-    r"these days|from now on|became|quit|left|resigned|stopped|sold|divorced|replaced|updated|increased|decreased|"
-    r"raised|extended|postponed|rescheduled|turned|finally)\b",
+    r"\b(?:now|no longer|any ?more|moved|relocated|new|changed|switched|instead|actually|correction|corrected|"
+    r"since then|these days|from now on|became|quit|left|resigned|stopped|sold|divorced|replaced|updated|increased|"
+    r"decreased|raised|extended|postponed|rescheduled|turned|finally)\b",
     re.I,
 )
 _BESIDES = re.compile(r"\b(?:also|too|as well|another|second|both|besides)\b", re.I)

@@ -1,4 +1,4 @@
-"""The schema of a language model's answer about pairs of facts, how pairs are shown to it, and what its answer means."""
+"""How pairs of facts are shown to a language model, the schema of its answer, and what that means."""
 
 from __future__ import annotations
 

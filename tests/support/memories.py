@@ -40,10 +40,11 @@ from neurigraph_pipelines.model import (
     Statement,
     Summary,
 )
-from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, StatedAs
+from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
+from resources.offline import verdicts
 from tests.support.model_rules import embed_text
 from tests.support.waiting import wait_until
 

@@ -1,7 +1,7 @@
 """Seeded worlds of people whose lives change, told as facts with known truth.
 
-Each story tells something that memory gets wrong easily: moves, quits, corrections, lies, late arrivals, returns, counts,
-negations, suppositions, two people of one name. ``superseding`` holds what replaces what; nothing else may.
+Each story tells something that memory gets wrong easily: moves, quits, corrections, lies, late arrivals, returns,
+counts, negations, suppositions, two people of one name. ``superseding`` holds what replaces what; nothing else may.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from resources.offline.fact_forms import read_fact
 
 _SPACE = UUID("6f1b2c3d-0000-4000-8000-000000000074")
 _START = datetime(2024, 1, 1, 9, tzinfo=UTC)
-_FIRST = "Ana Bela Carla Dora Elena Fatima Greta Hanna Ines Jana Karim Leon Mateo Nuno Oskar Pavel Quentin Rafael".split()
+_FIRST = (
+    "Ana Bela Carla Dora Elena Fatima Greta Hanna Ines Jana Karim Leon Mateo Nuno Oskar Pavel Quentin Rafael".split()
+)
 _LAST = "Abreu Bauer Costa Dias Ekberg Ferreira Grimm Hoffman Ivanov Jansen Kowalski Lindt Moreau Novak Ortiz".split()
 _CITIES = "Porto Lisbon Madrid Oslo Vienna Prague Dublin Athens Zagreb Turin Lyon Bergen Krakow Seville Ghent".split()
 _FIRMS = "Northwind Lumen Acme Globex Initech Umbra Vertex Hooli Stark Wayne Tyrell Cyberdyne Aperture Soylent".split()
@@ -216,8 +218,12 @@ def _supposed(t: _Teller, who: str) -> None:
     day = t.day()
     t.say("home", who, home, day)
     form = t.chance.choice(
-        ["{who} might move to {value}.", "If it works out, {who} lives in {value} soon.", "Tom thinks that {who} lives in {value}."]
-    )  # fmt: skip
+        [
+            "{who} might move to {value}.",
+            "If it works out, {who} lives in {value} soon.",
+            "Tom thinks that {who} lives in {value}.",
+        ]
+    )
     slot = Slot(who, "lives in", other)
     t.add(form.format(who=who, value=other), day + 20, who, slot, stated_as=StatedAs.INFERENCE)
     t.add(f"{who} lived in {t.values('home', 1)[0]} as a child.", day + 25, who)
@@ -328,9 +334,7 @@ def score(world: World, pairs: set[tuple[UUID, UUID]]) -> Score:
 
 def superseding_of(decisions: Sequence[Decision]) -> set[tuple[UUID, UUID]]:
     """Return the pairs that supersede by themselves."""
-    return {
-        (one.pair.later.fact_id, one.pair.earlier.fact_id) for one in decisions if one.effect is Effect.SUPERSEDES
-    }
+    return {(one.pair.later.fact_id, one.pair.earlier.fact_id) for one in decisions if one.effect is Effect.SUPERSEDES}
 
 
 def _syllable(number: int) -> str:
