@@ -37,7 +37,7 @@ def remember(
     A note that is pinned to a node lies there; others are filed by the language model. The same text again, with the
     same title, node and privacy, is the same note as long as its memory is current.
     """
-    look(installation, caller, node_id=body.node_id)
+    look(installation, caller, node_id=body.node_id, replaces=body.replaces)
     written = write_note(installation.acting_for(caller), body.note)
     if not written.created:
         response.status_code = 200

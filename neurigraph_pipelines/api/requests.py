@@ -200,6 +200,7 @@ class NewNote(Form, SourceFields):
         "`version` writes the next version of that note; `supersede` writes another note. In both cases the new memory "
         "supersedes the old one.",
     )
+    replaces: UUID | None = Field(default=None, description="Another note of yours, which this one supersedes.")
     privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: only the owner of the graph sees it.")
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import UUID
 
 import typer
 
@@ -52,6 +53,9 @@ def note(
     author: source_options.Author = None,
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
+    replaces: Annotated[
+        UUID | None, typer.Option(metavar="NOTE", help="Another note, whose memory this one supersedes, by its id.")
+    ] = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
@@ -75,6 +79,7 @@ def note(
             tags=tuple(map(argument, tag or ())),
             on_conflict=OnConflict(on_conflict),
             privacy=Privacy.PRIVATE if private else Privacy.SHARED,
+            replaces=replaces,
             details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at),
         )
         written = write_note(installation.acting_for(claims), new)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
@@ -22,6 +23,9 @@ ChannelName = Annotated[str | None, typer.Option(help="Who could read it there: 
 Author = Annotated[str | None, typer.Option(help="Who wrote it.")]
 Meta = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Something else that is known of it.")]
 UpdatedAt = Annotated[datetime | None, typer.Option(help="When it last changed where it comes from.")]
+Replaces = Annotated[
+    UUID | None, typer.Option(metavar="SOURCE", help="The source that it is the next version of, by its id.")
+]
 
 
 def details_of(
@@ -32,6 +36,7 @@ def details_of(
     author: str | None,
     meta: list[str] | None,
     updated_at: datetime | None,
+    replaces: UUID | None = None,
 ) -> SourceDetails:
     """Return what the options say of a source.
 
@@ -54,6 +59,7 @@ def details_of(
         author=argument(author) if author is not None else None,
         metadata=metadata,
         updated_at=updated_at,
+        replaces=replaces,
     )
 
 

@@ -51,14 +51,15 @@ def import_file(
     author: source_options.Author = None,
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
+    replaces: source_options.Replaces = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
     """Import the conversations of a file into the inbox, or the file itself if it contains none.
 
-    What is said of where it comes from holds for all new conversations in it. The user is created if necessary.
-    Messages that are in the inbox already are not added again: to finish an interrupted import, run it again. A
-    Neurigraph export is restored completely, if its user does not exist here.
+    What is said of where it comes from holds for all new conversations in it; only one can replace a source. The user
+    is created if necessary. Messages that are in the inbox already are not added again: to finish an interrupted
+    import, run it again. A Neurigraph export is restored completely, if its user does not exist here.
     """
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
     from neurigraph_pipelines.model import Privacy
@@ -68,7 +69,7 @@ def import_file(
     if format_name == FORMAT or (format_name == "auto" and is_export(file)):
         import_export(file, user, output)
         return
-    details = source_options.details_of(origin, document_type, url, channel, author, meta, updated_at)
+    details = source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, replaces)
     chosen = import_format(file) if format_name == "auto" else format_name
     if chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)

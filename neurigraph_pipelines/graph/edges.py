@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from uuid import UUID
 
-from neurigraph_pipelines.graph.naming import display_name
+from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.witnesses import Said, Witness, as_columns
-from neurigraph_pipelines.model import PlannedEdge
+from neurigraph_pipelines.model import Ending, PlannedEdge
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 DEFAULT_RELATION = "related to"
 """The label of a relation for which the model gave none."""
+
+ENDING_WEIGHT = 0.8
+"""Weight of a statement that a relation has ended or never was."""
 
 _QUERIES = statements("evidence")
 _GRAPH = statements("graph")
@@ -69,6 +72,26 @@ def write_edges(tx: Transaction, places: Places, edges: Sequence[StatedEdge]) ->
         show_nodes(tx, {said.node_id for said in ends if said.node_id is not None})
         tx.execute(_QUERIES["assert_edges"], {"user_id": places.user_id, **as_columns(rows)})
     return ends
+
+
+def write_endings(tx: Transaction, user_id: UUID, endings: Sequence[tuple[Witness, Ending]]) -> None:
+    """Insert that records end or deny edges that exist. Names that no node has, or several, are skipped."""
+    rows = [
+        {
+            "record_id": witness.record_id,
+            "detected_by": witness.detected_by.value,
+            "other_key": name_key(one.other),
+            "whose_key": name_key(one.whose) if one.whose is not None else None,
+            "label": label,
+            "stance": "denies" if one.denied else "ends",
+            "valid_until": None if one.denied else one.until,
+            "messages": witness.messages_with(one.other),
+        }
+        for witness, one in endings
+        for label in one.labels
+    ]
+    if rows:
+        tx.execute(_QUERIES["end_edges"], {"user_id": user_id, "weight": ENDING_WEIGHT, **as_columns(rows)})
 
 
 def show_nodes(tx: Transaction, node_ids: Set[UUID]) -> None:

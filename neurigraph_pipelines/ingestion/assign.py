@@ -81,6 +81,7 @@ def file_segment(segment: Segment, placements: Sequence[Placement], outline: Out
             beside=tuple(node for part in fresh for node in part.beside),
             aliases=tuple(dict.fromkeys(alias for part in fresh for alias in part.aliases)),
             candidates=tuple(candidate for part in fresh for candidate in part.candidates),
+            endings=tuple(dict.fromkeys(ending for part in fresh for ending in part.endings)),
         )
         filings.append(_self_contained(filing, planned))
     links = _speaker_links(segment, index)

@@ -17,7 +17,7 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.candidates import add_candidates, promote_candidates
-from neurigraph_pipelines.graph.edges import Places, write_edges
+from neurigraph_pipelines.graph.edges import Places, write_edges, write_endings
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
@@ -249,6 +249,7 @@ class _SegmentStorage:
         promote_candidates(tx, places, (node for _, node in made))
         add_candidates(tx, places, [(witness, one) for witness, filing in new for one in filing.candidates])
         ends = write_edges(tx, places, [(witness, edge) for witness, filing in new for edge in filing.edges])
+        write_endings(tx, ref.user_id, [(witness, one) for witness, filing in new for one in filing.endings])
         for witness, filing in new:
             paths = [node.path for node in (*filing.new_nodes, *filing.beside)]
             define_nodes(tx, witness.record_id, [found for path in paths if (found := places.find(path))])

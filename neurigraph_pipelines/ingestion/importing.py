@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError
+from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.intake import AppendResult
@@ -56,7 +57,8 @@ def import_file(
         context: The inbox of its caller receives the conversations.
         format_name: One of ``imports.FORMATS``.
         privacy: Privacy of new conversations.
-        details: Where new conversations come from, where the file does not say so itself.
+        details: Where new conversations come from, where the file does not say so itself. A source that they replace is
+            replaced by the first conversation of the file, and the others are rejected.
         on_bytes: Called with the number of bytes read since the last call.
         on_rejected: Called at once for each rejected item.
 
@@ -79,10 +81,12 @@ def import_file(
         if on_bytes is not None:
             on_bytes(more)
 
-    importer = _Importer(context, privacy, details, reject)
+    importer = _Importer(context, privacy, replace(details, replaces=None), reject)
     items = read_conversations(
         path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
     )
+    if details.replaces is not None:
+        items = _as_version(items, details.replaces)
     for conversation, result in importer.add_all(_groups(items, reject)):
         if result is not None:
             _count(report, conversation, *result, reject)
@@ -132,21 +136,42 @@ class _Importer:
 
     def _add_one(self, conversation: NewConversation) -> Result:
         try:
-            return self._add_all([conversation])[0]
-        except InvalidInputError:  # only now find out which messages are invalid
             try:
+                return self._add_all([conversation])[0]
+            except InvalidInputError:  # only now find out which messages are invalid
                 return self._add_all([_acceptable(conversation, self._context.settings, self._reject)])[0]
-            except InvalidInputError as error:
-                self._reject(RejectedItem(conversation.external_id, str(error)))
-                return None
+        except InvalidInputError as error:
+            self._reject(RejectedItem(_called(conversation), str(error)))
+        except NotFoundError:
+            self._reject(RejectedItem(_called(conversation), "you have handed in no source that it could replace"))
+        return None
 
 
 def _results(group: Sequence[NewConversation], added: Future[list[Result]]) -> Iterator[tuple[NewConversation, Result]]:
     return zip(group, added.result(), strict=True)
 
 
+def _called(conversation: NewConversation) -> str:
+    return conversation.external_id or f"the next version of {conversation.details.replaces}"
+
+
 def _name(conversation: NewConversation) -> tuple[str, bool]:
-    return conversation.external_id, conversation.event_kind is None
+    return _called(conversation), conversation.event_kind is None
+
+
+def _as_version(
+    items: Iterator[NewConversation | RejectedItem], replaces: UUID
+) -> Iterator[NewConversation | RejectedItem]:
+    """Yield the first conversation as the next version of a source, and reject the others."""
+    is_first = True
+    for item in items:
+        if isinstance(item, RejectedItem):
+            yield item
+        elif is_first:
+            yield replace(item, external_id="", details=replace(item.details, replaces=replaces))
+            is_first = False
+        else:
+            yield RejectedItem(_called(item), "only one conversation can replace a source: import the others alone")
 
 
 def _groups(items: Iterator[NewConversation | RejectedItem], reject: Reject) -> Iterator[list[NewConversation]]:
@@ -180,7 +205,7 @@ def _count(
     for external_id in result.conflicts:
         reject(
             RejectedItem(
-                f"{conversation.external_id}, message {external_id}",
+                f"{_called(conversation)}, message {external_id}",
                 "is stored already with other content, which was kept",
             )
         )
@@ -193,7 +218,7 @@ def _acceptable(conversation: NewConversation, settings: Settings, reject: Rejec
         try:
             validate_message(message, settings.ingestion.unstorable_text, settings.ingestion.max_message_bytes)
         except InvalidInputError as error:
-            reject(RejectedItem(f"{conversation.external_id}, message {message.external_id or number}", str(error)))
+            reject(RejectedItem(f"{_called(conversation)}, message {message.external_id or number}", str(error)))
             continue
         kept.append(message)
     if not kept:

@@ -117,8 +117,7 @@ class Inbox:
             For each, whether it is new, and the result of appending its messages.
         """
         kinds = [SourceKind.EVENT if one.event_kind is not None else SourceKind.CONVERSATION for one in conversations]
-        rows = [self._imported_row(kind, one) for kind, one in zip(kinds, conversations, strict=True)]
-        opened = self._open_all(tx, user_id, rows, privacy)
+        opened = self._open_imported(tx, user_id, list(zip(kinds, conversations, strict=True)), privacy)
         ids = [source_id for source_id, _ in opened]
         results = self._append_all(
             tx,
@@ -136,10 +135,25 @@ class Inbox:
         """Add one conversation or event; see ``add_conversations``."""
         return self.add_conversations(tx, user_id, [conversation], privacy)[0]
 
-    def _imported_row(self, kind: SourceKind, one: NewConversation) -> dict[str, Any]:
-        first = next((m.occurred_at for m in one.messages if m.occurred_at is not None), None)
-        title = one.title[:MAX_TITLE_LENGTH] if one.title else None
-        return self._source_row(kind, one.external_id, title, one.started_at or first, one.event_kind, one.details)
+    def _open_imported(
+        self, tx: Transaction, user_id: UUID, read: Sequence[tuple[SourceKind, NewConversation]], privacy: Privacy
+    ) -> list[tuple[UUID, bool]]:
+        """Find or create sources: next versions one by one, the others in one statement.
+
+        Raises:
+            InvalidInputError: Two of them are versions of one source.
+        """
+        rows = [self._source_row(kind, **_opening(one)) for kind, one in read if one.details.replaces is None]
+        plain = iter(self._open_all(tx, user_id, rows, privacy) if rows else ())
+        opened = [
+            next(plain)
+            if one.details.replaces is None
+            else self.open_source(tx, user_id, kind, privacy=privacy, **_opening(one))
+            for kind, one in read
+        ]
+        if len(dict(opened)) < len(opened):
+            raise InvalidInputError("two of the conversations are versions of one source: import one after the other")
+        return opened
 
     def _source_row(
         self,
@@ -230,6 +244,18 @@ class Inbox:
                 title = NewMessage(Role.USER, row["title"], external_id="title", occurred_at=row["started_at"])
                 self.append(tx, SourceKind.EVENT, row["source_id"], [title])
         return {row["source_id"]: row["ended_at"] for row in rows}
+
+
+def _opening(one: NewConversation) -> dict[str, Any]:
+    """Return what a source is opened with, as an importer read it."""
+    first = next((m.occurred_at for m in one.messages if m.occurred_at is not None), None)
+    return {
+        "external_id": one.external_id if one.details.replaces is None else one.external_id or None,
+        "title": one.title[:MAX_TITLE_LENGTH] if one.title else None,
+        "started_at": one.started_at or first,
+        "event_kind": one.event_kind,
+        "details": one.details,
+    }
 
 
 def _name(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -43,6 +43,7 @@ _NO_NODE = "there is no such node"
 
 _GRAPH = statements("graph")
 _QUERIES = statements("notes")
+_VERSIONS = statements("source_versions")
 
 
 class OnConflict(StrEnum):
@@ -69,7 +70,7 @@ class NewNote:
         tags: Topics of the memory.
         fact: What the fact that it states has besides its words; None for a note that is read for facts.
         follows: The fact that it is the next version of.
-        replaces: The note whose memory this one will supersede.
+        replaces: The note whose memory this one will supersede; if no fact follows another, the caller's own.
         details: What else is known of it. The first version of a note decides for all.
     """
 
@@ -122,7 +123,7 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
 
     Raises:
         InvalidInputError: A text, a tag or a combination of fields is not acceptable.
-        NotFoundError: The node does not exist, or the caller may not write to it.
+        NotFoundError: The node does not exist, or the caller may not write to it; or the note to replace is not theirs.
         ForbiddenError: The caller may not write at all.
         ConflictError: The node has a note of this title, and the new one may not replace it.
     """
@@ -139,8 +140,10 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
         known = _same(tx, claims.user_id, digest)
         if known is not None:
             return known
+        if note.replaces is not None and note.follows is None:
+            _require_own(tx, claims.user_id, note.replaces)
         met = _namesake(tx, claims.user_id, node_id, words.title)
-        if met is not None:
+        if met is not None and met["source_id"] != note.replaces:
             _require_replaceable(met, note)
         replaces = met["source_id"] if met is not None else note.replaces
         values = {"node_id": node_id, "importance": importance, "digest": digest}
@@ -287,6 +290,13 @@ def _same(tx: Transaction, user_id: UUID, digest: bytes) -> WrittenNote | None:
         return None
     record_ids = tuple(row["record_ids"])
     return WrittenNote(row["source_id"], row["message"], False, row["node_id"], row["replaces"], record_ids=record_ids)
+
+
+def _require_own(tx: Transaction, user_id: UUID, note_id: UUID) -> None:
+    """Require that the caller has written a note."""
+    values = {"user_id": user_id, "kind": SourceKind.NOTE.value, "source_id": note_id}
+    if tx.execute(_VERSIONS["lock_replaced"], values).fetchone() is None:
+        raise NotFoundError("there is no such note of yours to replace")
 
 
 def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str | None) -> dict[str, Any] | None:

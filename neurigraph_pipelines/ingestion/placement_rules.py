@@ -94,6 +94,7 @@ class PlacementRules:
             tuple(self.beside),
             tuple(self.aliases),
             tuple(self.candidates),
+            placement.endings,
         )
 
     def provision(self, step: NodeProposal, parent: tuple[str, ...]) -> OutlineNode | None:

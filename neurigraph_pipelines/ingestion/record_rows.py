@@ -94,8 +94,8 @@ class WrittenRecord:
         return self.files[0]
 
     def as_private(self) -> WrittenRecord:
-        """Return the record without changes to the graph: no new nodes, edges, aliases or candidates."""
-        filing = replace(self.plan.filing, new_nodes=(), beside=(), edges=(), aliases=(), candidates=())
+        """Return the record without changes to the graph: no nodes, edges, ends of edges, aliases or candidates."""
+        filing = replace(self.plan.filing, new_nodes=(), beside=(), edges=(), aliases=(), candidates=(), endings=())
         return replace(self, plan=replace(self.plan, filing=filing), private=True)
 
 

@@ -26,6 +26,7 @@ from neurigraph_pipelines.mcp.failures import said, wrong_arguments
 from neurigraph_pipelines.mcp.resources import MEDIA_TYPE, NODE, PROFILE, PROMPT, prompt_of, reader_of
 from neurigraph_pipelines.mcp.tools.changes import FORGET, SUPERSEDE
 from neurigraph_pipelines.mcp.tools.documents import SEARCH_DATABASE
+from neurigraph_pipelines.mcp.tools.facts import MEMORY_FACTS
 from neurigraph_pipelines.mcp.tools.graph import BROWSE_GRAPH, MEMORY_HISTORY
 from neurigraph_pipelines.mcp.tools.identity import WHO_AM_I
 from neurigraph_pipelines.mcp.tools.notes import REMEMBER
@@ -42,6 +43,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     ASK_MEMORY,
     REMEMBER,
     BROWSE_GRAPH,
+    MEMORY_FACTS,
     MEMORY_HISTORY,
     SUPERSEDE,
     FORGET,

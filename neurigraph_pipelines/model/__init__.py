@@ -21,6 +21,7 @@ from neurigraph_pipelines.model.files import (
 )
 from neurigraph_pipelines.model.filing import (
     Alias,
+    Ending,
     Filing,
     NodeCandidate,
     NodeProposal,
@@ -91,6 +92,7 @@ __all__ = [
     "ContentType",
     "Detector",
     "DroppedFile",
+    "Ending",
     "EventKind",
     "Evidence",
     "ExtractedPart",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from neurigraph_pipelines.model.kinds import ConceptKind
 
@@ -90,6 +91,29 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """A relation between existing nodes that the content says has ended, or never was.
+
+    Attributes:
+        other: Name of the one who was related.
+        whose: Name of the one whose relation it was; None for the user.
+        labels: What the relation may be called.
+        denied: Whether it never was.
+        until: When it ended.
+    """
+
+    other: str
+    whose: str | None
+    labels: tuple[str, ...]
+    denied: bool = False
+    until: datetime | None = None
+
+    def ended_at(self, until: datetime) -> Ending:
+        """Return the same with the time of its end."""
+        return replace(self, until=until)
+
+
+@dataclass(frozen=True, slots=True)
 class Alias:
     """Another name that the content explicitly gives to the person or thing called ``name``."""
 
@@ -106,6 +130,7 @@ class Placement:
     last_message: int
     relations: tuple[Relation, ...] = ()
     aliases: tuple[Alias, ...] = ()
+    endings: tuple[Ending, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +174,7 @@ class Filing:
         beside: Nodes to provision outside ``path``: people for whom the evidence is now sufficient.
         aliases: Other names to add.
         candidates: Evidence to store for nodes that do not exist yet.
+        endings: Relations that have ended or never were.
     """
 
     path: tuple[str, ...]
@@ -160,3 +186,4 @@ class Filing:
     beside: tuple[PlannedNode, ...] = ()
     aliases: tuple[PlannedAlias, ...] = ()
     candidates: tuple[NodeCandidate, ...] = ()
+    endings: tuple[Ending, ...] = ()

@@ -36,7 +36,8 @@ class NewMessage:
 class NewConversation:
     """A whole conversation as an importer reads it, or, with an ``event_kind``, a whole event.
 
-    ``ended_at`` is None while it may continue.
+    ``ended_at`` is None while it may continue. The next version of a source may have an empty ``external_id``: it has
+    that of the source it replaces.
     """
 
     external_id: str

@@ -17,7 +17,7 @@ HEAD_BYTES = 8_192
 """Number of bytes that ``media_type_of`` inspects."""
 
 FileType = Literal["pdf", "image", "video", "audio", "code", "export"]
-Reader = Literal["pdf", "docx", "html", "csv", "markdown", "text"]
+Reader = Literal["pdf", "docx", "sheets", "html", "csv", "markdown", "text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +101,11 @@ _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 _DOCX = MediaType(f"{_OPEN_XML}.wordprocessingml.document", "Word document", reader="docx")
 _PACKED = (
     (b"word/", ".docx", _DOCX),
-    (b"xl/", ".xlsx", MediaType(f"{_OPEN_XML}.spreadsheetml.sheet", "Excel workbook")),
+    (b"xl/", ".xlsx", MediaType(f"{_OPEN_XML}.spreadsheetml.sheet", "Excel workbook", reader="sheets")),
     (b"ppt/", ".pptx", MediaType(f"{_OPEN_XML}.presentationml.presentation", "PowerPoint presentation")),
 )
 _EPUB = MediaType("application/epub+zip", "EPUB book")
+_ODS = MediaType("application/vnd.oasis.opendocument.spreadsheet", "OpenDocument spreadsheet", reader="sheets")
 _OFFICE_MARKS = (b"[Content_Types].xml", b"_rels/.rels")
 
 _SIGNATURES: tuple[tuple[int, bytes, MediaType], ...] = (
@@ -184,6 +185,7 @@ _DOCUMENT_TYPES: Mapping[str, DocumentType] = {
     "docx": DocumentType.DOCUMENT,
     "html": DocumentType.WEBPAGE,
     "csv": DocumentType.TABLE,
+    "sheets": DocumentType.TABLE,
     "text": DocumentType.TEXT,
     "markdown": DocumentType.TEXT,
     "image": DocumentType.IMAGE,
@@ -202,6 +204,8 @@ def _packed(head: bytes, suffix: str) -> MediaType:
     """Return the type of a zip-based file by its first members, else by the suffix."""
     if b"mimetypeapplication/epub+zip" in head:
         return _EPUB
+    if b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet" in head:
+        return _ODS
     if any(mark in head for mark in _OFFICE_MARKS) or b"word/" in head[:64]:
         for folder, usual, found in _PACKED:
             if folder in head or suffix == usual:

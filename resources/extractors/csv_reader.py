@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
 from typing import BinaryIO, TextIO
 
@@ -28,9 +28,13 @@ def _rows(text: TextIO, facts: dict[str, str]) -> Iterator[str]:
     heading = next(rows, [])
     facts["columns"] = ", ".join(heading)[:1_000]
     for row in rows:
-        # As long as the row, however wide the heading is.
-        named = zip(row, chain(heading, repeat("")), strict=False)
-        yield "; ".join(f"{name}: {value}" if name else value for value, name in named if value)
+        yield named(row, heading)
+
+
+def named(row: Iterable[str], heading: Iterable[str]) -> str:
+    """Return the values of a row with the names of their columns; values beyond the heading have none."""
+    cells = zip(row, chain(heading, repeat("")), strict=False)  # as long as the row, however wide the heading is
+    return "; ".join(f"{name}: {value}" if name else value for value, name in cells if value)
 
 
 def _dialect(sample: str) -> type[csv.Dialect] | str:

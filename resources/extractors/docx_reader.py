@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from resources.extractors.grouping import Headings, Part, Piece, grouped
-
-MAX_UNPACKED_BYTES = 512 * 1024**2
-"""Limit of the unpacked size of a document; the longest books need less than a tenth."""
+from resources.extractors.zipped import require_bounded
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     """Yield groups of paragraphs; a row of a table counts as one."""
-    with zipfile.ZipFile(stream) as archive:
-        # zipfile never delivers more of a member than its directory declares.
-        size = sum(member.file_size for member in archive.infolist())
-    if size > MAX_UNPACKED_BYTES:
-        raise ValueError(f"it would unpack to {size:,} bytes")
-    stream.seek(0)
+    require_bounded(stream)  # zipfile never delivers more of a member than its directory declares
     from docx import Document
 
     document = Document(stream)

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neurigraph_pipelines.model import Message, Role
+from neurigraph_pipelines.model import Ending, Message, Role
 from resources.offline.aliases import stated_aliases
+from resources.offline.endings import stated_endings
 from resources.offline.lexicon import english
 from resources.offline.prose import Prose
 from resources.offline.relations import StatedRelation, stated_relations
@@ -39,6 +40,7 @@ class Names:
         owner: The author line of the account's user, if it can be determined.
         persons: People, speakers included, most mentioned first, without the owner.
         ties: What people have to do with organisations.
+        endings: What has ended or never was.
         titled: Names of one word with the title before them: ``Mr. Osei``.
         aliases: Explicitly stated aliases, each as the person's name and the alias.
     """
@@ -50,6 +52,7 @@ class Names:
     others: tuple[Named, ...]
     relations: tuple[StatedRelation, ...]
     ties: tuple[StatedRelation, ...] = ()
+    endings: tuple[Ending, ...] = ()
     titled: Mapping[str, str] = field(default_factory=dict)
     aliases: tuple[tuple[str, str], ...] = ()
 
@@ -88,6 +91,9 @@ class Names:
             projects=united(self.projects),
             relations=renamed(self.relations),
             ties=renamed(self.ties),
+            endings=tuple(
+                replace(one, other=called(one.other), whose=one.whose and called(one.whose)) for one in self.endings
+            ),
             aliases=tuple(
                 (called(name), form)
                 for pair in self.aliases
@@ -132,6 +138,7 @@ def find_names(prose: Prose) -> Names:
         others=tuple(other for other in others if other.name not in {alias for _, alias in aliases}),
         relations=relations,
         ties=tuple(one for one in stated_ones if one.by_verb),
+        endings=stated_endings(prose, speakers, owner),
         titled=runs.titled,
         aliases=tuple(aliases),
     )

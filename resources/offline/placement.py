@@ -100,13 +100,13 @@ class Placer:
         known = _known_project(prose, names, outline)
         if known is not None:
             steps = _steps_to(known, outline)
-            return Placement(tuple(steps), first, last, _relations(names, None), aliases)
+            return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings)
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
         cues, phrases = self._areas.cues(prose, tops), key_phrases(prose, names)
         fits = self._areas.rank(prose, phrases, cues, tops)
         if not fits:
             unknown = new_area(prose, phrases)
-            return Placement((unknown,) if unknown else (), first, last, aliases=aliases)
+            return Placement((unknown,) if unknown else (), first, last, aliases=aliases, endings=names.endings)
         area = fits[0]
         steps = [self._area_step(area, cues, tops)]
         person = None
@@ -116,7 +116,7 @@ class Placer:
                 topic = topic_step(prose, names, area, cues, outline)
                 steps += [topic] if topic else []
             steps += [person_step(person, names, phrases)] if person else []
-        return Placement(tuple(steps), first, last, _relations(names, person), aliases)
+        return Placement(tuple(steps), first, last, _relations(names, person), aliases, names.endings)
 
     def _area_step(self, area: Fit, cues: CueScores, tops: Mapping[str, OutlineNode]) -> NodeProposal:
         topic = self._areas.topics.get(area.name)

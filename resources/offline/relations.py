@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.model import Message, Role
 from resources.offline.kin_words import (
     IN_LAWS,
     KEPT_WITH,
@@ -222,9 +222,7 @@ class _Reading:
         return name, name is not None
 
     def _me(self, sentence: Sentence) -> str | None:
-        author = self._prose.message(sentence).author
-        several = len(self._people) > 1
-        return self._speakers.get(author, author) if author and author != self._owner and several else None
+        return speaker_of(self._prose.message(sentence), self._speakers, self._owner)
 
     def _you(self, place: _Place) -> tuple[str | None, bool]:
         message = self._prose.message(place.sentence)
@@ -267,6 +265,15 @@ class _Reading:
         name = person_in(match["names"]) if match else None
         if name and name not in self._named | self._people and name != left.whose:
             self.found[StatedRelation(left.label, name, left.whose)] += 1
+
+
+def speaker_of(message: Message, speakers: Mapping[str, str], owner: str | None) -> str | None:
+    """Return the name of who says "I" in a message; None for the account's user, and where only one person speaks."""
+    author = message.author
+    names = iter(speakers.values())
+    first = next(names, None)
+    several = any(name != first for name in names)
+    return speakers.get(author, author) if author and author != owner and several else None
 
 
 def person_in(written: str) -> str | None:

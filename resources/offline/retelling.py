@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from resources.offline.lexicon import english
+from resources.offline.quotation_marks import DOUBLE
 
 _PIECE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|\s+|[^\w\s]+|_")
 
@@ -58,6 +59,7 @@ SAME_IN_PAST = frozenset(
 )
 """Verbs whose past cannot be told from the present."""
 
+_QUOTING = frozenset(DOUBLE)
 _NO_PAST = frozenset("need feed speed proceed succeed bleed breed embed exceed heed weed shred".split())
 
 
@@ -80,7 +82,7 @@ def retold(sentence: str, speaker: str, hearer: str | None) -> str | None:
         if not form:
             continue
         name = speaker if person == 1 else hearer
-        if name is None or '"' in sentence:
+        if name is None or not _QUOTING.isdisjoint(sentence):
             return None
         told = True
         if form == "possessive":

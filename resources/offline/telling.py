@@ -10,6 +10,7 @@ from resources.offline.fixed_dates import with_dates, written
 from resources.offline.lexicon import english, lexicon_of
 from resources.offline.names import Names
 from resources.offline.prose import Prose
+from resources.offline.quotation_marks import paired
 from resources.offline.retelling import lacks_subject, retold
 from resources.offline.units import Unit
 
@@ -93,7 +94,7 @@ class Teller:
     def _joined(self, texts: Sequence[str]) -> str:
         """Join sentences to one."""
         parts = [_unended(text) for text in texts]
-        return "; ".join([parts[0], *map(self._lowered, parts[1:])])
+        return paired("; ".join([parts[0], *map(self._lowered, parts[1:])]))
 
     def _lowered(self, text: str) -> str:
         """Return a sentence for the middle of another: with a small letter, if its first word is no name."""
@@ -110,7 +111,7 @@ def _unended(text: str) -> str:
 
 def _inside(text: str) -> str:
     """Return a text for the inside of quotation marks."""
-    return text.replace('"', "'").strip()
+    return paired(text).replace('"', "'").strip()
 
 
 def _ended(sentence: str) -> str:

@@ -52,6 +52,72 @@ INNER JOIN edges AS e
     ON s.from_node_id = e.from_node_id AND s.to_node_id = e.to_node_id AND s.relation = e.relation
 ORDER BY s.record_id, e.edge_id, s.weight DESC;
 
+-- name: end_edges
+-- Records end or deny edges that exist. Names mean the one node that has them; relations of the user start at any node
+-- but a person's.
+WITH said AS MATERIALIZED (
+    SELECT
+        s.record_id,
+        s.detected_by,
+        s.other_key,
+        s.whose_key,
+        coalesce(t.label, s.label) AS label,
+        s.stance,
+        s.valid_until,
+        s.messages::integer [] AS messages
+    FROM unnest(
+        %(record_id)s::uuid [], %(detected_by)s::neurigraph.detector [], %(other_key)s::text [],
+        %(whose_key)s::text [], %(label)s::text [], %(stance)s::neurigraph.stance [],
+        %(valid_until)s::timestamptz [], %(messages)s::text []
+    ) AS s (record_id, detected_by, other_key, whose_key, label, stance, valid_until, messages)
+    LEFT JOIN neurigraph.relation_types AS t ON lower(s.label) = ANY(t.synonyms)
+),
+
+meant AS MATERIALIZED (
+    SELECT
+        k.name_key,
+        min(n.node_id::text)::uuid AS node_id
+    FROM (
+        SELECT s.other_key AS name_key FROM said AS s
+        UNION
+        SELECT s.whose_key FROM said AS s WHERE s.whose_key IS NOT NULL
+    ) AS k
+    CROSS JOIN LATERAL (
+        SELECT g.node_id FROM neurigraph.graph_index AS g
+        WHERE g.user_id = %(user_id)s AND g.name_key = k.name_key AND g.layer_depth > 0
+        UNION
+        SELECT a.node_id FROM neurigraph.node_aliases AS a
+        WHERE a.user_id = %(user_id)s AND a.value_key = k.name_key
+            AND a.alias_type IN ('name', 'former_name', 'handle', 'email')
+    ) AS n
+    GROUP BY k.name_key
+    HAVING count(*) = 1
+)
+
+INSERT INTO neurigraph.edge_evidence (
+    user_id, edge_id, from_node_id, to_node_id, relation, record_id, messages, weight, stance, valid_until, detected_by
+)
+SELECT DISTINCT ON (s.record_id, e.edge_id, s.stance)
+    %(user_id)s,
+    e.edge_id,
+    e.from_node_id,
+    e.to_node_id,
+    e.relation,
+    s.record_id,
+    s.messages,
+    %(weight)s,
+    s.stance,
+    s.valid_until,
+    s.detected_by
+FROM said AS s
+INNER JOIN meant AS o ON s.other_key = o.name_key
+LEFT JOIN meant AS w ON s.whose_key = w.name_key
+INNER JOIN neurigraph.node_edges AS e ON o.node_id = e.to_node_id AND lower(s.label) = lower(e.relation)
+INNER JOIN neurigraph.graph_index AS f ON e.from_node_id = f.node_id
+WHERE e.user_id = %(user_id)s
+    AND CASE WHEN s.whose_key IS NULL THEN f.concept_kind <> 'person' ELSE e.from_node_id = w.node_id END
+ORDER BY s.record_id, e.edge_id, s.stance, s.valid_until;
+
 -- name: mention_nodes
 -- Records speak of nodes, by id or by a name that means one node. The root is never meant.
 WITH said AS MATERIALIZED (

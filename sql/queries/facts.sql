@@ -179,6 +179,8 @@ SELECT
     f.first_message,
     f.last_message,
     f.author,
+    coalesce(i.occurred_at, i.created_at) AS said_at,
+    d.received_through,
     f.statement,
     f.kind,
     f.stated_as,
@@ -219,6 +221,7 @@ SELECT
     f.forget_reason
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+LEFT JOIN neurigraph.sources AS d ON d.source_id = split_part(i.source, ':', 2)::uuid
 CROSS JOIN LATERAL (
     SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) AS node_path
     FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)

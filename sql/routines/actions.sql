@@ -19,11 +19,13 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
                     i.quarantined,
                     (
                         SELECT max(d.w_coordinate) FROM neurigraph.delta_log AS d
-                        WHERE d.record_id = i.record_id AND d.operation <> 'move'
+                        WHERE d.record_id = i.record_id AND d.delta_payload ->> 'operation' <> 'move'
                     )
                 ) ORDER BY i.record_id
             )
-            FROM neurigraph.record_index AS i WHERE i.record_id IN (asked.record_id, asked.other_record_id)
+            FROM neurigraph.record_index AS i
+            WHERE (i.record_id = asked.record_id AND asked.fact_id IS NULL)
+                OR (i.record_id = asked.other_record_id AND asked.other_fact_id IS NULL)
         ),
         (
             SELECT jsonb_agg(

@@ -84,6 +84,30 @@ def no_faults(facts: Facts) -> bool:
     return verify(facts.graph.here.context, user_id=facts.graph.user.user_id, read=False).findings == []
 
 
+def test_note_that_supersedes_another_supersedes_its_facts(owner: Facts) -> None:
+    def write(text: str, **fields: Any) -> Any:
+        answer = owner.client.post("/notes", headers=owner.headers, json={"text": text, **fields})
+        assert answer.status_code == 202, answer.text
+        owner.read()
+        return answer.json()
+
+    first = write("Bob's boat lies in the harbour of Porto.", path="Boats", title="Berth")
+    write("Bob's boat lies in the harbour of Faro.", path="Boats", title="Berth", on_conflict="supersede")
+    assert owner.listed(superseded=True) == ["Bob's boat lies in the harbour of Porto."]
+    assert owner.listed(superseded=False) == ["Bob's boat lies in the harbour of Faro."]
+    other = write("Bob's boat costs 300 euros a month.", path="Boats")
+    later = write("Bob's boat costs 400 euros a month.", path="Money", replaces=other["note_id"])
+    assert later["replaces"] == other["note_id"]
+    assert "Bob's boat costs 300 euros a month." not in owner.listed(superseded=False)
+    (old,) = [one for one in owner.call("GET", "", params={"superseded": True})["facts"] if "300" in one["statement"]]
+    assert (old["status"], old["received_through"]) == ("superseded", "api")
+    stranger = new_graph(owner.graph.here)
+    key = issue_api_key(stranger.here.database, stranger.user.user_id)
+    body = {"text": "A stranger replaces it.", "replaces": first["note_id"]}
+    assert_problem(owner.client.post("/notes", headers={"Authorization": f"Bearer {key}"}, json=body), 404)
+    assert no_faults(owner)
+
+
 def three_versions(owner: Facts) -> tuple[str, str, str]:
     """State a fact, change it, change it back, and give the ids of its versions."""
     body = {"statement": "Ana works at Lumen.", "path": "Family/Ana", "who": ["Ana"], "tags": ["job"]}

@@ -6,12 +6,14 @@ import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from uuid import UUID, uuid4
 
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import PROGRAM, environment
 from tests.support.memories import new_user, rows
@@ -55,6 +57,44 @@ def test_rejected_items_fail_alone(here: Installation, bob: tuple[User, Claims],
     reasons = {item.where: item.reason for item in report.rejected}
     assert set(reasons) == {f"talk-{bad}", f"talk-{bad}, message m0", "talk-3, message m1"}
     assert "lone surrogate" in reasons["talk-3, message m1"]
+
+
+def test_import_says_what_it_replaces(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
+    user, claims = bob
+    context = here.acting_for(claims)
+    import_file(context, write_conversations(tmp_path / "first.jsonl", [["It is blue."]]), "jsonl")
+
+    def versions() -> list[tuple[str, int, UUID]]:
+        found = rows(
+            here, "SELECT * FROM neurigraph.sources WHERE user_id = %s ORDER BY version, external_id", user.user_id
+        )
+        return [(row["external_id"], row["version"], row["source_id"]) for row in found]
+
+    ((_, _, first),) = versions()
+    said = [{"role": "user", "content": "It is green."}]
+    lines = [
+        {"replaces": str(first), "messages": said},
+        {"replaces": str(uuid4()), "messages": said},
+        {"replaces": "the first one", "messages": said},
+        {"replaces": str(first), "external_id": "another", "messages": said},
+        {"external_id": "talk-1", "messages": said},
+    ]
+    path = tmp_path / "second.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report = import_file(context, path, "jsonl")
+    assert report.conversations_added == 2
+    assert {item.reason.partition(":")[0] for item in report.rejected} == {
+        "you have handed in no source that it could replace",
+        "its replaces is not the id of a source",
+        "a version has the external id of the source that it replaces",
+    }
+    assert [found[:2] for found in versions()] == [("talk-0", 1), ("talk-1", 1), ("talk-0", 2)]
+    assert import_file(context, path, "jsonl").conversations_added == 0, "the same file again"
+    second = versions()[2][2]
+    path = write_conversations(tmp_path / "third.jsonl", [["It is red."], ["It is grey."]])
+    report = import_file(context, path, "jsonl", details=SourceDetails(replaces=second))
+    assert [found[:2] for found in versions()][2:] == [("talk-0", 2), ("talk-0", 3)]
+    assert [item.where for item in report.rejected] == ["talk-1"]
 
 
 def test_killed_import_is_finished(here: Installation, tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ from tests.support.memories import ingest, plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 READERS = {
-    "search_memory", "open_memory", "ask_memory", "browse_graph", "memory_history", "who_am_i", "searchDatabase",
+    "search_memory", "open_memory", "ask_memory", "browse_graph", "memory_facts", "memory_history", "who_am_i",
+    "searchDatabase",
 }  # fmt: skip
 WRITERS = {"remember": (False, True), "supersede": (False, True), "forget": (True, True)}
 """Each with whether it destroys, and whether it may be repeated."""
@@ -55,7 +56,7 @@ def test_tools_are_few_short_and_marked(address: str, key: str, installation: In
     assert READERS | WRITERS.keys() == tools.keys()
     assert len(tools) <= 12
     written = listed.model_dump_json(by_alias=True, exclude_none=True)
-    assert token_counter("o200k_base", installation.home / "tiktoken", False).count(written) < 3_000
+    assert token_counter("o200k_base", installation.home / "tiktoken", False).count(written) < 3_500
     for name, tool in tools.items():
         assert tool.annotations is not None
         assert tool.output_schema is not None
@@ -93,6 +94,17 @@ def test_agent_finds_opens_and_browses(address: str, key: str, graph: SharedGrap
         (fact, *_) = found(answer)["facts"]
         assert fact["record_id"] == record_id
         assert f"| {fact['statement']}" in text_of(answer)
+        listed = await client.call_tool("memory_facts", {"node": "Family/Dave", "limit": 1})
+        (of_node,) = found(listed)["facts"]
+        assert (of_node["fact_id"], of_node["received_through"]) == (fact["fact_id"], "api")
+        assert f"| {fact['statement']}" in text_of(listed)
+        one = await client.call_tool("memory_facts", {"fact_id": fact["fact_id"]})
+        assert found(one)["facts"] == [of_node]
+        (place,) = found(one)["said_in"]
+        assert (place["record_id"], place["role"]) == (record_id, "user")
+        assert f"said by user, {place['occurred_at']}, through api" in text_of(one)
+        only = {"record_id": record_id, "who": "Nobody"}
+        assert found(await client.call_tool("memory_facts", only))["facts"] == []
 
     read_waiting(plain_context(graph.installation), user_id=graph.owner.user_id)
     over_http(address, key, session, mode)
@@ -152,6 +164,8 @@ def test_wrong_arguments_are_refused(address: str, key: str) -> None:
             ("browse_graph", {"node": "Family/Nobody"}, "not found"),
             ("browse_graph", {"node": str(uuid4())}, "not found"),
             ("memory_history", {"record_id": str(uuid4())}, "not found"),
+            ("memory_facts", {"fact_id": str(uuid4())}, "not found"),
+            ("memory_facts", {"status": "true"}, "status: "),
             ("supersede", {"record_id": str(uuid4())}, "the argument by is missing"),
             ("forget", {}, "give record_ids or node_ids"),
             ("who_am_i", {"of": "bob"}, "there is no argument 'of'"),
@@ -179,6 +193,8 @@ def test_persona_sees_its_part_and_nothing_else(address: str, key: str, graph: S
             ("browse_graph", {"node": "Family/Dave"}, {"node": "Family/Nobody"}),
             ("open_memory", {"record_id": hidden_record}, {"record_id": str(uuid4())}),
             ("memory_history", {"record_id": hidden_record}, {"record_id": str(uuid4())}),
+            ("memory_facts", {"record_id": hidden_record}, {"record_id": str(uuid4())}),
+            ("memory_facts", {"node": hidden}, {"node": str(uuid4())}),
             ("supersede", {"record_id": hidden_record, "by": None}, {"record_id": str(uuid4()), "by": None}),
             ("forget", {"record_ids": [hidden_record]}, {"record_ids": [str(uuid4())]}),
             ("search_memory", {"query": "trout", "node": hidden}, {"query": "trout", "node": str(uuid4())}),

@@ -1,4 +1,4 @@
-"""Minimal files of other programs: PDF, DOCX, PNG."""
+"""Minimal files of other programs: PDF, DOCX, XLSX, ODS, PNG."""
 
 from __future__ import annotations
 
@@ -56,6 +56,75 @@ def docx_of(members: dict[str, bytes], repeat: int = 1) -> bytes:
             with archive.open(name, "w") as member:
                 for _ in range(repeat):
                     member.write(content)
+    return written.getvalue()
+
+
+_OPEN_XML = "http://schemas.openxmlformats.org"
+_NUMBERS = f"{_OPEN_XML}/spreadsheetml/2006/main"
+_RELATIONS = f"{_OPEN_XML}/officeDocument/2006/relationships"
+
+
+def xlsx_of(sheets: dict[str, str], more: dict[str, bytes] | None = None) -> bytes:
+    """Return a workbook; each sheet is given as the XML of its rows."""
+    numbers = range(1, len(sheets) + 1)
+    listed = "".join(
+        f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in zip(numbers, sheets, strict=True)
+    )
+    targets = "".join(
+        f'<Relationship Id="r{n}" Target="worksheets/sheet{n}.xml" Type="{_RELATIONS}/worksheet"/>' for n in numbers
+    )
+    package = f"{_OPEN_XML}/package/2006"
+    members = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships">'
+        f'<Relationship Id="w" Target="xl/workbook.xml" Type="{_RELATIONS}/officeDocument"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{_NUMBERS}" xmlns:r="{_RELATIONS}"><sheets>{listed}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">{targets}</Relationships>',
+    }
+    for number, rows in zip(numbers, sheets.values(), strict=True):
+        sheet = f'<worksheet xmlns="{_NUMBERS}"><sheetData>{rows}</sheetData></worksheet>'
+        members[f"xl/worksheets/sheet{number}.xml"] = sheet
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in dict.fromkeys((*members, *(more or {}))):
+            archive.writestr(name, (more or {}).get(name) or members[name])
+    return written.getvalue()
+
+
+def cells_of(*rows: tuple[str | int, ...]) -> str:
+    """Return rows of texts and numbers for ``xlsx_of``."""
+    return "".join(
+        f'<row r="{number}">'
+        + "".join(
+            f'<c r="{chr(65 + column)}{number}"><v>{cell}</v></c>'
+            if isinstance(cell, int)
+            else f'<c r="{chr(65 + column)}{number}" t="inlineStr"><is><t>{cell}</t></is></c>'
+            for column, cell in enumerate(row)
+        )
+        + "</row>"
+        for number, row in enumerate(rows, start=1)
+    )
+
+
+def ods_of(tables: str) -> bytes:
+    """Return an OpenDocument spreadsheet, given the XML of its tables."""
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    )
+    content = (
+        f"<office:document-content {spaces}><office:body><office:spreadsheet>{tables}</office:spreadsheet>"
+        "</office:body></office:document-content>"
+    )
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            zipfile.ZipInfo("mimetype"), "application/vnd.oasis.opendocument.spreadsheet", zipfile.ZIP_STORED
+        )
+        archive.writestr(
+            "META-INF/manifest.xml",
+            '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>',
+        )
+        archive.writestr("content.xml", content)
     return written.getvalue()
 
 

@@ -82,6 +82,8 @@ def test_thousands_of_speakers(model: OfflineLanguageModel) -> None:
         "14 to 16 to 18 to " * 5_000,
         "he moved it, " * 8_000 + "on Friday",
         "1" * 100_000,
+        "Ana and Bob no longer " * 5_000,
+        "Ana is not Bob's Ana is not my " * 4_000,
     ],
 )
 def test_thousands_of_dates(model: OfflineLanguageModel, text: str) -> None:

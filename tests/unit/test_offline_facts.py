@@ -13,6 +13,7 @@ from neurigraph_pipelines.model.facts import MAX_SHARE, Fact, FactKind, Impact, 
 from resources.offline import facts
 from resources.offline.fact_forms import read_fact
 from resources.offline.language_model import OfflineLanguageModel
+from resources.offline.quotation_marks import paired
 from tests.support.model_clients import make_segment
 
 TALK = [
@@ -98,3 +99,37 @@ def test_plans_expire() -> None:
     assert plan.occurred.end is not None
     assert plan.expires_at == plan.occurred.end + timedelta(days=1)
     assert all(one.impact is Impact.HIGH for one in read(*TALK) if one.slot and one.slot.predicate == "moved to")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('"I moved to Porto.', "I moved to Porto."),
+        ("It costs 300 euros.”", "It costs 300 euros."),
+        ("„Das ist gut.", "Das ist gut."),
+        ("'I moved to Porto.", "I moved to Porto."),
+        ('He said "yes" and "no', 'He said "yes" and no'),
+        ('"Dune" is a book.', '"Dune" is a book.'),
+        ("»Dune« ist ein Buch.", "»Dune« ist ein Buch."),
+        ("« Dune » est un livre.", "« Dune » est un livre."),
+        ('Ana bought a 27" screen.', 'Ana bought a 27" screen.'),
+        ("'Dune' is Ana's book.", "'Dune' is Ana's book."),
+        ("'90s music is fine.", "'90s music is fine."),
+    ],
+)
+def test_marks_without_a_partner_go(text: str, left: str) -> None:
+    assert paired(text) == left
+    assert paired(left) == left
+
+
+@pytest.mark.parametrize(("first", "last"), [('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("'", "'")])
+def test_no_statement_begins_with_an_unclosed_quotation(first: str, last: str) -> None:
+    quoted = (
+        f"{first}The house in Porto costs 300,000 euros. Dave sold it to Clara on 3 May 2025. It has 4 rooms.{last}"
+    )
+    segment = spoken(f"Ana: My agent wrote: {quoted} I moved to Lisbon on 4 June 2025.", f"Bob: {quoted}")
+    model = OfflineLanguageModel(None)
+    told = [one.statement for one in model.extract_facts(segment)]
+    assert any("300,000" in one for one in told)
+    for one in [*told, model.summarize(segment, 150).text]:
+        assert paired(one) == one

@@ -41,6 +41,10 @@ class Fact(BaseModel):
     first_message: int = Field(description="The first message that says it; `open` shows it.")
     last_message: int
     author: str | None = Field(description="Who said it.")
+    said_at: datetime = Field(description="When its memory was said or made.")
+    received_through: ReceivedThrough | None = Field(
+        description="The door through which its source came; null for callers who do not see the source."
+    )
     seq: int = Field(description="Its place among the facts of its memory.")
     extractor: str = Field(description="The language model that read it.")
     recorded_at: datetime

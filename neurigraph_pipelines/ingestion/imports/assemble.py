@@ -75,7 +75,7 @@ def assemble(
 
     Args:
         where: The place in the file, for rejections.
-        external_id: The id in the system of origin.
+        external_id: The id in the system of origin; empty for the next version of a source.
         messages: The messages in order, with the rejections from reading them.
         fallback_time: The time of the conversation if nothing else gives one.
         title: Truncated to ``MAX_NAME_CHARACTERS``.

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
@@ -31,7 +32,7 @@ MAX_LINE_BYTES = 256 * 1024**2
 MAX_NOTED_KEYS = 20
 """Maximum number of unknown keys that are logged; a file with more has another format."""
 
-_DETAILS = ("origin", "document_type", "url", "channel", "author", "metadata", "updated_at")
+_DETAILS = ("origin", "document_type", "url", "channel", "author", "metadata", "updated_at", "replaces")
 CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages", *_DETAILS})
 MESSAGE_KEYS = frozenset(
     {"role", "type", "content", "author", "external_id", "occurred_at", "tool_calls", *TOOL_FIELDS}
@@ -68,7 +69,9 @@ def conversations(
             )
             details = _details(raw)
             messages = list(_messages(raw.get("messages"), where, unknown, name))
-            external_id = _text(raw, "external_id") or ids.of(title, started_at, messages)
+            external_id = _text(raw, "external_id") or (
+                ids.of(title, started_at, messages) if details.replaces is None else ""
+            )
         except InvalidInputError as error:
             yield RejectedItem(where, str(error))
             continue
@@ -159,6 +162,7 @@ def _details(raw: dict[str, Any]) -> SourceDetails:
         author=_text(raw, "author"),
         metadata=metadata,
         updated_at=_time(raw, "updated_at"),
+        replaces=_id(raw, "replaces"),
     )
 
 
@@ -167,6 +171,14 @@ def _text(raw: dict[str, Any], key: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise InvalidInputError(f"its {key} is not a text")
     return value or None
+
+
+def _id(raw: dict[str, Any], key: str) -> UUID | None:
+    value = _text(raw, key) or ""
+    try:
+        return UUID(value) if value else None
+    except ValueError:
+        raise InvalidInputError(f"its {key} is not the id of a source: {value[:50]!r}") from None
 
 
 def _time(raw: dict[str, Any], key: str) -> datetime | None:

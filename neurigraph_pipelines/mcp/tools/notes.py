@@ -11,7 +11,14 @@ from neurigraph_pipelines.ingestion.notes import MAX_PRIORITY, MAX_TAGS, NewNote
 from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.results import Result
 from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, Tool
-from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
+from neurigraph_pipelines.model.sources import (
+    MAX_ORIGIN_LENGTH,
+    MAX_URL_LENGTH,
+    Channel,
+    Scalar,
+    SourceDetails,
+)
+from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 
 MAX_TEXT_CHARACTERS = 1_000_000
 """Longest note; the limit of the endpoint's bodies lies above it."""
@@ -28,6 +35,11 @@ class RememberArguments(Arguments):
     priority: int | None = Field(default=None, ge=1, le=MAX_PRIORITY)
     tags: ListOf[str] = Field(default=[], max_length=MAX_TAGS)
     url: str = Field(default="", max_length=MAX_URL_LENGTH, description="Page that it is from.")
+    origin: str = Field(default="", max_length=MAX_ORIGIN_LENGTH, description="Program or site that it is from.")
+    author: str = ""
+    channel: Channel | None = None
+    metadata: dict[str, Scalar] = Field(default={}, max_length=MAX_METADATA_KEYS)
+    replaces: UUID | None = Field(default=None, description="note_id of a note that this one supersedes.")
     on_conflict: OnConflict = Field(
         default=OnConflict.ERROR, description="If the node has a note of this title: refuse it, or replace that one."
     )
@@ -61,6 +73,8 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
     """Write a note."""
     if given.node_id is not None:
         call.require_visible("node", given.node_id)
+    if given.replaces is not None:
+        call.require_visible("source", given.replaces)
     stop_if_cancelled()
     written = write_note(
         call.context,
@@ -73,7 +87,14 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
             priority=given.priority,
             tags=tuple(given.tags),
             on_conflict=given.on_conflict,
-            details=SourceDetails(url=given.url or None),
+            replaces=given.replaces,
+            details=SourceDetails(
+                origin=given.origin or None,
+                url=given.url or None,
+                channel=given.channel,
+                author=given.author or None,
+                metadata=given.metadata,
+            ),
         ),
     )
     return Remembered(

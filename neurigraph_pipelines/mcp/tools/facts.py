@@ -1,0 +1,140 @@
+"""``memory_facts``: single statements, and where one was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines import presentation
+from neurigraph_pipelines.listing import facts as listing
+from neurigraph_pipelines.listing.facts import FactFilter
+from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS
+from neurigraph_pipelines.mcp.calls import Call
+from neurigraph_pipelines.mcp.framing import inline
+from neurigraph_pipelines.mcp.results import Result, as_json, described, path_of, plain
+from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
+from neurigraph_pipelines.model.facts import FactStatus
+
+MAX_PAGE = 100
+
+_FACT = (
+    "fact_id", "statement", "kind", "who", "author", "said_at", "received_through", "occurred_from", "occurred_until",
+    "status", "superseded_by", "source_count", "confidence", "record_id", "first_message", "node_path",
+)  # fmt: skip
+_SAID = (
+    "fact_id", "record_id", "source_kind", "source_title", "first_message", "last_message", "author", "occurred_at",
+    "received_through",
+)  # fmt: skip
+
+
+class FactArguments(Arguments):
+    """Arguments of ``memory_facts``."""
+
+    fact_id: UUID | None = Field(default=None, description="Only this one, with where it was said.")
+    record_id: UUID | None = None
+    node: str = Field(default="", max_length=2_000, description="Path or id: of what lies there or below.")
+    who: str = Field(default="", description="About this person.")
+    status: FactStatus | None = None
+    occurred_after: datetime | None = None
+    occurred_before: datetime | None = None
+    limit: int = Field(default=20, ge=1, le=MAX_PAGE)
+    cursor: Cursor = ""
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Facts(Result):
+    """Some facts, or one with where it was said."""
+
+    facts: list[dict[str, Any]]
+    said_in: list[dict[str, Any]] = Field(default_factory=list)
+    next_cursor: str | None = None
+    notes: list[str] = Field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Yield each fact with who said it, when and through which door, and where else it was said."""
+        for fact in self.facts:
+            yield ""
+            yield from _lines(fact)
+        if not self.facts:
+            yield "There are no such facts."
+        for place in self.said_in:
+            title = f" {inline(place['source_title'])}" if place["source_title"] else ""
+            where = f"record_id {place['record_id']}, messages {place['first_message']} to {place['last_message']}"
+            yield f"said in {place['source_kind']}{title}, {where}{_by(place, place['occurred_at'])}"
+        yield from self.notes
+        if self.next_cursor is not None:
+            yield f"There are more facts: call again with cursor={self.next_cursor}, or with a larger max_tokens."
+
+
+def memory_facts(call: Call, given: FactArguments) -> Facts:
+    """List the facts that fit, newest first, or show one with where it was said."""
+    database, claims, budget = call.installation.database, call.claims, call.budget(given.max_tokens)
+    if given.fact_id is not None:
+        found = plain(presentation.fact(listing.fact(database, claims, given.fact_id)))
+        shown = _of(found, _FACT)
+        budget.takes(as_json(shown))
+        places = [_of(one, _SAID) | {"role": _role(one["messages"])} for one in found["said_in"]]
+        fitting = [place for place in places if budget.takes(as_json(place))]
+        left = len(places) - len(fitting)
+        notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
+        return Facts(facts=[shown], said_in=fitting, notes=notes)
+    if given.record_id is not None:
+        call.require_visible("record", given.record_id)
+    wanted = FactFilter(
+        node_id=call.node(given.node) if given.node else None,
+        record_id=given.record_id,
+        who=given.who or None,
+        status=given.status,
+        occurred_after=given.occurred_after,
+        occurred_before=given.occurred_before,
+    )
+    page = listing.list_facts(
+        database, call.installation.cursors, claims, wanted, limit=given.limit, cursor=given.cursor or None
+    )
+    facts = list[dict[str, Any]]()
+    for one in page.items:
+        fact = _of(plain(presentation.fact(one)), _FACT)
+        if not budget.takes(as_json(fact)) and facts:
+            break
+        facts.append(fact)
+    return Facts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
+
+
+def _lines(fact: Mapping[str, Any]) -> Iterator[str]:
+    sources = f", {fact['source_count']} sources say so" if fact["source_count"] > 1 else ""
+    yield f"fact_id {fact['fact_id']}, {fact['kind']}, {fact['status']}{_by(fact, fact['said_at'])}{sources}"
+    yield f"in record_id {fact['record_id']}, message {fact['first_message']}, at {path_of(fact['node_path'])}"
+    if fact["superseded_by"] is not None:
+        yield f"A later version replaces it: fact_id {fact['superseded_by']}."
+    if fact["occurred_from"] or fact["occurred_until"]:
+        yield f"happened from {fact['occurred_from'] or 'an unknown time'} to {fact['occurred_until'] or 'open'}"
+    yield from described(None, fact["statement"])
+
+
+def _by(said: Mapping[str, Any], moment: str | None) -> str:
+    """Return who said something, when, and through which door it came, as far as it is known."""
+    author = inline(said["author"]) if said["author"] else said.get("role")
+    who = f", said by {author}" if author else ""
+    door = f", through {said['received_through']}" if said["received_through"] else ""
+    return f"{who}{f', {moment}' if moment else ''}{door}"
+
+
+def _role(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    return str(messages[0]["role"]) if messages else None
+
+
+def _of(found: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: found[name] for name in names}
+
+
+MEMORY_FACTS = Tool(
+    "memory_facts",
+    "List single statements of memories, newest first; with fact_id, say where that one was said.",
+    FactArguments,
+    Facts,
+    memory_facts,
+)

@@ -1,0 +1,57 @@
+"""Spreadsheets of Excel and OpenDocument: each row with the names of its columns, sheet by sheet.
+
+Cells have the values that the file keeps. Nothing computes a formula, runs a macro or follows a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, time, timedelta
+from typing import BinaryIO
+
+from resources.extractors.csv_reader import named
+from resources.extractors.grouping import Part, grouped
+from resources.extractors.zipped import require_bounded
+
+_LONGEST_NAME, _LONGEST_NAMES = 100, 1_000
+_DIGITS = 15
+"""Digits that a spreadsheet keeps of a number."""
+
+_Cell = int | float | str | bool | datetime | date | time | timedelta
+
+
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
+    """Yield groups of rows of each sheet, hidden ones included; rows without any value are not counted."""
+    require_bounded(stream)  # a directory that lies meets the limit of the process's memory
+    from python_calamine import CalamineWorkbook, SheetTypeEnum
+
+    book = CalamineWorkbook.from_filelike(stream)
+    names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
+    facts["sheets"] = ", ".join(names)[:_LONGEST_NAMES]
+    for number, name in enumerate(names, start=1):
+        section = f"sheet {' '.join(name.split())[:_LONGEST_NAME]}"
+        rows = _rows(book.get_sheet_by_name(name).iter_rows())
+        yield from grouped(((row, section) for row in rows), f"sheet-{number}-rows")
+
+
+def _rows(rows: Iterable[Iterable[_Cell]]) -> Iterator[str]:
+    """Yield each row as text. The first with several values is the heading; above it are titles."""
+    heading: list[str] = []
+    for row in rows:
+        values = [_shown(cell) for cell in row]
+        filled = [value for value in values if value]
+        if heading and filled:
+            yield named(values, heading)
+        elif filled:
+            yield " | ".join(filled)
+            heading = values if len(filled) > 1 else []
+
+
+def _shown(cell: _Cell) -> str:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float):
+        return f"{cell:.{_DIGITS}g}"
+    if isinstance(cell, datetime):
+        return cell.isoformat(" ").removesuffix(" 00:00:00")
+    return " ".join(str(cell).split())

@@ -1,0 +1,118 @@
+"""Relations that a text says have ended, or never were: ``Dave no longer works at Acme``, ``Tom is not my brother``.
+
+Closed forms of English in the past and present. What is supposed, asked or told of others' words is left out.
+``relations`` reads those that are asserted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from neurigraph_pipelines.model import Ending, Role
+from neurigraph_pipelines.text.iso_periods import period_of
+from resources.offline.dates import resolve_dates
+from resources.offline.kin_words import singular
+from resources.offline.prose import Prose, Sentence
+from resources.offline.relations import person_in, speaker_of
+from resources.offline.written_names import NAME
+
+MAX_ENDINGS = 12
+
+_CUE = re.compile(r"\b(?:no longer|not|never|\w+n['’]t|divorced|split|separated|broke|left|quit|resigned|retired)\b")
+_HEDGED = re.compile(
+    r"\b(?:if|maybe|perhaps|probably|apparently|might|could|would|should|seems?|suppose[sd]?|guess|think|thinks|thought|"
+    r"says?|said|told|heard|wish(?:es)?|hopes?|unless|whether|sure|doubt|rumou?rs?|pretend(?:s|ed)?|dream(?:s|ed|t)?)\b",
+    re.I,
+)
+_SUBJECT = rf"(?P<who>{NAME}|\bI\b)"
+_NOT = r"(?:(?:is|was|am|are)\s(?P<ended>no\slonger)|(?:is|was|am|are)(?:\s(?:not|never)|n['’]t))"
+_ANY_MORE = r"(?P<more>\s(?:any\s?more|any\slonger))?"
+_CLAUSE_ENDS = r"(?=[.,;:!]|$|\s(?:and|but|so|since|because|in|on|after)\b)"
+_KIN = re.compile(
+    rf"{_SUBJECT}\s?{_NOT}\s(?:(?P<mine>my|our)|(?P<holder>{NAME})['’]s?)\s(?P<label>[a-z][a-z-]{{2,20}}){_ANY_MORE}"
+    rf"{_CLAUSE_ENDS}"
+)
+_WORK = re.compile(
+    rf"{_SUBJECT}\s(?:(?P<ended>no\slonger)\sworks?|(?:does|do)(?:\snot|n['’]t)\swork)\s(?:at|for)\s(?:the\s)?"
+    rf"(?P<other>{NAME}){_ANY_MORE}{_CLAUSE_ENDS}"
+)
+_LEFT = re.compile(
+    rf"{_SUBJECT}\s(?:(?:has|have|had|finally|just|also)\s){{0,2}}(?:left|quit|resigned\sfrom|retired\sfrom)"
+    rf"\s(?:(?:my|his|her|their|the)\s(?:job|post|position)\s(?:at|with)\s)?(?:the\s)?(?P<other>{NAME}){_CLAUSE_ENDS}"
+)
+_APART = r"(?:got\sdivorced|divorced|split\sup|separated|broke\sup|are\s(?:no\slonger\s(?:married|together)|divorced))"
+_COUPLE = re.compile(rf"(?P<who>{NAME})\sand\s(?P<other>{NAME}|I\b)")
+_DIVORCE = re.compile(
+    rf"(?P<who>{NAME})\sand\s(?P<other>{NAME}|I\b)\s(?:(?:have|had|finally|just)\s){{0,2}}{_APART}\b"
+    rf"|(?P<leaver>{NAME}|\bI\b)\s(?:(?:has|have|had|finally|just)\s){{0,2}}divorced\s(?P<left>{NAME}){_CLAUSE_ENDS}"
+    rf"|^They\s(?:(?:have|had|finally|just)\s){{0,2}}{_APART}\b"
+)
+COUPLES = ("spouse", "wife", "husband", "partner", "girlfriend", "boyfriend", "fiancé", "fiancée", "married to")
+"""What edges call the relation of a couple."""
+
+WORKPLACES = ("works at", "works for", "employed by", "member of", "teaches at", "studies at", "employer")
+"""What edges call where somebody works or learns."""
+
+
+def stated_endings(prose: Prose, speakers: Mapping[str, str], owner: str | None) -> tuple[Ending, ...]:
+    """Return what people say has ended or never was, in order.
+
+    Args:
+        prose: The segment.
+        speakers: Names of people by author line.
+        owner: Author line of the account's user, whose relations have no ``whose``.
+    """
+    found: dict[Ending, None] = {}
+    before: Sentence | None = None
+    for sentence in prose.sentences:
+        message = prose.message(sentence)
+        said = _CUE.search(sentence.text) and sentence.language == "en" and message.role is not Role.ASSISTANT
+        if said and not (sentence.text.endswith("?") or _HEDGED.search(sentence.text)):
+            same = before is not None and before.message == sentence.message
+            me = speaker_of(message, speakers, owner)
+            period = period_of(resolve_dates(sentence.text, message.occurred_at, sentence.language))
+            is_past = period is not None and period.start is not None and period.start <= message.occurred_at
+            until = period.start if period is not None and is_past else message.occurred_at
+            for one in _read(sentence.text, me, before.text if before is not None and same else ""):
+                found[one if one.denied else one.ended_at(until or message.occurred_at)] = None
+        before = sentence
+        if len(found) >= MAX_ENDINGS:
+            break
+    return tuple(found)[:MAX_ENDINGS]
+
+
+def _read(text: str, me: str | None, before: str) -> Iterator[Ending]:
+    for match in _KIN.finditer(text):
+        label, holder = singular(match["label"]), match["holder"]
+        other, whose = _named(match["who"]), me if match["mine"] else person_in(holder)
+        if label and other and (match["mine"] or whose) and other != whose:
+            yield Ending(other, whose, (label,), denied=not (match["ended"] or match["more"]))
+    for match in _WORK.finditer(text):
+        yield from _of_work(match["who"], match["other"], me, denied=not (match["ended"] or match["more"]))
+    for match in _LEFT.finditer(text):
+        yield from _of_work(match["who"], match["other"], me, denied=False)
+    for match in _DIVORCE.finditer(text):
+        pair = match if match["who"] else None if match["leaver"] else _COUPLE.search(before)
+        one, other = (
+            (match["leaver"], match["left"]) if match["leaver"] else (pair["who"], pair["other"]) if pair else ("", "")
+        )
+        yield from _of_couple(one, other, me)
+
+
+def _of_work(who: str, other: str, me: str | None, *, denied: bool) -> Iterator[Ending]:
+    whose = me if who == "I" else person_in(who)
+    if who == "I" or whose:
+        yield Ending(other, whose, WORKPLACES, denied=denied)
+
+
+def _of_couple(one: str, other: str, me: str | None) -> Iterator[Ending]:
+    """Yield both directions; the user, who has no name, is only whose a relation is."""
+    first, second = (me if name == "I" else person_in(name) if name else None for name in (one, other))
+    for whose, name, is_user in ((first, second, one == "I"), (second, first, other == "I")):
+        if name and (whose or is_user) and name != whose:
+            yield Ending(name, whose, COUPLES)
+
+
+def _named(who: str) -> str | None:
+    return None if who == "I" else person_in(who)
