@@ -68,8 +68,8 @@ def undo(tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID | None
     values = {"user_id": user_id, "earlier_id": earlier_id, "later_id": later_id}
     found = tx.execute(_QUERIES["effects_of"], values).fetchall()
     for row in found:
-        if row["entered_id"] is not None:
-            _leave_chain(tx, row["entered_id"])
+        if row["entered"] is not None:
+            _leave_chain(tx, row[f"{row['entered']}_id"])
         pair = {"later_id": row["later_id"], "earlier_id": row["earlier_id"]}
         tx.execute(_QUERIES["undo"], pair | {"undone_by": undone_by})
     return len(found)
@@ -148,7 +148,7 @@ def _enter_chain(tx: Transaction, user_id: UUID, decision: Decision, decisions: 
     )
     if is_fitting:
         tx.execute(_QUERIES["write_chain"], {"fact_ids": [*before, entering, *behind]})
-        values = {"later_id": ids[0], "earlier_id": ids[1], "entered_id": entering}
+        values = {"later_id": ids[0], "earlier_id": ids[1], "entered": "later" if entering == ids[0] else "earlier"}
         tx.execute(_QUERIES["note_entry"], values)
 
 

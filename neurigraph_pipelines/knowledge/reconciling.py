@@ -150,7 +150,8 @@ def _reconcile_record(
     is_automatic = context.settings.ingestion.reconciliation == "auto"
     judged = context.language_model.judge(pairs) if pairs else []
     decisions = within_limit(
-        [decide(pair, one, is_automatic=is_automatic) for pair, one in zip(pairs, judged, strict=True)]
+        [decide(pair, one, is_automatic=is_automatic) for pair, one in zip(pairs, judged, strict=True)],
+        leased["record_id"],
     )
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, user_id)
@@ -163,13 +164,15 @@ def _reconcile_record(
 
 def _pairs(tx: Transaction, user_id: UUID, record_id: UUID, language: str) -> list[Pair]:
     """Return the facts of a record with those that they are to be compared with, without pairs that have a verdict."""
-    values: dict[str, Any] = {"user_id": user_id, "record_id": record_id, "subjects": None, "who": None}
+    values: dict[str, Any] = {"user_id": user_id, "record_id": record_id, "subjects": None, "firsts": None, "who": None}
     new = tx.execute(_QUERIES["to_compare"], values | {"limit": MAX_KNOWN}).fetchall()
     if not new:
         return []
+    subjects = sorted({row["subject"].lower() for row in new if row["subject"]})
     about = {
         "record_id": None,
-        "subjects": sorted({row["subject"].lower() for row in new if row["subject"]}),
+        "subjects": subjects,
+        "firsts": sorted({subject.split(" ")[0] for subject in subjects}),
         "who": sorted({name for row in new for name in row["who"]}),
     }
     known = tx.execute(_QUERIES["to_compare"], values | about | {"limit": MAX_KNOWN}).fetchall()

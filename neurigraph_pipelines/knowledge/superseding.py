@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from neurigraph_pipelines.model.facts import FactKind
 from neurigraph_pipelines.model.verdicts import Effect, Judgement, Pair, Verdict
@@ -22,7 +23,7 @@ STRONG = 0.6
 """Least confidence of two facts that dispute each other."""
 
 MAX_EFFECTS = 5
-"""Most effects that one memory has by itself. One that overturns more is for a person, as a whole."""
+"""Most facts of other memories that one memory changes by itself. One that changes more is for a person, as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +80,28 @@ def has_same_slot(pair: Pair) -> bool:
     return (later.subject, later.relation) == (earlier.subject, earlier.relation)
 
 
-def within_limit(decisions: Sequence[Decision]) -> list[Decision]:
-    """Return the decisions of one memory; if too many have an effect, all of those wait for a person.
+def within_limit(decisions: Sequence[Decision], record_id: UUID) -> list[Decision]:
+    """Return the decisions of one memory; if it changes too many facts of others, all of those wait for a person.
 
     A document that contradicts everything thereby changes nothing.
     """
-    effects = [one for one in decisions if one.effect in (Effect.SUPERSEDES, Effect.DISPUTES)]
-    if len(effects) <= MAX_EFFECTS:
+    effects = [one for one in decisions if _changes_others(one, record_id)]
+    changed = {one.pair.earlier.fact_id for one in effects}
+    if len(changed) <= MAX_EFFECTS:
         return list(decisions)
-    reason = f"one memory changes {len(effects)} facts"
+    reason = f"one memory changes {len(changed)} facts"
     return [
         replace(one, effect=Effect.FLAGGED, missing=(*one.missing, reason)) if one in effects else one
         for one in decisions
     ]
+
+
+def _changes_others(decision: Decision, record_id: UUID) -> bool:
+    """Whether a memory supersedes or disputes a fact of another one."""
+    later, earlier = decision.pair.later.record_id, decision.pair.earlier.record_id
+    if decision.effect is Effect.DISPUTES:
+        return later != earlier
+    return decision.effect is Effect.SUPERSEDES and later == record_id != earlier
 
 
 def _are_strong(pair: Pair, judgement: Judgement) -> bool:

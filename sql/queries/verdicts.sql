@@ -8,10 +8,10 @@ WHERE r.record_id = ANY(%(record_ids)s) AND EXISTS (SELECT FROM neurigraph.facts
 ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
 
 -- name: has_due
-SELECT EXISTS (SELECT FROM neurigraph.pending_verdicts AS p WHERE p.next_attempt_at <= now()) AS due;
+SELECT EXISTS (SELECT FROM neurigraph.pending_verdicts WHERE next_attempt_at <= now()) AS due;
 
 -- name: waiting
-SELECT count(*) AS records FROM neurigraph.pending_verdicts AS p;
+SELECT count(*) AS records FROM neurigraph.pending_verdicts;
 
 -- name: lease
 -- Leases due records, those first that have waited longest.
@@ -83,20 +83,23 @@ WHERE f.user_id = %(user_id)s
     AND (%(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s)
     AND (
         %(subjects)s::text [] IS NULL
-        OR lower(f.subject) COLLATE "C" = ANY(%(subjects)s::text []) OR f.who && %(who)s::text []
+        OR (
+            split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+            AND lower(f.subject) = ANY(%(subjects)s::text [])
+        )
+        OR f.who && %(who)s::text []
     )
     AND f.status <> 'archived' AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
     AND NOT i.quarantined AND NOT i.superseded
-ORDER BY coalesce(lower(f.subject) COLLATE "C" = ANY(%(subjects)s::text []), false) DESC, f.recorded_at DESC, f.fact_id
+ORDER BY coalesce(lower(f.subject) = ANY(%(subjects)s::text []), false) DESC, f.recorded_at DESC, f.fact_id
 LIMIT %(limit)s;
 
 -- name: full_names
 -- Names of subjects and people that begin with one of some first names.
-SELECT DISTINCT f.subject AS name
-FROM unnest(%(firsts)s::text []) AS n (first_name)
-INNER JOIN neurigraph.facts AS f
-    ON lower(f.subject) COLLATE "C" >= n.first_name || ' ' AND lower(f.subject) COLLATE "C" < n.first_name || '!'
+SELECT f.subject AS name
+FROM neurigraph.facts AS f
 WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
+    AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
 UNION
 SELECT g.node_name AS name
 FROM neurigraph.graph_index AS g
@@ -159,7 +162,7 @@ ON CONFLICT DO NOTHING
 RETURNING later_id;
 
 -- name: note_entry
-UPDATE neurigraph.fact_verdicts SET entered_id = %(entered_id)s
+UPDATE neurigraph.fact_verdicts SET entered = %(entered)s
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
 
 -- name: effects_of
@@ -168,7 +171,7 @@ SELECT
     v.later_id,
     v.earlier_id,
     v.effect,
-    v.entered_id
+    v.entered
 FROM neurigraph.fact_verdicts AS v
 WHERE v.user_id = %(user_id)s AND v.undone_at IS NULL AND v.effect IN ('supersedes', 'disputes')
     AND v.earlier_id = %(earlier_id)s AND (%(later_id)s::uuid IS NULL OR v.later_id = %(later_id)s)
@@ -176,7 +179,7 @@ ORDER BY v.later_id
 FOR UPDATE;
 
 -- name: undo
-UPDATE neurigraph.fact_verdicts SET undone_at = now(), undone_by = %(undone_by)s, entered_id = NULL
+UPDATE neurigraph.fact_verdicts SET undone_at = now(), undone_by = %(undone_by)s, entered = NULL
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
 
 -- name: dependants

@@ -44,6 +44,13 @@ def graph(world: World) -> CallerGraph:
                 [ids.record],
             )
             wait_for_reading(tx, [ids.record])
+            tx.execute(
+                "INSERT INTO neurigraph.fact_verdicts (later_id, earlier_id, user_id, verdict, confidence, reason, "
+                "effect, judged_by) SELECT a.fact_id, b.fact_id, a.user_id, 'supports', 0.5, 'planted', 'none', 'tests' "
+                "FROM neurigraph.facts AS a INNER JOIN neurigraph.facts AS b ON a.record_id = b.record_id "
+                "WHERE a.record_id = %s AND a.fact_id <> b.fact_id LIMIT 1",
+                [ids.record],
+            )
     return made
 
 
@@ -58,6 +65,8 @@ SHARED = {
     "record_index": "record_id = %(record)s",
     "facts": "record_id = %(record)s",
     "pending_facts": "record_id = %(record)s",
+    "pending_verdicts": "record_id = %(record)s",
+    "fact_verdicts": "later_id = %(fact)s OR earlier_id = %(fact)s",
     "file_index": "file_id = %(file)s",
     "delta_log": "record_id = %(record)s",
     "compression_state_log": "file_id = %(file)s",

@@ -12,9 +12,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.knowledge.effects import undo
 from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_waiting
+from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
@@ -115,7 +117,9 @@ def test_a_chain_grows_at_its_ends_and_between_and_shrinks_exactly(people: Peopl
 
 
 def _killed(context: Context, user_id: UUID) -> None:
-    reconcile_waiting(context, user_id=user_id, before_effects=lambda: os.kill(os.getpid(), signal.SIGKILL))
+    # Connections of its own: the parent's would stay open.
+    own = plain_context(Installation(context.settings))
+    reconcile_waiting(own, user_id=user_id, before_effects=lambda: os.kill(os.getpid(), signal.SIGKILL))
 
 
 def test_a_killed_run_leaves_no_verdict_without_its_effects(people: People) -> None:
@@ -206,3 +210,32 @@ def test_a_belief_that_falls_with_its_reason_is_shown_to_somebody(people: People
     people.tell(record, "Ana now lives in Lisbon.", 9)
     assert people.reconcile().superseded == 1
     assert [row["reason"] for row in people.actions()] == ["belief_fell"]
+
+
+def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> None:
+    here = people.here
+    _, shared = people.record()
+    secret_source, secret = people.record()
+    porto = people.tell(shared, "Ana lives in Porto.", 0)
+    lisbon = people.tell(secret, "Ana now lives in Lisbon.", 9)
+    assert people.reconcile().superseded == 1
+    set_privacy(here.database, people.claims, secret_source, Privacy.PRIVATE)
+    persona = sharing.add_node(
+        here.database, people.claims, people.user.root_node_id, "Butler", node_type=NodeType.PERSONA
+    )
+    (row,) = people.rows("SELECT node_id FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Home'")
+    sharing.grant(here.database, people.claims, sharing.Subject(SubjectType.PERSONA, str(persona)), row["node_id"])
+    butler = Claims(sub=str(persona), role="persona", user_id=people.user.user_id)
+    found = beliefs.belief(here.database, butler, porto)
+    assert (found["current_belief"]["fact_id"], found["current_belief"]["status"]) == (porto, "active")
+    assert (found["belief"], found["conflicting_beliefs"], found["needs_review"]) == (None, [], False)
+    assert people.statuses(butler) == {porto: "active"}
+    facts = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter(record_id=shared)).items
+    assert beliefs.brought(here.database, butler, shared, facts)["conflicts"] == []
+    owners = beliefs.belief(here.database, people.claims, porto)
+    assert owners["current_belief"]["fact_id"] == lisbon
+    assert owners["belief"] == 0.75
+    assert [one["relationship"] for one in owners["conflicting_beliefs"]] == ["superseded"]
+    known = listing.list_facts(here.database, here.cursors, people.claims, listing.FactFilter(record_id=secret)).items
+    (conflict,) = beliefs.brought(here.database, people.claims, secret, known)["conflicts"]
+    assert (conflict["type"], conflict["suggested_action"]) == ("update", "supersede")

@@ -84,6 +84,10 @@ class Told:
     def fact_id(self) -> UUID:
         return uuid5(_SPACE, str(self.number))
 
+    @property
+    def record_id(self) -> UUID:
+        return uuid5(_SPACE, f"record {self.number}")
+
     def known(self, *, by_model: bool) -> KnownFact:
         """Return it as an extraction by a model, or by rules, would have it."""
         read = read_fact(self.statement, self.statement, "en", is_dated=False)
@@ -94,7 +98,7 @@ class Told:
             authority = Authority.INFERENCE
         return KnownFact(
             fact_id=self.fact_id,
-            record_id=uuid5(_SPACE, f"record {self.number}"),
+            record_id=self.record_id,
             statement=self.statement,
             kind=kind,
             confidence=0.9 if by_model else 0.6 if slot is None else 0.75,
@@ -289,8 +293,9 @@ def reconciled(
     for first in range(0, len(pairs), _AT_ONCE):
         judged += judge(pairs[first : first + _AT_ONCE])
     verdicts = iter(judged)
-    for of_one in _compared(world, by_model=by_model):
-        yield from within_limit([decide(pair, next(verdicts), is_automatic=True) for pair in of_one])
+    for told, of_one in zip(world.facts, _compared(world, by_model=by_model), strict=True):
+        decisions = [decide(pair, next(verdicts), is_automatic=True) for pair in of_one]
+        yield from within_limit(decisions, told.record_id)
 
 
 def _compared(world: World, *, by_model: bool) -> Iterator[list[Pair]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from resources.offline import verdicts
@@ -26,8 +28,8 @@ def test_rules_supersede_little_and_hardly_ever_wrongly(seed: int) -> None:
 
 def test_a_model_finds_most() -> None:
     world = world_of(1, FACTS)
-    with ModelProvider() as provider:
-        model = make_model(make_client(provider))
+    with ModelProvider() as provider, closing(make_client(provider)) as client:
+        model = make_model(client)
         found = score(world, superseding_of(list(reconciled(world, model.judge, by_model=True))))
         asked = sum(request.asks("", "VerdictsAnswer") for request in provider.requests)
     assert found.wrong_share <= WRONG

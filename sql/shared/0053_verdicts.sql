@@ -1,5 +1,5 @@
--- Verdicts on pairs of facts: what the later one means for the earlier one, and what followed from it. Records that wait
--- until their facts are compared with the known ones.
+-- Verdicts on pairs of facts: what the later one means for the earlier one, and what followed from it. Records that
+-- wait until their facts are compared with the known ones.
 
 CREATE TABLE IF NOT EXISTS neurigraph.fact_verdicts (
     -- In the world's order, whichever of them arrived first.
@@ -17,14 +17,13 @@ CREATE TABLE IF NOT EXISTS neurigraph.fact_verdicts (
     judged_by text NOT NULL,
     judged_at timestamptz NOT NULL DEFAULT now(),
     -- The one of the two that entered the other's chain of versions with this verdict.
-    entered_id uuid,
+    entered text CHECK (entered IN ('later', 'earlier')),
     -- When a person, or a later decision, took the effect back.
     undone_at timestamptz,
     undone_by text,
     PRIMARY KEY (later_id, earlier_id),
     CHECK (later_id <> earlier_id),
-    CHECK (entered_id IN (later_id, earlier_id)),
-    CHECK (entered_id IS NULL OR effect = 'supersedes'),
+    CHECK (entered IS NULL OR effect = 'supersedes'),
     CHECK ((undone_at IS NULL) = (undone_by IS NULL)),
     CHECK ((verdict = 'updates') OR effect <> 'supersedes'),
     CHECK ((verdict = 'contradicts') OR effect <> 'disputes')
@@ -44,8 +43,8 @@ CREATE TABLE IF NOT EXISTS neurigraph.pending_verdicts (
 CREATE INDEX IF NOT EXISTS pending_verdicts_due ON neurigraph.pending_verdicts (next_attempt_at);
 CREATE INDEX IF NOT EXISTS pending_verdicts_user_id ON neurigraph.pending_verdicts (user_id);
 
--- Facts of a subject, and subjects that begin with a name.
-CREATE INDEX IF NOT EXISTS facts_subject ON neurigraph.facts (user_id, lower(subject) COLLATE "C")
+-- Facts of a subject, by its first word: also of those who have a name in common.
+CREATE INDEX IF NOT EXISTS facts_subject ON neurigraph.facts (user_id, split_part(lower(subject), ' ', 1))
 WHERE subject IS NOT NULL;
 
 ALTER TABLE neurigraph.fact_verdicts ENABLE ROW LEVEL SECURITY;
