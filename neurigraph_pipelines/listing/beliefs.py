@@ -1,6 +1,7 @@
 """What is believed of a fact, and what a memory brought: its facts, the links inferred for them, and their conflicts.
 
-Everything is over what the caller sees. The belief itself is the owner's: it would tell of facts that others may not see.
+Everything is over what the caller sees. The belief itself is the owner's: it would tell of facts that others may not
+see.
 """
 
 from __future__ import annotations
@@ -45,26 +46,22 @@ def belief(database: Database, claims: Claims, fact_id: UUID) -> dict[str, Any]:
         seen.add(after)
         current = fact(database, claims, after)
     rows = verdicts(database, claims, fact_ids=sorted(seen))
-    conflicting = [
-        _conflicting(row, current["fact_id"]) for row in rows if row["verdict"] in ("updates", "contradicts")
-    ]
+    rows = [row for row in rows if row["verdict"] in (Verdict.UPDATES, Verdict.CONTRADICTS)]
     return {
         "fact_id": fact_id,
         "current_belief": current,
-        "conflicting_beliefs": conflicting,
+        "conflicting_beliefs": [_conflicting(row, current["fact_id"]) for row in rows],
         "confidence": current["confidence"],
         "belief": _belief(database, claims, current["fact_id"]) if claims.role == "user" else None,
         "needs_review": any(
-            row["effect"] in (Effect.FLAGGED, Effect.DISPUTES) and row["undone_at"] is None
-            for row in rows
-            if row["verdict"] in ("updates", "contradicts")
+            row["effect"] in (Effect.FLAGGED, Effect.DISPUTES) and row["undone_at"] is None for row in rows
         ),
     }
 
 
 def brought(
     database: Database, claims: Claims, record_id: UUID, facts: Sequence[Mapping[str, Any]]
-) -> dict[str, list[dict[str, Any]] | list[UUID]]:
+) -> dict[str, list[Any]]:
     """Return what the facts of a memory mean for the known ones: what is new, inferred links, and conflicts."""
     rows = verdicts(database, claims, record_id=record_id)
     repeated = [one for one in facts if one["canonical_id"] != one["fact_id"]]

@@ -46,7 +46,8 @@ def graph(world: World) -> CallerGraph:
             wait_for_reading(tx, [ids.record])
             tx.execute(
                 "INSERT INTO neurigraph.fact_verdicts (later_id, earlier_id, user_id, verdict, confidence, reason, "
-                "effect, judged_by) SELECT a.fact_id, b.fact_id, a.user_id, 'supports', 0.5, 'planted', 'none', 'tests' "
+                "effect, judged_by) "
+                "SELECT a.fact_id, b.fact_id, a.user_id, 'supports', 0.5, 'planted', 'none', 'tests' "
                 "FROM neurigraph.facts AS a INNER JOIN neurigraph.facts AS b ON a.record_id = b.record_id "
                 "WHERE a.record_id = %s AND a.fact_id <> b.fact_id LIMIT 1",
                 [ids.record],

@@ -14,11 +14,12 @@ import pytest
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge.effects import undo
 from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_waiting
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.wiring import Installation
 from resources.offline.fact_forms import read_fact
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
