@@ -34,6 +34,7 @@ from benchmarks import (
     poison,
     provisioning,
     quality,
+    retention,
     throughput,
     unstored,
 )
@@ -75,6 +76,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "lifecycle": lifecycle.run,
     "history": history.run,
     "forget": forget.run,
+    "retention": retention.run,
     "access": access.run,
     "hidden_ids": hidden_ids.run,
     "mcp": mcp.run,

@@ -27,6 +27,7 @@ EVOLVING = (
     *KEYWORD_COLUMNS.values(),
     "embedding_model",
     "superseded_by",
+    "tier",
     "node_id",
     "node_path",
 )
@@ -48,7 +49,8 @@ class Delta:
     """One change of a memory.
 
     Attributes:
-        operation: ``create``, ``revise``, ``embed``, ``supersede``, ``restore`` or ``move``.
+        operation: ``create``, ``revise``, ``embed``, ``supersede``, ``restore``, ``move``, ``keep``,
+            ``promote``, ``archive`` or ``unarchive``.
         before: The changed fields with their old values; empty for a creation. A value that names a node or record
             that the caller may not see is None.
         after: The same fields with their new values; for a creation, all fields.

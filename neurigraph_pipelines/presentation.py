@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.erasure.receipts import ErasedObject, Receipt
     from neurigraph_pipelines.graph.navigation import TreeNode
     from neurigraph_pipelines.history import Delta
+    from neurigraph_pipelines.lifecycle.archive import Archived
     from neurigraph_pipelines.lifecycle.control import FileState, NodeState
     from neurigraph_pipelines.quarantine.rules import Quarantine, Rule
     from neurigraph_pipelines.quarantine.suggestions import Suggestion
@@ -160,6 +161,11 @@ def receipt(found: Receipt, objects: Iterable[ErasedObject] | None = None) -> di
     """Return the receipt of an erasure, with the objects if they are given."""
     shown = _renamed(asdict(found), _RECEIPT)
     return shown if objects is None else {**shown, "objects": [asdict(one) for one in objects]}
+
+
+def archived(found: Archived) -> dict[str, Any]:
+    """Return a record of the archive."""
+    return _with_source(asdict(found))
 
 
 def quarantine(found: Quarantine | Rule) -> dict[str, Any]:

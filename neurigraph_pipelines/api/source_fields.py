@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.sources import (
     MAX_ORIGIN_LENGTH,
     MAX_URL_LENGTH,
@@ -40,6 +41,9 @@ class SourceFields(BaseModel):
     author: str | None = Field(default=None, description=_AUTHOR, json_schema_extra={"maxLength": MAX_NAME_CHARACTERS})
     metadata: dict[str, Scalar] = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
     updated_at: datetime | None = Field(default=None, description=_UPDATED)
+    tier: Tier | None = Field(
+        default=None, description="How long its memories are meant to be kept; default: `long`, for good."
+    )
 
     @property
     def details(self) -> SourceDetails:

@@ -13,7 +13,6 @@ from neurigraph_pipelines.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.model_comparison import Comparison, Figures
-    from neurigraph_pipelines.ingestion.model_registry import EmbeddingModel
 
 commands = typer.Typer()
 
@@ -57,22 +56,10 @@ def embedding_models(
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        listed = views.table([_row(one) for one in found])
+        listed = views.table([one.labelled() for one in found])
         return listed if comparison is None else views.stacked(listed, views.lines("", *_lines(comparison)))
 
     Output(as_json).result(shown, view)
-
-
-def _row(model: EmbeddingModel) -> dict[str, str | int]:
-    return {
-        "model": model.model,
-        "status": model.status,
-        "provider": model.provider or "",
-        "dimensions": model.dimensions or 0,
-        "stored as": model.stored_as,
-        "users": model.users,
-        "moving": model.moving,
-    }
 
 
 def _lines(comparison: Comparison) -> list[str]:

@@ -53,6 +53,7 @@ def note(
     author: source_options.Author = None,
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
+    tier: source_options.TierName = None,
     replaces: Annotated[
         UUID | None, typer.Option(metavar="NOTE", help="Another note, whose memory this one supersedes, by its id.")
     ] = None,
@@ -80,7 +81,7 @@ def note(
             on_conflict=OnConflict(on_conflict),
             privacy=Privacy.PRIVATE if private else Privacy.SHARED,
             replaces=replaces,
-            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at),
+            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier=tier),
         )
         written = write_note(installation.acting_for(claims), new)
 

@@ -30,3 +30,8 @@ def provenance(source: Mapping[str, Any]) -> dict[str, Any]:
         "at": source["url"],
         "version": source["version"] if source["version"] > 1 else None,
     }
+
+
+def expiry(kept: Mapping[str, Any]) -> str:
+    """Return when a memory is archived unless it is read before, to go after other words; empty for good."""
+    return f", {kept['tier']}: archived after {str(kept['expires_at'])[:16]}" if kept["expires_at"] else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 import typer
@@ -27,6 +27,11 @@ Replaces = Annotated[
     UUID | None, typer.Option(metavar="SOURCE", help="The source that it is the next version of, by its id.")
 ]
 
+TierName = Annotated[
+    Literal["short", "mid", "long"] | None,
+    typer.Option("--tier", help="How long it is kept: some hours, some days, or for good, which is the default."),
+]
+
 
 def details_of(
     origin: str | None,
@@ -37,12 +42,14 @@ def details_of(
     meta: list[str] | None,
     updated_at: datetime | None,
     replaces: UUID | None = None,
+    tier: str | None = None,
 ) -> SourceDetails:
     """Return what the options say of a source.
 
     Raises:
         InvalidInputError: A type or channel is unknown, or an option for metadata has no name.
     """
+    from neurigraph_pipelines.model import Tier
     from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 
     metadata: dict[str, Scalar] = {}
@@ -60,6 +67,7 @@ def details_of(
         metadata=metadata,
         updated_at=updated_at,
         replaces=replaces,
+        tier=Tier(tier) if tier is not None else None,
     )
 
 

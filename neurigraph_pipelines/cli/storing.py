@@ -52,6 +52,7 @@ def import_file(
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
     replaces: source_options.Replaces = None,
+    tier: source_options.TierName = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:
@@ -69,7 +70,7 @@ def import_file(
     if format_name == FORMAT or (format_name == "auto" and is_export(file)):
         import_export(file, user, output)
         return
-    details = source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, replaces)
+    details = source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, replaces, tier)
     chosen = import_format(file) if format_name == "auto" else format_name
     if chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)

@@ -128,7 +128,7 @@ def _hit(
     if messages:
         best = ", ".join(_message(message) for message in messages[:MESSAGES_SHOWN])
         yield plain(f"   best messages: {best}", "cyan")
-    yield plain(f"   {origins.described(hit['origin'])}", "dim")
+    yield plain(f"   {origins.described(hit['origin'])}{origins.expiry(hit)}", "dim")
     if "explain" in hit:
         yield plain(f"   score: {_components(hit['explain'])}", "dim")
         for message in messages[:MESSAGES_SHOWN]:
@@ -235,7 +235,7 @@ def memory(found: Mapping[str, Any]) -> RenderableType:
         (printable(found["title"] or "untitled"), "bold"),
         (f"  {printable(found['node_path'] or '')}  {_date(found['occurred_at'])}", "dim"),
     )
-    keywords = {name: ", ".join(found[name]) for name in KEYWORD_COLUMNS}
+    keywords = {name: ", ".join(found[name]) for name in KEYWORD_COLUMNS} | {"kept": origins.expiry(found).strip(", ")}
     return Group(
         title,
         plain(found["summary"]),
@@ -384,7 +384,7 @@ def records(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> Rend
                 "record_id": one["record_id"],
                 "occurred": _date(one["occurred_at"]),
                 "node": one["node_path"],
-                "title": one["title"] + (" (superseded)" if one["superseded_by"] else ""),
+                "title": one["title"] + (" (superseded)" if one["superseded_by"] else "") + origins.expiry(one),
             }
             for one in found
         ],

@@ -36,19 +36,7 @@ def embedding_models(installation: InstallationResource) -> dg.MaterializeResult
     """The embedding models that users have, had or move to."""
     here = installation.opened
     describe_model(here.database, here.embedder, here.settings.models.chosen_embedder)
-    found = list_models(here.database)
-    rows = [
-        {
-            "model": one.model,
-            "status": one.status,
-            "provider": one.provider or "unknown",
-            "dimensions": one.dimensions or 0,
-            "stored as": one.stored_as,
-            "users": one.users,
-            "moving": one.moving,
-        }
-        for one in found
-    ]
+    rows = [one.labelled() for one in list_models(here.database)]
     return dg.MaterializeResult(metadata={"current": here.embedder.model, "models": table(rows)})
 
 

@@ -85,7 +85,7 @@ def stuck_rehydrations(context: dg.AssetExecutionContext, installation: Installa
     found = rehydration.revert_stuck(
         database, limit=config.limit, user_id=user_id_of(database, config.user), dry_run=config.dry_run
     )
-    yield _result(
+    yield observed(
         context,
         config,
         {
@@ -118,9 +118,9 @@ def orphan_objects(context: dg.AssetExecutionContext, installation: Installation
         here.context,
         limit=config.limit,
         dry_run=config.dry_run,
-        on_done=_progress(context, "objects looked at"),
+        on_done=progress(context, "objects looked at"),
     )
-    yield _result(
+    yield observed(
         context,
         config,
         {
@@ -174,13 +174,13 @@ def _sweep(
         return sweep(here.context, limit=limit, user_id=user_id, dry_run=dry_run, on_done=on_done)
 
     started = time.monotonic()
-    report = swept(config.limit, config.dry_run, _progress(context, "files looked at"))
+    report = swept(config.limit, config.dry_run, progress(context, "files looked at"))
     left = 0
     if not report.finished:
         left = swept(MOST_COUNTED, dry_run=True).files - (report.files if config.dry_run else 0)
     for file_id in report.failures:
         context.log.warning("file %s stays active: `neurigraph state` says why", file_id)
-    yield _result(
+    yield observed(
         context,
         config,
         {
@@ -196,15 +196,16 @@ def _sweep(
     )
 
 
-def _result(
+def observed(
     context: dg.AssetExecutionContext, config: DryRunConfig, metadata: dict[str, Any]
 ) -> dg.MaterializeResult[None] | dg.AssetObservation:
+    """Return the result of a run: an observation after a dry run."""
     if config.dry_run:
         return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="what would be done")
     return dg.MaterializeResult(metadata=metadata)
 
 
-def _progress(context: dg.AssetExecutionContext, what: str) -> Callable[[int], None]:
+def progress(context: dg.AssetExecutionContext, what: str) -> Callable[[int], None]:
     """Return a function that logs the progress every ``_LOG_EVERY`` items."""
     done = 0
 

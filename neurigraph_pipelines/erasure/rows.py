@@ -95,7 +95,7 @@ class RowsEraser:
         self._erase_parts(parts)
         self._restore_superseded([record_id])
         self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
-        self._settle(derived, slug)
+        self._rebuild_graph(derived, slug)
         self._write_receipt()
 
     def fact(self, fact_id: UUID) -> None:
@@ -149,7 +149,7 @@ class RowsEraser:
             self._restore_superseded(record_ids)
             self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
             self._erase_candidates_below([node.names[1:] for node in nodes])
-            self._settle(replace(cleanup.derived, followers=cleanup.derived.followers.without(node_ids)), slug)
+            self._rebuild_graph(replace(cleanup.derived, followers=cleanup.derived.followers.without(node_ids)), slug)
         self._write_receipt()
         return len(nodes)
 
@@ -199,7 +199,7 @@ class RowsEraser:
             followers_of(self._tx, record_ids), [row["created_at"] for row in moments], self._counts_of_graph()
         )
 
-    def _settle(self, derived: _Derived, slug: str) -> None:
+    def _rebuild_graph(self, derived: _Derived, slug: str) -> None:
         """Rebuild shells that followed from erased records; edges, candidates and names went with their evidence."""
         self._tx.execute(_EVIDENCE["forget_unproven"], {"user_id": self._user_id, "moments": derived.moments})
         rebuild_followers(self._tx, derived.followers, slug)

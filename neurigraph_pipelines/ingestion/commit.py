@@ -47,8 +47,9 @@ from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_
 from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
+from neurigraph_pipelines.lifecycle.retention import keep_as_asked
 from neurigraph_pipelines.measuring import measured
-from neurigraph_pipelines.model import ItemFailure, PlannedAlias, Segment, SegmentRef, SourceKind, Voice
+from neurigraph_pipelines.model import ItemFailure, PlannedAlias, Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.voices import voices_of
@@ -218,7 +219,7 @@ class _SegmentStorage:
         if leased.fetchone() is None:
             raise _LostLeaseError
         lock_graph_shared(tx, ref.user_id)
-        source = tx.execute(_QUERIES["is_private"], {"source_id": ref.source_id}).fetchone()
+        source = tx.execute(_QUERIES["source"], {"source_id": ref.source_id}).fetchone()
         if source is not None and source["private"]:
             written = [item.as_private() for item in written]
         written = [self._held(tx, item) for item in written]
@@ -228,6 +229,10 @@ class _SegmentStorage:
         self._provision(tx, written)
         inserted = [self._rows.insert(tx, item, models) for item in written]
         committed = [one.committed for one in inserted]
+        if source is not None and source["tier"] is not None:
+            for one in inserted:
+                if one.witness is not None:
+                    keep_as_asked(tx, self._context.settings, one.committed.record_id, Tier(source["tier"]))
         for one in inserted:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
                 settle_versions(tx, ref, one.committed.record_id)

@@ -1,4 +1,4 @@
-"""The registry of embedding models: which there are, who uses them, and how they fared as canaries.
+"""The registry of embedding models: which there are, who uses them, and the figures of their last comparison.
 
 The database registers a model when a user begins to use it or to move to it; ``embedding_models`` moves users.
 """
@@ -43,6 +43,18 @@ class EmbeddingModel:
     compared_at: datetime | None
     comparison: dict[str, Any] | None
 
+    def labelled(self) -> dict[str, str | int]:
+        """Return what a table of models shows of it, by label."""
+        return {
+            "model": self.model,
+            "status": self.status,
+            "provider": self.provider or "unknown",
+            "dimensions": self.dimensions or 0,
+            "stored as": self.stored_as,
+            "users": self.users,
+            "moving": self.moving,
+        }
+
 
 def describe_model(database: Database, embedder: Embedder, provider: str) -> None:
     """Register an embedder's model, or what is new about it."""
@@ -58,6 +70,6 @@ def list_models(database: Database) -> list[EmbeddingModel]:
 
 
 def note_comparison(database: Database, model: str, comparison: Mapping[str, Any]) -> None:
-    """Note how a registered model fared as a canary."""
+    """Note the figures of a registered model that was compared as a canary."""
     with database.pipeline() as tx:
         tx.execute(_QUERIES["note_comparison"], {"model": model, "comparison": Jsonb(dict(comparison))})

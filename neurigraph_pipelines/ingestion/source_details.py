@@ -39,6 +39,7 @@ def checked_details(details: SourceDetails, policy: Policy, redactor: Redactor |
         "author": short("author", details.author, MAX_NAME_CHARACTERS),
         "metadata": json.dumps(metadata, ensure_ascii=False) if metadata else None,
         "updated_at": utc(details.updated_at) if details.updated_at is not None else None,
+        "tier": details.tier,
     }
 
 

@@ -21,7 +21,7 @@ MAX_FORGOTTEN = 1_000
 KEPT_SECONDS = 30 * 86_400.0
 """How long a forgotten fact can be taken back before it is erased."""
 
-_QUERIES = statements("facts")
+_QUERIES = statements("forgotten_facts")
 
 
 @dataclass(slots=True)

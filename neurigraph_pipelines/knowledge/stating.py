@@ -21,6 +21,7 @@ from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords, require_period, state_values, word_values
+from neurigraph_pipelines.knowledge.note_memories import settle_memories
 from neurigraph_pipelines.knowledge.writing import fact_id_of
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.facts import FactKind, FactStatus, Impact, StatedAs
@@ -148,6 +149,8 @@ def _change(context: Context, fact_id: UUID, change: Mapping[str, Any], guard: G
         values = {"fact_id": fact_id, "change": Jsonb(dict(change))}
         if tx.execute(_QUERIES["change_fact"], values).fetchone() is None:
             raise NotFoundError
+        if "status" in change and place.is_by_hand:
+            settle_memories(tx, fact_id)
         guard.settle(tx)
 
 

@@ -14,6 +14,8 @@ from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.knowledge.note_memories import settle_memories
 from neurigraph_pipelines.model import Message
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
 from neurigraph_pipelines.ports import Transaction
@@ -79,6 +81,9 @@ def write_stated(tx: Transaction, record_id: UUID, user_id: UUID, stated: Stated
         "fact": Jsonb(dict(stated.values)),
     }
     tx.execute(_QUERIES["state_fact"], values)
+    if chain is not None:
+        authored(tx, "pipeline:facts")
+        settle_memories(tx, stated.values["fact_id"])
 
 
 def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, facts: Sequence[Fact]) -> int:

@@ -53,6 +53,7 @@ from neurigraph_pipelines.model.kinds import (
     Role,
     SourceKind,
     SubjectType,
+    Tier,
     TriggerType,
 )
 from neurigraph_pipelines.model.messages import (
@@ -131,6 +132,7 @@ __all__ = [
     "StoredObject",
     "SubjectType",
     "Summary",
+    "Tier",
     "ToolEvent",
     "TriggerType",
     "Voice",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -60,6 +61,20 @@ class Impact(StrEnum):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+
+
+HALF_LIVES: Mapping[Impact, float] = {Impact.HIGH: math.inf, Impact.MEDIUM: 365.0, Impact.LOW: 90.0}
+"""Days in which half of a fact's weight fades."""
+
+
+def remaining(impact: Impact, age_days: float) -> float:
+    """Return what is left of the weight of a fact, 1 to 0, so many days since it occurred, was confirmed or used."""
+    return float(2.0 ** (-max(age_days, 0.0) / HALF_LIVES[impact]))
+
+
+def days_until(impact: Impact, left: float) -> float:
+    """Return the days after which so much is left of the weight of a fact."""
+    return HALF_LIVES[impact] * -math.log2(left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,14 @@ class GrantType(StrEnum):
     READ_WRITE = "read_write"
 
 
+class Tier(StrEnum):
+    """How long a record is meant to be kept: some hours, some days, or for good."""
+
+    SHORT = "short"
+    MID = "mid"
+    LONG = "long"
+
+
 class ConceptKind(StrEnum):
     """What a concept node represents."""
 

@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.model.kinds import Tier
+
 MAX_ORIGIN_LENGTH = 100
 MAX_URL_LENGTH = 2_000
 
@@ -69,6 +71,7 @@ class SourceDetails:
         metadata: Texts, numbers and booleans by name.
         updated_at: When it last changed where it comes from.
         replaces: The source that it is the next version of.
+        tier: How long its records are meant to be kept. Their own page shows that, so it is not shown of the source.
     """
 
     origin: str | None = None
@@ -79,6 +82,7 @@ class SourceDetails:
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
     updated_at: datetime | None = None
     replaces: UUID | None = None
+    tier: Tier | None = None
 
     def over(self, others: SourceDetails) -> SourceDetails:
         """Return these details, with others where nothing is stated."""

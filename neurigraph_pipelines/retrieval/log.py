@@ -1,4 +1,6 @@
-"""The log of retrievals: who asked when, and which memories were returned. Canaries are watched along with it.
+"""The log of retrievals: who asked when, and which memories were returned.
+
+Canaries are watched along with it, and accesses counted that extend the lives of memories.
 
 Entries are written in the background after the answer: a search neither waits for them nor fails with them.
 """
@@ -17,6 +19,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.lifecycle.retention import Retention, retention_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import caches_of
@@ -54,7 +57,8 @@ class Retrieval:
 def note(context: Context, operation: Operation, record_ids: Iterable[str | UUID], question: str | None = None) -> None:
     """Note in the background that the caller retrieved some records.
 
-    Nothing is sent if the log is off and the graph is known to have no canaries.
+    Accesses of records that expire are counted with it. Nothing is sent if the log is off and the graph is known to
+    have neither such records nor canaries.
     """
     if not _is_due(context):
         return
@@ -71,10 +75,21 @@ def note_open(context: Context, file_id: UUID) -> None:
 
 
 def _is_due(context: Context) -> bool:
-    """Return whether the log is on, or the graph may have canaries."""
+    """Return whether the log is on, or the graph may have canaries or records that expire."""
     if context.settings.retrieval.retrieval_log_days > 0:
         return True
-    return caches_of(context.database).watched.peek(context.claims.user_id) is not False
+    caches, user_id = caches_of(context.database), context.claims.user_id
+    return caches.watched.peek(user_id) is not False or caches.expiring.peek(user_id) is not False
+
+
+def expiring(context: Context, record_ids: Sequence[UUID]) -> dict[UUID, Retention]:
+    """Return the retention of records that are about to be shown, if anything in the graph may expire.
+
+    Asked of the database in one statement, about a millisecond, and not at all in graphs where nothing expires.
+    """
+    if caches_of(context.database).expiring.peek(context.claims.user_id) is False:
+        return {}
+    return retention_of(context.database, context.claims, record_ids)
 
 
 def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed, parameters: dict[str, object]) -> None:
@@ -87,7 +102,9 @@ def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed,
 def _watch(database: Database, claims: Claims, operation: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Report canaries that were retrieved, and remember whether there are any to watch."""
     for row in rows:
-        caches_of(database).watched.put(claims.user_id, row["is_watched"], _MOST_USERS)
+        caches = caches_of(database)
+        caches.watched.put(claims.user_id, row["is_watched"], _MOST_USERS)
+        caches.expiring.put(claims.user_id, row["expires"], _MOST_USERS)
         if row["canary"] is not None:
             _log.error(
                 "canary retrieved: source %s, user %s, by %s %s, operation %s",

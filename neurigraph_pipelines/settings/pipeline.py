@@ -143,7 +143,7 @@ class UploadSettings(BaseModel):
 
 
 class LifecycleSettings(BaseModel):
-    """When files become dormant, and how long nodes stay warm."""
+    """When files become dormant and memories expire, and how long nodes stay warm."""
 
     model_config = group()
 
@@ -157,6 +157,12 @@ class LifecycleSettings(BaseModel):
         default=60.0,
         gt=0,
         description="Seconds without renewal after which the lease on a file being decompressed expires.",
+    )
+    short_tier_hours: float = Field(
+        default=6.0, gt=0, le=8_760, description="Hours that a memory of the tier `short` is kept after an access."
+    )
+    mid_tier_days: float = Field(
+        default=7.0, gt=0, le=3_650, description="Days that a memory of the tier `mid` is kept after an access."
     )
     orphan_grace_hours: float = Field(
         default=24.0, ge=0, description="Hours for which an object that no record names is left alone."

@@ -75,6 +75,13 @@ class RetrievalSettings(BaseModel):
         default=False,
         description="Whether the best facts of a question add to the scores of the messages that say them.",
     )
+    decay_weight: float = Field(
+        default=0.0,
+        ge=0,
+        le=0.2,
+        description="Share of a fact's score in a search that fades with its age, by its impact. 0: facts of all ages "
+        "rank alike.",
+    )
     retrieval_log_days: int = Field(
         default=0,
         ge=0,

@@ -93,7 +93,7 @@ class Runs:
         if prose.headline is not None:
             for _ in range(HEADLINE_MENTIONS):
                 self._read(0, prose.headline)
-        self._settle()
+        self._decide_doubtful()
         frequent = (self._middle + self._start).most_common(20 * MAX_NAMES)
         names = [name for name, _ in frequent if self._is_name(name)][:MAX_NAMES]
         text = "\n".join(sentence.text for sentence in prose.sentences)
@@ -171,7 +171,7 @@ class Runs:
         (self._middle if middle else self._start)[name] += 1
         self._where.setdefault(name, set()).add(number)
 
-    def _settle(self) -> None:
+    def _decide_doubtful(self) -> None:
         """Decide whether the first word of a sentence belongs to the name after it: ``Poor Jana``, ``Quay Street``."""
         for words, number in self._doubtful:
             whole, rest = " ".join(words), " ".join(words[2:] if words[1] in _LINKS else words[1:])

@@ -9,8 +9,10 @@ SELECT
 FROM neurigraph.record_index AS r
 WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(content_hash)s;
 
--- name: is_private
-SELECT s.privacy = 'private' AS private
+-- name: source
+SELECT
+    s.privacy = 'private' AS private,
+    s.tier
 FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s;
 

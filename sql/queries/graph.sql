@@ -230,6 +230,14 @@ WHERE g.parent_node_id = %(node_id)s
 ORDER BY g.node_name;
 
 -- name: records_of_node
+WITH page AS MATERIALIZED (
+    SELECT r.*
+    FROM {schema}.metadata_records AS r
+    WHERE (r.occurred_at, r.record_id) < (%(at)s::timestamptz, %(id)s::uuid)
+    ORDER BY r.occurred_at DESC, r.record_id DESC
+    LIMIT %(limit)s
+)
+
 SELECT
     r.record_id,
     r.title,
@@ -247,12 +255,14 @@ SELECT
     f.file_name,
     f.compression_state,
     f.size_bytes,
-    f.stored_bytes
-FROM {schema}.metadata_records AS r
+    f.stored_bytes,
+    coalesce(t.tier, 'long') AS tier,
+    t.expires_at,
+    t.expiry_reason
+FROM page AS r
 LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
-WHERE (r.occurred_at, r.record_id) < (%(at)s::timestamptz, %(id)s::uuid)
-ORDER BY r.occurred_at DESC, r.record_id DESC
-LIMIT %(limit)s;
+LEFT JOIN neurigraph.retention_of(ARRAY(SELECT p.record_id FROM page AS p)) AS t ON r.record_id = t.record_id
+ORDER BY r.occurred_at DESC, r.record_id DESC;
 
 -- name: lock_shell
 -- Serialises commits to one node, from here to their end: a few milliseconds.

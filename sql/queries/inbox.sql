@@ -4,7 +4,7 @@
 -- No row for a source that is there already, in any version; a version after a private one is private.
 INSERT INTO neurigraph.sources (
     user_id, kind, event_kind, external_id, title, started_at, privacy, origin, document_type, url, channel, author,
-    metadata, updated_at, version, replaces
+    metadata, updated_at, tier, version, replaces
 )
 SELECT
     %(user_id)s,
@@ -21,16 +21,17 @@ SELECT
     n.author,
     n.metadata::jsonb,
     n.updated_at,
+    n.tier::neurigraph.retention_tier,
     coalesce(b.version, 0) + 1,
     b.source_id
 FROM unnest(
     %(kind)s::text [], %(event_kind)s::text [], %(external_id)s::text [], %(title)s::text [],
     %(started_at)s::timestamptz [], %(origin)s::text [], %(document_type)s::text [], %(url)s::text [],
     %(channel)s::text [], %(author)s::text [], %(metadata)s::text [], %(updated_at)s::timestamptz [],
-    %(replaces)s::uuid []
+    %(tier)s::text [], %(replaces)s::uuid []
 ) AS n (
     kind, event_kind, external_id, title, started_at, origin, document_type, url, channel, author, metadata, updated_at,
-    replaces
+    tier, replaces
 )
 LEFT JOIN neurigraph.sources AS b ON n.replaces = b.source_id
 WHERE n.replaces IS NOT NULL OR NOT EXISTS (

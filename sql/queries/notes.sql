@@ -1,4 +1,4 @@
--- Notes: what their messages have besides text, and the versions of one.
+-- Notes: what their messages have besides text, the versions of one, and the memories of facts that they state.
 
 -- name: lock_notes
 -- Writers of one user's notes take turns, so that two notes cannot get one title at one node.
@@ -112,3 +112,17 @@ SELECT
     r.superseded_by
 FROM {schema}.metadata_records AS r
 WHERE r.record_id = %(record_id)s;
+
+-- name: memories_of_versions
+-- The memories of the notes that state versions of a fact, the first one first, and whether each version stands.
+SELECT
+    o.record_id,
+    o.status <> 'archived' AS stands,
+    i.node_id,
+    g.schema_name
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.facts AS o ON f.root_id = o.root_id
+INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE f.fact_id = %(fact_id)s AND o.extractor = 'stated' AND i.source LIKE 'note:%%' AND NOT i.quarantined
+ORDER BY o.version;

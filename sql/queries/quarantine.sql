@@ -233,7 +233,7 @@ UPDATE neurigraph.quarantines SET released_at = clock_timestamp(), released_by =
 WHERE quarantine_id = %(quarantine_id)s;
 
 -- name: let_go
--- Returns the records that no other quarantine in force holds.
+-- Returns the records that no other quarantine in force holds, and that are not in the archive.
 WITH freed AS (
     DELETE FROM neurigraph.quarantined_records AS r WHERE r.quarantine_id = %(quarantine_id)s
     RETURNING r.record_id
@@ -249,6 +249,9 @@ INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE NOT EXISTS (
     SELECT FROM neurigraph.quarantined_records AS o
     WHERE o.record_id = f.record_id AND o.quarantine_id <> %(quarantine_id)s
+)
+AND NOT EXISTS (
+    SELECT FROM neurigraph.record_retention AS a WHERE a.record_id = f.record_id AND a.archived_at IS NOT NULL
 )
 ORDER BY i.node_id, f.record_id;
 

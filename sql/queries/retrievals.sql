@@ -3,6 +3,7 @@
 -- name: note
 SELECT
     n.is_watched,
+    n.expires,
     n.canary
 FROM neurigraph.note_retrieval(%(operation)s, %(record_ids)s, %(question)s, %(is_logged)s) AS n;
 
@@ -10,6 +11,7 @@ FROM neurigraph.note_retrieval(%(operation)s, %(record_ids)s, %(question)s, %(is
 -- A file and its record are registered under the same policies.
 SELECT
     n.is_watched,
+    n.expires,
     n.canary
 FROM neurigraph.note_retrieval(
     'open',

@@ -173,7 +173,11 @@ BEGIN
                 FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(node.path)
             ),
             'superseded_by', state -> 'superseded_by'
-        ) || neurigraph.values_then(wanted, moment)
+        ) || coalesce((
+            SELECT to_jsonb(t) - ARRAY['record_id', 'access_count', 'access_days']
+            FROM neurigraph.retention_of(ARRAY[wanted]) AS t
+        ), '{"tier": "long", "expires_at": null, "expiry_reason": null}')
+        || (neurigraph.values_then(wanted, moment) - ARRAY['archived_at', 'archived_reason'])
     ) || coalesce((
         SELECT jsonb_build_object('delta_id', d.delta_id, 'w', d.w_coordinate)
         FROM neurigraph.delta_log AS d

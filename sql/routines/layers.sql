@@ -1,26 +1,6 @@
 -- Reads metadata layers for a process that ranks in memory. Each node is read by its own statement: its schema name is
 -- quoted, the caller may see its id, and compared values are bound, never part of the text.
 
--- The first `width` numbers of a vector in binary form: a header of four bytes, then the numbers in network order.
--- Simple enough to be inlined.
-DO $$
-DECLARE
-    home text := (
-        SELECT n.nspname FROM pg_catalog.pg_extension AS e
-        INNER JOIN pg_catalog.pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
-    );
-    kind text;
-BEGIN
-    FOREACH kind IN ARRAY ARRAY['vector', 'halfvec'] LOOP
-        EXECUTE format(
-            'CREATE OR REPLACE FUNCTION neurigraph_private.bytes_of(a %1$I.%2$I, width integer) '
-            'RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %1$I.%3$I(%1$I.subvector(a, 1, width))',
-            home, kind, kind || '_send'
-        );
-    END LOOP;
-END
-$$;
-
 -- The records and passages of a node as a FROM clause reads them: a node that is not upgraded yet has no columns for
 -- origins, and nothing in quarantine.
 CREATE OR REPLACE FUNCTION neurigraph_private.records_from(home text, ddl integer) RETURNS text

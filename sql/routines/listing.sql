@@ -96,7 +96,11 @@ BEGIN
         found := found || coalesce(shown, '{}');
     END LOOP;
     RETURN QUERY
-    SELECT s.shown FROM unnest(found) AS s (shown)
+    SELECT s.shown || jsonb_build_object(
+        'tier', coalesce(t.tier, 'long'), 'expires_at', t.expires_at, 'expiry_reason', t.expiry_reason
+    )
+    FROM unnest(found) AS s (shown)
+    LEFT JOIN neurigraph.retention_of(ids) AS t ON (s.shown ->> 'record_id')::uuid = t.record_id
     ORDER BY array_position(ids, (s.shown ->> 'record_id')::uuid);
 END
 $$;

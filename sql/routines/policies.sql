@@ -32,16 +32,13 @@ DROP POLICY IF EXISTS granted ON neurigraph.graph_index;
 CREATE POLICY granted ON neurigraph.graph_index FOR SELECT TO neurigraph_agent
 USING (node_id IN (SELECT neurigraph.readable_nodes()));
 
--- Evidence of an edge names both its ends, and is visible with its record. Statements without a record, from before
--- evidence was kept, are visible with both ends.
+-- Evidence of an edge names both its ends, and is visible with its record, as `not_hidden` says. Statements without a
+-- record, from before evidence was kept, are visible with both ends; those of a person are the owner's.
 DROP POLICY IF EXISTS granted ON neurigraph.edge_evidence;
 CREATE POLICY granted ON neurigraph.edge_evidence FOR SELECT TO neurigraph_agent
 USING (
     from_node_id IN (SELECT neurigraph.readable_nodes()) AND to_node_id IN (SELECT neurigraph.readable_nodes())
-    AND (
-        stated IS NOT NULL
-        OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = edge_evidence.record_id)
-    )
+    AND observed_by IS NULL
 );
 
 -- An edge is visible with evidence for it.

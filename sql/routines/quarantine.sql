@@ -158,7 +158,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
                 SELECT FROM neurigraph.quarantined_deltas AS q WHERE q.delta_id = d.delta_id
             ) AS is_visible
         FROM neurigraph.delta_log AS d CROSS JOIN LATERAL jsonb_each(d.delta_payload -> 'after') AS v
-        WHERE d.record_id = wanted AND v.key NOT IN ('embedding_model', 'node_path')
+        WHERE d.record_id = wanted
+            -- Others than the owner only lengthen lives, and only the owner archives.
+            AND v.key NOT IN (
+                'embedding_model', 'node_path', 'tier', 'expires_at', 'archived_at', 'archived_reason'
+            )
     )
 
     SELECT coalesce(jsonb_object_agg(f.key, f.value), '{}')

@@ -72,6 +72,10 @@ OPERATIONS: dict[str, Any] = {
     "GET /v1/records/{record}/diff?from_at=2001-01-01T00:00:00Z": None,
     "PATCH /v1/records/{record}": {"title": "Mine"},
     "POST /v1/records/{record}/supersede": {"by": None},
+    "GET /v1/records/{record}/retention": None,
+    "PUT /v1/records/{record}/retention": {"tier": "mid"},
+    "POST /v1/records/{record}/promote": None,
+    "POST /v1/archive": {"record_ids": ["{record}"], "reason": "Mine."},
     "DELETE /v1/records/{record}": None,
     "GET /v1/files/{file}": None,
     "POST /v1/files/{file}/touch": None,
@@ -138,10 +142,17 @@ def client(graph: CallerGraph) -> Iterator[httpx.Client]:
 OWN_NODES = {"persona": "Assistant/Notes", "granted": "Family/Ana", "above": "Family", "bob": "bob"}
 
 
+def filled_in(value: Any, names: dict[str, str]) -> Any:
+    """Return a field of a body with its placeholders replaced by ids."""
+    if isinstance(value, list):
+        return [filled_in(one, names) for one in value]
+    return value.format(**names) if isinstance(value, str) else value
+
+
 def request(client: httpx.Client, key: str, operation: str, body: Any, names: dict[str, str]) -> httpx.Response:
     """Send an operation with its placeholders replaced by ids."""
     method, path, *_ = operation.split()
-    sent = {field: value.format(**names) if isinstance(value, str) else value for field, value in (body or {}).items()}
+    sent = {field: filled_in(value, names) for field, value in (body or {}).items()}
     headers = {"Authorization": f"Bearer {key}"}
     return client.request(method, path.format(**names), json=sent if body is not None else None, headers=headers)
 

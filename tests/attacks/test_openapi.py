@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import hypothesis
 import pytest
@@ -25,6 +26,7 @@ from schemathesis.specs.openapi.checks import (
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.lifecycle.archive import archive
 from tests.conftest import ADMIN_KEY, ROOT
 from tests.support.api_server import serving
 from tests.support.callers import Caller, Ids, new_owner
@@ -70,6 +72,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/nodes/{node_id}/aliases": {"value": "By hand"},
     "post /v1/facts": {"statement": "The keel needs bolts.", "node_id": "{node_id}", "metadata": {"by": "hand"}},
     "patch /v1/facts/{fact_id}": {"tags": ["by hand"]},
+    "put /v1/records/{record_id}/retention": {"tier": "mid", "reason": "by hand"},
+    "post /v1/archive": {"record_ids": ["{record_id}"], "reason": "by hand"},
+    "post /v1/archive/restore": {"record_ids": ["{record_id}"]},
+    "post /v1/archive/purge": {"older_than_days": 1},
     "post /v1/keys": {"label": "by hand"},
     "post /v1/quarantines": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},
@@ -156,10 +162,10 @@ def test_request_by_hand_succeeds(
         headers = {"Authorization": f"Bearer {caller.key}"}
         made = requests.post(f"{target.address}/v1/quarantines", json=rule, headers=headers, timeout=30).json()
         ids["quarantine_id"] = made["quarantine_id"]
+    if path == "/v1/archive/restore":
+        archive(world.installation.acting_for(caller.claims), [UUID(ids["record_id"])], "to be restored")
     name = f"{method} {path}"
-    body = {
-        field: value.format(**ids) if isinstance(value, str) else value for field, value in BODIES.get(name, {}).items()
-    }
+    body = {field: _filled_in(value, ids) for field, value in BODIES.get(name, {}).items()}
     form: dict[str, Any] = {"body": body, "media_type": _media_type(path, method)} if body else {}
     case = schemathesis.openapi.from_dict(DOCUMENT)[path][method.upper()].Case(
         path_parameters={name: value for name, value in ids.items() if f"{{{name}}}" in path},
@@ -170,6 +176,12 @@ def test_request_by_hand_succeeds(
     answer = case.call(target.address, headers={"Authorization": f"Bearer {key}"}, timeout=30)
     assert 200 <= answer.status_code < 300, answer.text
     case.validate_response(answer, checks=CHECKS)
+
+
+def _filled_in(value: Any, ids: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_filled_in(one, ids) for one in value]
+    return value.format(**ids) if isinstance(value, str) else value
 
 
 def _media_type(path: str, method: str) -> str:

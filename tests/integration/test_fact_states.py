@@ -69,6 +69,11 @@ class Facts:
     def listed(self, **filters: Any) -> list[str]:
         return sorted(one["statement"] for one in self.call("GET", "", params=filters)["facts"])
 
+    def current_memories(self) -> list[str]:
+        """Return the summaries of the memories that no other one supersedes."""
+        answer = self.client.get("/records", headers=self.headers, params={"superseded": False})
+        return sorted(one["summary"] for one in answer.json()["records"])
+
     def chain(self, fact_id: str) -> list[tuple[str, int, str]]:
         versions = self.call("GET", f"/{fact_id}/history")["versions"]
         return [(one["statement"].split()[-1], one["version"], one["status"]) for one in versions]
@@ -132,7 +137,8 @@ def three_versions(owner: Facts) -> tuple[str, str, str]:
     second = owner.change(first, statement="Ana works at Northwind.", occurred_from="2025-03-01T00:00:00Z")
     too_early = {"occurred_until": "2025-02-01T00:00:00Z"}
     assert_problem(owner.client.patch(f"/facts/{second}", json=too_early, headers=owner.headers), 422)
-    third = owner.change(second, statement="Ana works at Lumen.")  # a third version, not a cycle
+    third = owner.change(first, statement="Ana works at Lumen.")  # a third version, not a cycle
+    assert owner.current_memories() == ["Ana works at Lumen."], "of the third, whichever version it was written after"
     assert owner.chain(first) == [("Lumen.", 1, "superseded"), ("Northwind.", 2, "superseded"), ("Lumen.", 3, "active")]
     before = owner.get(first)
     assert (before["superseded_by"], before["root_id"], before["canonical_id"]) == (second, first, first)
@@ -152,13 +158,15 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     owner.call("POST", f"/{third}/retract", 204)
     assert owner.chain(first) == [
         ("Lumen.", 1, "superseded"),
-        ("Northwind.", 2, "superseded"),
+        ("Northwind.", 2, "active"),
         ("Lumen.", 3, "archived"),
     ]
-    # Its memory is replaced by that of the third version, which still stands in the file.
     assert owner.get(second)["is_latest"] is True
+    assert owner.current_memories() == ["Ana works at Lumen.", "Ana works at Northwind."], "of 2 again, and of 3"
     assert owner.listed(status="archived") == ["Ana works at Lumen."]
     owner.call("POST", f"/{third}/confirm", 204)
+    assert owner.chain(first)[1] == ("Northwind.", 2, "superseded")
+    assert owner.current_memories() == ["Ana works at Lumen."]
     changes = owner.call("GET", f"/{third}/history")["changes"]
     assert [one["operation"] for one in changes] == ["confirm", "retract", "change"]
     assert changes[1]["before"] == {"status": "active"}

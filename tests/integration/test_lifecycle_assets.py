@@ -14,8 +14,10 @@ from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.schedules import LIFECYCLE_TAG, recompression_schedule
 from neurigraph_pipelines.lifecycle import transitions
+from neurigraph_pipelines.lifecycle.archive import restore
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, record_of
-from neurigraph_pipelines.model import CompressionCause
+from neurigraph_pipelines.lifecycle.retention import set_tier
+from neurigraph_pipelines.model import CompressionCause, Tier
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe
@@ -215,3 +217,21 @@ def test_one_run_per_lifecycle_job() -> None:
     assert f"key: {LIFECYCLE_TAG}\n" in (ROOT / "dagster_home" / "dagster.yaml").read_text(encoding="utf-8")
     jobs = ("recompression_job", "dormancy_job", "storage_audit_job")
     assert [defs.get_job_def(name).tags[LIFECYCLE_TAG] for name in jobs] == ["recompression", "upkeep", "upkeep"]
+
+
+def test_expired_memories_are_archived(file: StoredFile, instance: dg.DagsterInstance) -> None:
+    record_id, context = file.row["record_id"], file.here.acting_for(file.claims)
+    set_tier(context, record_id, Tier.SHORT)
+    assert Ran(instance, "expiry_job").metadata_of("expired_records")["memories archived"] == 0
+    with file.here.database.pipeline() as tx:
+        past = "granted_until = now() - interval '5 hours', expires_at = now() - interval '5 hours'"
+        tx.execute(f"UPDATE neurigraph.record_retention SET {past}")
+    planned = Ran(instance, "expiry_job", expired_records={"dry_run": True}).observed("expired_records")
+    assert planned["memories archived"] == 1
+    done = Ran(instance, "expiry_job", expired_records={"user": file.user.slug})
+    assert done.metadata_of("expired_records")["memories"].records[0].data == {"record": str(record_id)}
+    assert done.checks() == {"nothing_is_kept_past_its_time": True, "no_archived_memory_is_shown": True}
+    weekly = Ran(instance, "fading_job")
+    assert weekly.metadata_of("faded_facts")["facts archived"] == 0
+    assert weekly.checks() == {"nothing_that_matters_faded": True}
+    assert restore(context, [record_id]) == [record_id]

@@ -21,7 +21,8 @@ from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
-from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate
+from neurigraph_pipelines.lifecycle.retention import set_tier
+from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate, Tier
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
@@ -95,6 +96,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     here.uploads.receive(claims, "waiting.txt", [b"An upload that changed."], external_id="waiting", details=known)
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."], external_id="waiting")
     _plant_rows(here, user, file.row["record_id"])
+    set_tier(here.acting_for(claims), file.row["record_id"], Tier.SHORT, reason="an old note")
     give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
     phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))

@@ -1,6 +1,7 @@
-"""A quarantine or a release in a process of its own, for tests to kill.
+"""A quarantine, a release or a sweep of what expired in a process of its own, for tests to kill.
 
-Run as ``python -m tests.support.quarantining URL SECRET USER_ID hold KEY_ID`` or ``… USER_ID release QUARANTINE_ID``.
+Run as ``python -m tests.support.quarantining URL SECRET USER_ID hold KEY_ID``, ``… USER_ID release QUARANTINE_ID`` or
+``… USER_ID sweep USER_ID``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.lifecycle.archive import sweep
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.quarantine.holding import quarantine, release
 from neurigraph_pipelines.quarantine.rules import Rule
@@ -24,6 +26,8 @@ def main() -> None:
     context = Context(parts, Claims.of_user(UUID(user_id)))
     if action == "hold":
         quarantine(context, Rule(key_id=UUID(subject)), "a stolen key")
+    elif action == "sweep":
+        sweep(context, user_id=UUID(subject))
     else:
         release(context, UUID(subject))
 

@@ -9,6 +9,7 @@ import pytest
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.source_details import checked_details
+from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails, shown_details
 from neurigraph_pipelines.text.media_types import media_type_of
 from resources.redaction import PatternRedactor
@@ -23,6 +24,7 @@ def test_good_details_are_cleaned() -> None:
         author="Ana\x00",
         metadata={"team": "blue", "likes": 3, "ratio": 0.5, "pinned": True},
         updated_at=datetime(2025, 3, 1),  # noqa: DTZ001 - a time without a zone is UTC
+        tier=Tier.SHORT,
     )
     assert checked_details(stated, "repair", None) == {
         "origin": "Slack export",
@@ -32,6 +34,7 @@ def test_good_details_are_cleaned() -> None:
         "author": "Ana\ufffd",
         "metadata": '{"team": "blue", "likes": 3, "ratio": 0.5, "pinned": true}',
         "updated_at": datetime(2025, 3, 1, tzinfo=UTC),
+        "tier": "short",
     }
     assert set(checked_details(SourceDetails(), "repair", None).values()) == {None}
 

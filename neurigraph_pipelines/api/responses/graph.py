@@ -9,12 +9,14 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
+from neurigraph_pipelines.api.responses.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 from neurigraph_pipelines.model import (
     CompressionState,
     ConceptKind,
     ContentType,
     NodeType,
     SourceKind,
+    Tier,
     TriggerType,
 )
 
@@ -152,6 +154,9 @@ class Record(BaseModel):
     file_state: CompressionState | None
     size_bytes: int | None
     stored_bytes: int | None
+    tier: Tier = TIER
+    expires_at: datetime | None = EXPIRES_AT
+    expiry_reason: str | None = EXPIRY_REASON
 
 
 class Records(BaseModel):

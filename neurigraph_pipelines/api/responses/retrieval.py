@@ -9,8 +9,9 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.facts import Fact
+from neurigraph_pipelines.api.responses.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 from neurigraph_pipelines.api.source_fields import ShownDetails
-from neurigraph_pipelines.model import CompressionState, Detector, ReceivedThrough, Role, SourceKind, Voice
+from neurigraph_pipelines.model import CompressionState, Detector, ReceivedThrough, Role, SourceKind, Tier, Voice
 
 
 class Origin(BaseModel):
@@ -49,6 +50,9 @@ class Hit(BaseModel):
     file_id: UUID | None
     file_state: CompressionState | None
     origin: Origin
+    tier: Tier = TIER
+    expires_at: datetime | None = EXPIRES_AT
+    expiry_reason: str | None = EXPIRY_REASON
     superseded: bool | None = Field(
         default=None, description="True if a newer memory replaced this one; only with `include_superseded`."
     )

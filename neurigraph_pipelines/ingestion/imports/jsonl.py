@@ -22,6 +22,7 @@ from neurigraph_pipelines.model import (
     NewMessage,
     RejectedItem,
     Role,
+    Tier,
 )
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 from neurigraph_pipelines.text.hygiene import clean_json
@@ -32,7 +33,7 @@ MAX_LINE_BYTES = 256 * 1024**2
 MAX_NOTED_KEYS = 20
 """Maximum number of unknown keys that are logged; a file with more has another format."""
 
-_DETAILS = ("origin", "document_type", "url", "channel", "author", "metadata", "updated_at", "replaces")
+_DETAILS = ("origin", "document_type", "url", "channel", "author", "metadata", "updated_at", "replaces", "tier")
 CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages", *_DETAILS})
 MESSAGE_KEYS = frozenset(
     {"role", "type", "content", "author", "external_id", "occurred_at", "tool_calls", *TOOL_FIELDS}
@@ -154,6 +155,9 @@ def _details(raw: dict[str, Any]) -> SourceDetails:
         raise InvalidInputError(f"its document_type {kind[:50]!r} is not one of {', '.join(DocumentType)}")
     if channel is not None and channel not in tuple(Channel):
         raise InvalidInputError(f"its channel {channel[:50]!r} is not one of {', '.join(Channel)}")
+    tier = _text(raw, "tier")
+    if tier is not None and tier not in tuple(Tier):
+        raise InvalidInputError(f"its tier {tier[:50]!r} is not one of {', '.join(Tier)}")
     return SourceDetails(
         origin=_text(raw, "origin"),
         document_type=DocumentType(kind) if kind else None,
@@ -163,6 +167,7 @@ def _details(raw: dict[str, Any]) -> SourceDetails:
         metadata=metadata,
         updated_at=_time(raw, "updated_at"),
         replaces=_id(raw, "replaces"),
+        tier=Tier(tier) if tier else None,
     )
 
 

@@ -11,6 +11,7 @@ from neurigraph_pipelines.ingestion.notes import MAX_PRIORITY, MAX_TAGS, NewNote
 from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.results import Result
 from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, Tool
+from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.sources import (
     MAX_ORIGIN_LENGTH,
     MAX_URL_LENGTH,
@@ -35,6 +36,7 @@ class RememberArguments(Arguments):
     priority: int | None = Field(default=None, ge=1, le=MAX_PRIORITY)
     tags: ListOf[str] = Field(default=[], max_length=MAX_TAGS)
     url: str = Field(default="", max_length=MAX_URL_LENGTH, description="Page that it is from.")
+    tier: Tier | None = Field(default=None, description="short: kept for hours; mid: for days; default: for good.")
     origin: str = Field(default="", max_length=MAX_ORIGIN_LENGTH, description="Program or site that it is from.")
     author: str = ""
     channel: Channel | None = None
@@ -94,6 +96,7 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
                 channel=given.channel,
                 author=given.author or None,
                 metadata=given.metadata,
+                tier=given.tier,
             ),
         ),
     )

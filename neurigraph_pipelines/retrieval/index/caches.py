@@ -27,7 +27,7 @@ ANSWER_SECONDS = 60.0
 """Age at which a cached answer expires, so that a node that is asked about often is still seen to be in use."""
 
 WATCH_SECONDS = 60.0
-"""Age at which it is asked again whether a graph has canaries."""
+"""Age at which it is asked again whether a graph has canaries, or records that expire."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -136,6 +136,7 @@ class SearchCaches:
         staged: The nodes that were staged, by asker, data version and period.
         unfetched: Claims for which nodes were staged and not prefetched since.
         watched: Whether a user's graph has canaries to watch.
+        expiring: Whether anything in a user's graph expires.
         unstored: The messages that are not stored yet, by asker.
         facts: The facts of nodes, by asker and node; their version is the data version.
         fact_rows: The facts that an asker's last question was ranked with; their version is the data version.
@@ -151,6 +152,7 @@ class SearchCaches:
         self.staged: Cache[frozenset[int]] = Cache()
         self.unfetched: set[Claims] = set()
         self.watched: Cache[bool] = Cache(WATCH_SECONDS)
+        self.expiring: Cache[bool] = Cache(WATCH_SECONDS)
         self.unstored: Cache[Unstored] = Cache()
         self.facts: Cache[NodeFacts] = Cache()
         self.fact_rows: Cache[FactRows] = Cache()

@@ -71,16 +71,16 @@ class Postings:
         return cls._sorted(keys, codes, rows, frequencies)
 
     @classmethod
-    def joined(cls, postings: Sequence[Postings], rows: Sequence[NDArray[np.int32]]) -> Postings:
+    def joined(cls, postings: Sequence[Postings], rows: NDArray[np.int32]) -> Postings:
         """Return the occurrences of several postings as one.
 
         Args:
-            rows: The new row of each occurrence of each.
+            rows: The new rows of the occurrences of all, one after another.
         """
         keys = np.concatenate([one.keys for one in postings])
         counts = np.concatenate([np.diff(one.starts) for one in postings])
         frequencies = np.concatenate([one.occurrences[:, 1] for one in postings])
-        return cls._sorted(keys, np.repeat(np.arange(len(keys)), counts), np.concatenate(rows), frequencies)
+        return cls._sorted(keys, np.repeat(np.arange(len(keys)), counts), rows, frequencies)
 
     @classmethod
     def _sorted(cls, keys: Keys, codes: Numbers, rows: NDArray[Any], frequencies: NDArray[Any]) -> Postings:

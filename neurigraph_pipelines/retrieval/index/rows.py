@@ -96,34 +96,38 @@ class Rows:
             return latest[1]
         self._lookups += 1
         joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
-        found = joint.of(keys) if joint is not None else self._found_in_each(keys)
-        lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
-        row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
-        occurrences = Occurrences(lexeme, row, frequency)
-        self._latest = asked, occurrences
-        return occurrences
+        found = _together(joint.of(keys)) if joint is not None else self._found_in_each(keys)
+        self._latest = asked, found
+        return found
 
     @cached_property
     def _joint(self) -> Postings | None:
         """The postings of all layers as one, in the rows of ``Occurrences``; None if joining them took too long."""
         if sum(len(layer.lexemes.occurrences) for layer in self.layers) > _JOINED:
             return None
-        numbered = [self._numbered(number, layer.lexemes.occurrences[:, 0]) for number, layer in enumerate(self.layers)]
-        return Postings.joined([layer.lexemes for layer in self.layers], numbered)
+        rows = [layer.lexemes.occurrences[:, 0] for layer in self.layers]
+        layers = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
+        return Postings.joined([layer.lexemes for layer in self.layers], self._numbered(layers, np.concatenate(rows)))
 
-    def _found_in_each(self, keys: Keys) -> list[tuple[int, NDArray[np.int32]]]:
-        """Return the lexemes that occur, by their places in ``keys``, with what ``_joint`` would have of them."""
-        return [
-            (place, np.stack((self._numbered(number, found[:, 0]), found[:, 1]), axis=1))
-            for number, layer in enumerate(self.layers)
-            for place, found in layer.lexemes.of(keys)
-        ]
+    def _found_in_each(self, keys: Keys) -> Occurrences:
+        """Return where lexemes occur, as ``_joint`` would."""
+        found = [(number, *one) for number, layer in enumerate(self.layers) for one in layer.lexemes.of(keys)]
+        together = _together([(place, one) for _, place, one in found])
+        layers = np.repeat([number for number, *_ in found], [len(one) for *_, one in found]).astype(np.intp)
+        return together._replace(row=self._numbered(layers, together.row))
 
-    def _numbered(self, number: int, row: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the rows of a layer's postings as those of all."""
-        layer, of_records = self.layers[number], self.places + self.first_record[number]
-        numbered = np.where(row < layer.places, self.first_place[number], of_records - layer.places) + row
-        return numbered.astype(np.int32)
+    def _numbered(self, layers: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return rows of the postings of some layers as those of all."""
+        places, of_passages, of_records = self._offsets[:, layers]
+        numbered: NDArray[np.int32] = np.where(rows < places, of_passages, of_records) + rows
+        return numbered
+
+    @cached_property
+    def _offsets(self) -> NDArray[np.int32]:
+        """For each layer, its places, and what is added to rows of passages and of records: ``(3, layers)``."""
+        places = np.array([layer.places for layer in self.layers])
+        of_records = self.places + np.array(self.first_record) - places
+        return np.array([places, self.first_place, of_records], np.int32)
 
     @cached_property
     def voice(self) -> NDArray[np.int8]:
@@ -213,6 +217,13 @@ class Rows:
         if not names:
             return np.zeros(self.passages, bool)
         return np.concatenate([layer.is_said_by(names) for layer in self.layers])
+
+
+def _together(found: Sequence[tuple[int, NDArray[np.int32]]]) -> Occurrences:
+    """Return what was found of each lexeme, given by its place among those that were looked up, as one."""
+    lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
+    row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
+    return Occurrences(lexeme, row, frequency)
 
 
 def _firsts(counts: Iterable[int]) -> tuple[list[int], int]:

@@ -28,13 +28,14 @@ def cache_bytes(context: Context) -> int:
     return context.settings.retrieval.layer_cache_mb * 1_000_000
 
 
-def cached_rows(context: Context, layers: tuple[MetadataLayer, ...]) -> Rows:
+def cached_rows(context: Context, layers: tuple[MetadataLayer, ...], *, whole: bool = False) -> Rows:
     """Return the rows of some layers; they are the cached ones as long as the layers are the same.
 
-    There is one entry for the nodes of a graph, and one with the messages that are not stored yet.
+    There is one entry for the nodes that a question searches, one with the messages that are not stored yet, and one
+    for the whole graph.
     """
     capacity, cache = int(_ROWS_SHARE * cache_bytes(context)), search_caches(context).rows
-    key = (graph_key(context), bool(layers) and layers[-1].model is None)
+    key = (graph_key(context), whole, bool(layers) and layers[-1].model is None)
     rows = cache.get(key, layers) if capacity else None
     if rows is None:
         rows = Rows(layers)

@@ -19,6 +19,7 @@ from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, cached_rows, graph_key, search_caches
@@ -93,6 +94,7 @@ class Evidence:
         unstored: The messages that were not stored yet in that moment.
         data_version: The version of all that it comes from; None if the caller may not know it.
         layers: All layers of the graph that hold anything, by node id, if all of them are in memory.
+        rows: Their rows.
     """
 
     parsed: ParsedQuestion
@@ -103,6 +105,7 @@ class Evidence:
     unstored: Unstored | None = None
     data_version: str | None = None
     layers: Mapping[str, NodeLayers] | None = None
+    rows: Rows | None = None
 
 
 @measured("search.evidence")
@@ -156,13 +159,13 @@ def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tu
         numbered = [
             (number, layer) for number, one in zip(filled, layers.values(), strict=True) for layer in one.layers
         ]
-        rows = cached_rows(context, tuple(layer for _, layer in numbered))
+        rows = cached_rows(context, tuple(layer for _, layer in numbered), whole=True)
         words = counted(rows, [number for number, _ in numbered], shells.stems, parsed.lexemes, parsed.stems)
         found = version()
     rarity = rarities(words.occurrences, shells.corpus_passages)
     unstored = cached_unstored(context, question)
     expected = _version(shells, unstored.version if unstored else None)
-    evidence = Evidence(parsed, view, words, rarity, unstored=unstored, data_version=expected, layers=layers)
+    evidence = Evidence(parsed, view, words, rarity, None, unstored, expected, layers, rows)
     return evidence, found == expected
 
 

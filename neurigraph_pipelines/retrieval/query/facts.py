@@ -7,6 +7,7 @@ decides which of them the caller sees, and again when an answer shows them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model.facts import Impact, remaining
 from neurigraph_pipelines.paging import NEWEST
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
@@ -145,8 +147,19 @@ def show_facts(context: Context, ranked: Sequence[RankedFact]) -> tuple[FoundFac
         "limit": len(fact_ids),
     }
     rows = context.database.ask(context.claims, _LISTED["facts"], wanted)
-    found = {str(row["fact_id"]): row for row in rows}
-    return tuple(FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found)
+    found, weight = {str(row["fact_id"]): row for row in rows}, context.settings.retrieval.decay_weight
+    shown = [FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found]
+    if weight:
+        shown = sorted((_faded(one, weight) for one in shown), key=lambda one: -one.score)
+    return tuple(shown)
+
+
+def _faded(one: FoundFact, weight: float) -> FoundFact:
+    """Return a fact whose score is partly what is left of its weight since it occurred, was read or was confirmed."""
+    times = (one.fields[name] for name in ("recorded_at", "occurred_until", "confirmed_at"))
+    age = datetime.now(UTC) - max(time for time in times if time is not None)
+    left = remaining(Impact(one.fields["impact"]), age.total_seconds() / 86_400)
+    return one._replace(score=(1 - weight) * one.score + weight * left)
 
 
 def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]) -> list[NodeFacts]:

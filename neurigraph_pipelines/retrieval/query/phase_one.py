@@ -145,7 +145,9 @@ def _rank(
     if not nodes:
         return (), (), ()
     boosts, question = [node.anchor.boost for node in nodes], evidence.parsed.question
-    rows = cached_rows(context, tuple(node.layer for node in nodes))
+    layers, rows = tuple(node.layer for node in nodes), evidence.rows
+    if rows is None or rows.layers != layers:
+        rows = cached_rows(context, layers)
     lending = lending_of(context, evidence, nodes, rows) if wants_facts(context, question) else None
     lent = lending.lent if lending is not None else None
     records, messages, score = rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows), lent)

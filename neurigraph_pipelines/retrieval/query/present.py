@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.lifecycle.retention import KEPT, Retention
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.sources import shown_details
@@ -20,17 +22,20 @@ ANCHORS_SHOWN = 10
 
 
 @measured("search.present")
-def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
+def present(
+    found: Found, periods: Sequence[Period] = (), expiry: Mapping[UUID, Retention] = MappingProxyType({})
+) -> Answer:
     """Return a result as plain values that the caller may change.
 
     Args:
         periods: The stretches of time that were read from the question's words.
+        expiry: The retention of the records that are not simply kept for good.
     """
     restated: dict[str, int] = {}
     for message in found.messages:
         restated[message.record_id] = max(restated.get(message.record_id, 1), message.restated)
     return Answer(
-        [_hit(one, restated.get(one.record.record_id, 1)) for one in found.records],
+        [_hit(one, restated.get(one.record.record_id, 1), expiry) for one in found.records],
         [_message(one) for one in found.messages],
         [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]],
         found.warmed,
@@ -61,8 +66,9 @@ def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
     }
 
 
-def _hit(found: FoundRecord, restated: int) -> dict[str, Any]:
+def _hit(found: FoundRecord, restated: int, expiry: Mapping[UUID, Retention]) -> dict[str, Any]:
     record = found.record
+    kept = expiry.get(UUID(record.record_id), KEPT) if found.is_stored else KEPT
     hit: dict[str, Any] = {
         "record_id": record.record_id if found.is_stored else None,
         "stored": found.is_stored,
@@ -78,6 +84,7 @@ def _hit(found: FoundRecord, restated: int) -> dict[str, Any]:
         "file_id": record.file_id,
         "file_state": record.file_state,
         "origin": _origin(found, restated),
+        **kept.shown(),
     }
     if found.parts:
         hit["explain"] = dict(found.parts)

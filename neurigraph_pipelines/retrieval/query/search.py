@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
+from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.measuring import measured, report
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.ports import Reranker
 from neurigraph_pipelines.retrieval.index.stored import StoredRecord
-from neurigraph_pipelines.retrieval.log import note
+from neurigraph_pipelines.retrieval.log import expiring, note
 from neurigraph_pipelines.retrieval.query.expansion import fused, wordings
 from neurigraph_pipelines.retrieval.query.found import Found
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, moment_asked, named_times, parse
@@ -72,7 +73,8 @@ def search(
         )
         note(context, "search", chain(*returned), question.query)
     report("searched", records=len(found.records), messages=len(found.messages))
-    return present(found, periods)
+    expiry = expiring(context, [UUID(one.record.record_id) for one in found.records if one.is_stored])
+    return present(found, periods, expiry)
 
 
 def _found_by_any_wording(context: Context, parsed: ParsedQuestion) -> Found:

@@ -1,0 +1,40 @@
+"""The memories of facts that are stated by hand: of the versions of a fact, only that of the last one stays current.
+
+A next version is another note, whose commit supersedes the memory of the note before. What people decide about versions
+later changes which of them stands, and this module lets the memories follow.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+_HISTORY = statements("history")
+_QUERIES = statements("notes")
+
+
+def settle_memories(tx: Transaction, fact_id: UUID) -> None:
+    """Supersede the memory of each version by that of the next version that stands; restore the last one's.
+
+    A memory that something else has superseded stays as it is.
+
+    Args:
+        tx: A transaction of the pipeline that has locked the graph shared and said who the author is.
+        fact_id: One of the versions.
+    """
+    versions = tx.execute(_QUERIES["memories_of_versions"], {"fact_id": fact_id}).fetchall()
+    own = {row["record_id"] for row in versions}
+    by: UUID | None = None
+    for row in reversed(versions):
+        upgrade_node(tx, row["node_id"], row["schema_name"])
+        schema, of_record = sql.Identifier(row["schema_name"]), {"record_id": row["record_id"]}
+        now = tx.execute(_HISTORY["superseded_by"].format(schema=schema), of_record).fetchone()
+        if now is not None and (now["superseded_by"] is None or now["superseded_by"] in own):
+            tx.execute(_HISTORY["set_superseded"].format(schema=schema), {**of_record, "by": by})
+        if row["stands"]:
+            by = row["record_id"]

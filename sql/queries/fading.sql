@@ -1,0 +1,39 @@
+-- Fading: facts that nobody needed for long are archived, and none is erased.
+
+-- name: faded
+-- Facts without weight that nothing rests on: of low impact, not pinned, without other versions, continued by no note,
+-- and long since they occurred, were read, stated or confirmed, and since their memory was opened.
+SELECT
+    f.fact_id,
+    f.user_id
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id AND NOT i.quarantined
+WHERE f.impact = 'low' AND NOT f.pinned AND f.status = 'active' AND f.forgotten_at IS NULL
+    AND greatest(f.recorded_at, upper(f.occurred), f.confirmed_at) < now() - make_interval(secs => %(seconds)s)
+    AND (%(user_id)s::uuid IS NULL OR f.user_id = %(user_id)s)
+    AND NOT EXISTS (SELECT FROM neurigraph.facts AS o WHERE o.root_id = f.root_id AND o.fact_id <> f.fact_id)
+    AND NOT EXISTS (SELECT FROM neurigraph.notes AS n WHERE n.follows = f.fact_id)
+    AND NOT EXISTS (
+        SELECT FROM neurigraph_private.opened_since(
+            ARRAY[f.record_id], now() - make_interval(secs => %(seconds)s)
+        )
+    )
+ORDER BY f.recorded_at, f.fact_id
+LIMIT %(limit)s;
+
+-- name: fade
+-- What people decided in the meantime stands.
+UPDATE neurigraph.facts AS f SET status = 'archived'
+WHERE f.fact_id = ANY(%(fact_ids)s) AND f.status = 'active' AND f.impact = 'low' AND NOT f.pinned
+    AND (f.confirmed_at IS NULL OR f.confirmed_at < now() - make_interval(secs => %(seconds)s))
+RETURNING f.fact_id;
+
+-- name: wrongly_faded
+-- Facts that faded although they matter or are pinned; who pins one afterwards wants it back.
+SELECT f.fact_id
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.fact_deltas AS d ON f.fact_id = d.fact_id
+WHERE d.authored_by = 'pipeline:decay' AND d.operation = 'retract' AND f.status = 'archived'
+    AND (f.impact <> 'low' OR f.pinned)
+ORDER BY f.fact_id
+LIMIT %(limit)s;
