@@ -298,3 +298,26 @@ WHERE v.user_id = %(user_id)s
     AND (%(record_id)s::uuid IS NULL OR %(record_id)s IN (l.record_id, e.record_id))
 ORDER BY v.confidence DESC, v.later_id, v.earlier_id
 LIMIT 200;
+
+-- name: about_messages
+-- Verdicts that say of what some messages state that it was updated or is contradicted, and that nobody took back: both
+-- statements with their days, of those that the caller sees.
+SELECT
+    l.statement AS later_statement,
+    e.statement AS earlier_statement,
+    coalesce(lower(l.occurred), li.occurred_at, li.created_at) AS later_said_at,
+    coalesce(lower(e.occurred), ei.occurred_at, ei.created_at) AS earlier_said_at,
+    v.verdict,
+    v.effect
+FROM unnest(%(record_ids)s::uuid [], %(messages)s::integer []) AS q (record_id, message)
+INNER JOIN neurigraph.facts AS f ON q.record_id = f.record_id AND q.message BETWEEN f.first_message AND f.last_message
+INNER JOIN neurigraph.fact_verdicts AS v ON f.fact_id IN (v.later_id, v.earlier_id)
+INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
+INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
+INNER JOIN neurigraph.record_index AS li ON l.record_id = li.record_id
+INNER JOIN neurigraph.record_index AS ei ON e.record_id = ei.record_id
+WHERE v.verdict IN ('updates', 'contradicts') AND v.undone_at IS NULL AND l.status <> 'archived'
+    AND (v.effect <> 'flagged' OR v.confidence >= %(least)s)
+GROUP BY v.later_id, v.earlier_id, l.fact_id, e.fact_id, li.record_id, ei.record_id
+ORDER BY (v.effect = 'flagged'), v.confidence DESC, v.later_id, v.earlier_id
+LIMIT %(most)s;

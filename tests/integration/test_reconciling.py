@@ -20,6 +20,7 @@ from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_wai
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
+from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.wiring import Installation
 from resources.offline.fact_forms import read_fact
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
@@ -237,6 +238,9 @@ def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> Non
     assert owners["current_belief"]["fact_id"] == lisbon
     assert owners["belief"] == 0.75
     assert [one["relationship"] for one in owners["conflicting_beliefs"]] == ["superseded"]
+    assert notes_of(people.context.acting_for(butler), [(str(shared), 1)]) == []
+    (note,) = notes_of(people.context.acting_for(people.claims), [(str(shared), 1)])
+    assert note == "Superseded: 2024-01-01 “Ana lives in Porto”; since then 2024-01-10 “Ana now lives in Lisbon”."
     known = listing.list_facts(here.database, here.cursors, people.claims, listing.FactFilter(record_id=secret)).items
     (conflict,) = beliefs.brought(here.database, people.claims, secret, known)["conflicts"]
     assert (conflict["type"], conflict["suggested_action"]) == ("update", "supersede")
