@@ -23,7 +23,9 @@ CONCURRENT = 4
 
 _METHOD = f"""Nodes are created one at a time below the root of one user: registry row and node schema (three tables
 with their indexes, triggers and policies) in one committed transaction. The baseline alternates with it: `CREATE
-SCHEMA` and one empty table in one transaction of a plain connection. Then {CONCURRENT} threads create nodes at once."""
+SCHEMA` and one empty table in one transaction of a plain connection. Then {CONCURRENT} threads create nodes at once.
+The size of a node without memories is the growth of the database by those nodes: empty tables and indexes, and the
+rows of the catalog."""
 
 
 def run(bench: Bench) -> Section:
@@ -39,7 +41,9 @@ def run(bench: Bench) -> Section:
             _concurrently(database, user, wanted - nodes)
             ours, theirs = in_turns([partial(_provision, database, user), partial(_create_plainly, plain)], repeats)
             alone = repeats / sum(ours)
+            before = _database_size(plain)
             together = _concurrently(database, user, repeats * CONCURRENT)
+            grown = (_database_size(plain) - before) / (repeats * CONCURRENT)
             nodes = wanted + repeats * (1 + CONCURRENT)
             rows.append(
                 [
@@ -49,6 +53,7 @@ def run(bench: Bench) -> Section:
                     number(percentile(ours, 50) / percentile(theirs, 50)),
                     number(alone),
                     number(together),
+                    number(grown / 1_000),
                 ]
             )
     header = (
@@ -60,7 +65,7 @@ def run(bench: Bench) -> Section:
             "p95 ms",
             "node ÷ schema and table (p50)",
         ),
-        *("one at a time, nodes/s", f"{CONCURRENT} at once, nodes/s"),
+        *("one at a time, nodes/s", f"{CONCURRENT} at once, nodes/s", "kB per empty node"),
     )
     return Section("Provisioning a node", _METHOD, table(header, rows))
 
@@ -77,6 +82,13 @@ def _create_plainly(connection: psycopg.Connection) -> None:
     connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
     connection.execute(sql.SQL("CREATE TABLE {}.records (id uuid PRIMARY KEY, content text)").format(schema))
     connection.commit()
+
+
+def _database_size(connection: psycopg.Connection) -> int:
+    row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+    assert row is not None
+    connection.commit()
+    return int(row[0])
 
 
 def _concurrently(database: Database, user: User, count: int) -> float:

@@ -189,16 +189,17 @@ def require_writer(database: Database, claims: Claims) -> None:
         )
 
 
-def require_write(tx: Transaction, node_id: UUID) -> None:
+def require_write(tx: Transaction, node_id: UUID, *, held: bool = False) -> None:
     """Require write access to a node that the caller sees.
 
     Args:
         tx: A transaction with the caller's claims.
+        held: What is written may have to wait for an approval.
 
     Raises:
         ForbiddenError: The caller may only read the node.
     """
-    row = tx.execute(_QUERIES["may_write_node"], {"node_id": node_id}).fetchone()
+    row = tx.execute(_QUERIES["may_hand_in" if held else "may_write_node"], {"node_id": node_id}).fetchone()
     if row is None or not row["may"]:
         raise ForbiddenError("this key may only read this node")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from neurigraph_pipelines.defs import (
+    action_assets,
     embedding_assets,
     embedding_model_assets,
     fact_assets,
@@ -36,6 +37,7 @@ defs = dg.Definitions.merge(
     summary_assets.definitions(),
     fact_assets.definitions(),
     verdict_assets.definitions(),
+    action_assets.definitions(),
     lifecycle_assets.definitions(),
     lifecycle_checks.definitions(),
     retention_assets.definitions(),

@@ -16,6 +16,7 @@ from neurigraph_pipelines.model import KEYWORD_COLUMNS, TOOL_FIELDS, SourceKind,
 from neurigraph_pipelines.model.sources import shown_details
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.deciding.actions import Action
     from neurigraph_pipelines.erasure.receipts import ErasedObject, Receipt
     from neurigraph_pipelines.graph.navigation import TreeNode
     from neurigraph_pipelines.history import Delta
@@ -171,6 +172,11 @@ def archived(found: Archived) -> dict[str, Any]:
 def quarantine(found: Quarantine | Rule) -> dict[str, Any]:
     """Return a quarantine, or the conditions of one."""
     return _renamed(asdict(found), _CONDITIONS)
+
+
+def action(found: Action) -> dict[str, Any]:
+    """Return something that waits for a decision."""
+    return asdict(found)
 
 
 def suggestion(found: Suggestion) -> dict[str, Any]:

@@ -20,6 +20,9 @@ SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
 BASELINE = {"shared": 21, "node": 6}
 """Number of the first file of each folder. Lower numbers belonged to files that the baseline replaced."""
 
+NEW_NODE = 12
+"""Number of the last file of ``sql/node`` that ``sql/new_node.sql`` contains. Later ones are applied after it."""
+
 _ROUTINES = SQL_ROOT / "routines"
 
 _NAME_LINE = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE)
@@ -122,6 +125,12 @@ def numbered(folder: str) -> tuple[Migration, ...]:
     if [m.number for m in found] != list(range(first, first + len(found))):
         raise ValueError(f"the migrations of sql/{folder} do not count up from {first:04d}")
     return tuple(found)
+
+
+@cache
+def new_node() -> sql.SQL:
+    """Return the statements that make the schema of a node as the files of ``sql/node`` up to ``NEW_NODE`` do."""
+    return _trusted((SQL_ROOT / "new_node.sql").read_text(encoding="utf-8"))
 
 
 def newest(folder: str) -> int:

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute
 
 import neurigraph_pipelines
 from neurigraph_pipelines.api import (
+    actions,
     conversations,
     documentation,
     erasures,
@@ -94,6 +95,7 @@ _SUBJECTS = (
     evidence,
     erasures,
     sharing,
+    actions,
     quarantines,
     failures,
 )

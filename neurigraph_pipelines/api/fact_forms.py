@@ -14,6 +14,8 @@ from neurigraph_pipelines.knowledge.stating import NewFact
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, FactKind, Impact, StatedAs
+from neurigraph_pipelines.retrieval.duplicates import MAX_DUPLICATES
+from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 
 _PART: dict[str, Any] = {"maxLength": MAX_PART, "minLength": 1}
 _TIMES = ("valid_until", "forget_after")
@@ -96,3 +98,10 @@ class ChangeFact(FactFields):
         if not self.model_fields_set:
             raise ValueError("give at least one field to change")
         return self
+
+
+class SayTheSame(Form):
+    """A text, to ask what says the same already."""
+
+    text: str = Field(description="A statement.", json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
+    limit: int = Field(default=10, ge=1, le=MAX_DUPLICATES, description="Maximum number of facts, and of messages.")

@@ -21,6 +21,12 @@ _KINDS = {
     "edge_id": "edge",
     "record_id": "record",
     "fact_id": "fact",
+    "to_fact_id": "fact",
+    "to_record_id": "record",
+    "to_node_id": "node",
+    "to_source_id": "source",
+    "link_id": "link",
+    "signing_key_id": "signing_key",
     "by": "record",
     "file_id": "file",
     "conversation_id": "source",
@@ -33,6 +39,7 @@ _KINDS = {
     "grant_id": "grant",
     "failure_id": "failure",
     "quarantine_id": "quarantine",
+    "action_id": "action",
 }
 """What the ids of addresses and bodies name."""
 

@@ -22,6 +22,13 @@ from neurigraph_pipelines.model import AliasType, MentionRole
 
 commands = typer.Typer()
 
+_NodeOrNone = Annotated[
+    str | None, typer.Argument(metavar="PATH_OR_ID", help="For example Family/Dave.", show_default=False)
+]
+_Type = Annotated[
+    AliasType | None, typer.Option("--type", help="What kind it is. Default: a name to add, any to find or remove.")
+]
+
 _Node = Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="For example Family/Dave.", show_default=False)]
 
 
@@ -86,15 +93,11 @@ def evidence(
 @commands.command()
 def alias(
     user: UserSlug,
-    node: Annotated[
-        str | None, typer.Argument(metavar="PATH_OR_ID", help="For example Family/Dave.", show_default=False)
-    ] = None,
+    node: _NodeOrNone = None,
     add: Annotated[str | None, typer.Option(metavar="VALUE", help="A name or an id to add.")] = None,
     remove: Annotated[str | None, typer.Option(metavar="VALUE", help="A name or an id to remove.")] = None,
     value: Annotated[str | None, typer.Option(help="Find the nodes that have this name or id.")] = None,
-    alias_type: Annotated[
-        AliasType | None, typer.Option("--type", help="What kind it is. Default: a name to add, any to find or remove.")
-    ] = None,
+    alias_type: _Type = None,
     verified: Annotated[bool, typer.Option("--verified", help="Say that you vouch for what you add.")] = False,
     limit: Limit = 20,
     cursor: Cursor = None,

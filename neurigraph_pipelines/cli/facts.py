@@ -11,6 +11,7 @@ import typer
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.backfills import NOT_ALL, Since, Until, moments
+from neurigraph_pipelines.cli.origins import restated
 from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import (
     AnyUserSlug,
@@ -19,6 +20,7 @@ from neurigraph_pipelines.cli.session import (
     UserSlug,
     argument,
     claims_of,
+    filter_option,
     moment,
     node_id_of,
     opened,
@@ -33,25 +35,21 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-def _text(description: str, metavar: str | None = None) -> Any:
-    return typer.Option(help=description, metavar=metavar, show_default=False)
-
-
 @commands.command()
 def facts(
     user: UserSlug,
-    node: Annotated[str | None, _text("Only in this node or below it, by path or id.", "NODE")] = None,
-    record: Annotated[str | None, _text("Only of this memory.", "RECORD_ID")] = None,
-    who: Annotated[str | None, _text("Only about this person.")] = None,
-    kind: Annotated[FactKind | None, _text("Only of this kind.")] = None,
-    occurred_after: Annotated[str | None, _text("Of what happened at this time or later.", "TIME")] = None,
-    occurred_before: Annotated[str | None, _text("Of what happened before this time.", "TIME")] = None,
+    node: Annotated[str | None, filter_option("Only in this node or below it, by path or id.", "NODE")] = None,
+    record: Annotated[str | None, filter_option("Only of this memory.", "RECORD_ID")] = None,
+    who: Annotated[str | None, filter_option("Only about this person.")] = None,
+    kind: Annotated[FactKind | None, filter_option("Only of this kind.")] = None,
+    occurred_after: Annotated[str | None, filter_option("Of what happened at this time or later.", "TIME")] = None,
+    occurred_before: Annotated[str | None, filter_option("Of what happened before this time.", "TIME")] = None,
     superseded: Annotated[
         bool | None,
         typer.Option("--superseded/--current", help="Whether later ones replace them. Default: both."),
     ] = None,
-    status: Annotated[FactStatus | None, _text("Only of this status. Default: all but archived.")] = None,
-    tag: Annotated[list[str] | None, _text("Only with this tag.")] = None,
+    status: Annotated[FactStatus | None, filter_option("Only of this status. Default: all but archived.")] = None,
+    tag: Annotated[list[str] | None, filter_option("Only with this tag.")] = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Hidden ones that wait to be erased.")] = False,
     limit: Limit = 20,
     cursor: Cursor = None,
@@ -92,10 +90,36 @@ def _row(fact: Mapping[str, Any]) -> dict[str, str]:
     return {
         "when": f"{when:%Y-%m-%d}" if when is not None else "",
         "kind": fact["kind"],
-        "fact": fact["statement"] + (f" ({fact['status']})" if fact["status"] != "active" else ""),
+        "fact": fact["statement"] + (f" ({fact['status']})" if fact["status"] != "active" else "") + restated(fact),
         "said in": said,
         "id": str(fact["fact_id"]),
     }
+
+
+@commands.command()
+def duplicates(
+    text: Annotated[str, typer.Argument(help="A statement.")],
+    user: UserSlug,
+    limit: Limit = 10,
+    as_json: Json = False,
+) -> None:
+    """Say what is remembered already that says the same as a text, or nearly, before it is written."""
+    from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
+
+    with opened() as installation:
+        context = installation.acting_for(claims_of(installation, user))
+        found = find_duplicates(context, argument(text), limit)
+
+    def view() -> RenderableType:
+        from neurigraph_pipelines.cli import views
+
+        said = [
+            f"{one['record_id'] or one['source_id']} message {one['seq']} has these words." for one in found.messages
+        ]
+        facts = [f"{one['score']:.2f}  {one['statement']}{restated(one)}" for one in found.facts]
+        return views.lines(*facts, *said) if facts or said else views.lines("Nothing says the same.")
+
+    Output(as_json).result({**asdict(found), "threshold": SIMILAR}, view)
 
 
 @commands.command()

@@ -8,22 +8,36 @@ import typer
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import Cursor, Limit, UserSlug, argument, claims_of, moment, node_id_of, opened
+from neurigraph_pipelines.cli.session import (
+    Cursor,
+    Limit,
+    UserSlug,
+    argument,
+    claims_of,
+    filter_option,
+    moment,
+    node_id_of,
+    opened,
+)
 from neurigraph_pipelines.model import ContentType
 
 commands = typer.Typer()
 
 
-def _text(description: str, metavar: str | None = None) -> Any:
-    return typer.Option(help=description, metavar=metavar, show_default=False)
+_Source = Annotated[
+    str | None, filter_option("Only from this conversation, event, upload or note, by id or external id.", "ID")
+]
+_Superseded = Annotated[
+    bool | None, typer.Option("--superseded/--current", help="Whether newer memories replace them. Default: both.")
+]
 
 
 @commands.command()
 def nodes(
     user: UserSlug,
-    path: Annotated[str | None, _text("The node at this path, such as Family/Dave.")] = None,
-    name: Annotated[str | None, _text("Nodes with this name or alias.")] = None,
-    below: Annotated[str | None, _text("Nodes directly below this one, by path or id.", "NODE")] = None,
+    path: Annotated[str | None, filter_option("The node at this path, such as Family/Dave.")] = None,
+    name: Annotated[str | None, filter_option("Nodes with this name or alias.")] = None,
+    below: Annotated[str | None, filter_option("Nodes directly below this one, by path or id.", "NODE")] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,
@@ -49,22 +63,17 @@ def nodes(
 @commands.command()
 def records(
     user: UserSlug,
-    node: Annotated[str | None, _text("Only in this node or below it, by path or id.", "NODE")] = None,
+    node: Annotated[str | None, filter_option("Only in this node or below it, by path or id.", "NODE")] = None,
     below: Annotated[bool, typer.Option("--below/--not-below", help="Whether nodes below --node count.")] = True,
-    source: Annotated[
-        str | None, _text("Only from this conversation, event, upload or note, by id or external id.", "ID")
-    ] = None,
-    created_after: Annotated[str | None, _text("Stored at this time or later.", "TIME")] = None,
-    created_before: Annotated[str | None, _text("Stored before this time.", "TIME")] = None,
-    occurred_after: Annotated[str | None, _text("Of what happened at this time or later.", "TIME")] = None,
-    occurred_before: Annotated[str | None, _text("Of what happened before this time.", "TIME")] = None,
-    content_type: Annotated[ContentType | None, _text("Only of this kind of content.")] = None,
-    superseded: Annotated[
-        bool | None,
-        typer.Option("--superseded/--current", help="Whether newer memories replace them. Default: both."),
-    ] = None,
-    entity: Annotated[str | None, _text("Only with this entity; case is ignored.")] = None,
-    topic: Annotated[str | None, _text("Only with this topic; case is ignored.")] = None,
+    source: _Source = None,
+    created_after: Annotated[str | None, filter_option("Stored at this time or later.", "TIME")] = None,
+    created_before: Annotated[str | None, filter_option("Stored before this time.", "TIME")] = None,
+    occurred_after: Annotated[str | None, filter_option("Of what happened at this time or later.", "TIME")] = None,
+    occurred_before: Annotated[str | None, filter_option("Of what happened before this time.", "TIME")] = None,
+    content_type: Annotated[ContentType | None, filter_option("Only of this kind of content.")] = None,
+    superseded: _Superseded = None,
+    entity: Annotated[str | None, filter_option("Only with this entity; case is ignored.")] = None,
+    topic: Annotated[str | None, filter_option("Only with this topic; case is ignored.")] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,

@@ -28,6 +28,16 @@ Conflict = Annotated[
         "supersedes it."
     ),
 ]
+Pinned = Annotated[
+    str | None,
+    typer.Option(help="Pin the note to the node at this path, such as Family/Dave. Missing nodes are created."),
+]
+PinnedNode = Annotated[
+    str | None, typer.Option(metavar="NODE", help="Pin the note to this node instead, by id or path.")
+]
+Replaced = Annotated[
+    UUID | None, typer.Option(metavar="NOTE", help="Another note, whose memory this one supersedes, by its id.")
+]
 
 
 @commands.command()
@@ -35,13 +45,8 @@ def note(
     text: Annotated[str, typer.Argument(help="What to remember, as it is.")],
     user: UserSlug,
     title: Title = None,
-    path: Annotated[
-        str | None,
-        typer.Option(help="Pin the note to the node at this path, such as Family/Dave. Missing nodes are created."),
-    ] = None,
-    node: Annotated[
-        str | None, typer.Option(metavar="NODE", help="Pin the note to this node instead, by id or path.")
-    ] = None,
+    path: Pinned = None,
+    node: PinnedNode = None,
     tag: Annotated[list[str] | None, typer.Option(help="A topic of the memory.")] = None,
     importance: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
     priority: Annotated[int | None, typer.Option(help="From 1 to 10 instead of --importance.")] = None,
@@ -54,9 +59,7 @@ def note(
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
     tier: source_options.TierName = None,
-    replaces: Annotated[
-        UUID | None, typer.Option(metavar="NOTE", help="Another note, whose memory this one supersedes, by its id.")
-    ] = None,
+    replaces: Replaced = None,
     private: Private = False,
     as_json: Json = False,
 ) -> None:

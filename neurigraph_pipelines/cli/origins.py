@@ -32,6 +32,13 @@ def provenance(source: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def restated(fact: Mapping[str, Any]) -> str:
+    """Return how often a fact was said and when last, if more than once, to be put behind it."""
+    if fact["said_count"] < 2:
+        return ""
+    return f", said {fact['said_count']} times, last on {fact['last_said_at']:%Y-%m-%d}"
+
+
 def expiry(kept: Mapping[str, Any]) -> str:
     """Return when a memory is archived unless it is read before, to go after other words; empty for good."""
     return f", {kept['tier']}: archived after {str(kept['expires_at'])[:16]}" if kept["expires_at"] else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -35,7 +35,13 @@ Cursor = Annotated[
 """Where a list goes on."""
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")]
+
 """The option of commands that can preview their effect."""
+
+
+def filter_option(description: str, metavar: str | None = None) -> Any:
+    """Return the option of a filter of a list; without it, nothing is left out."""
+    return typer.Option(help=description, metavar=metavar, show_default=False)
 
 
 @contextmanager

@@ -138,7 +138,7 @@ def _hit(
 
 
 def _fact(fact: Mapping[str, Any]) -> Text:
-    said = f"{fact['record_id']} message {fact['first_message']}, {fact['score']:.3f}"
+    said = f"{fact['record_id']} message {fact['first_message']}, {fact['score']:.3f}{origins.restated(fact)}"
     return Text.assemble(("fact: ", "bold"), printable(fact["statement"]), (f"  {printable(said)}", "dim"))
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.client.models import Fact, StatedFact
+from neurigraph_pipelines.client.models import Duplicates, Fact, StatedFact
 
 
 class AsyncFacts(ABC):
@@ -37,6 +37,11 @@ class AsyncFacts(ABC):
         """Return the ``versions`` of a fact, and their ``changes``."""
         found: dict[str, Any] = await self.call("GET", f"/v1/facts/{fact_id}/history")
         return found
+
+    async def duplicates(self, text: str, limit: int = 10) -> Duplicates:
+        """Return what says the same as a text already, or nearly; nothing is written."""
+        body = {"text": text, "limit": limit}
+        return Duplicates.model_validate(await self.call("POST", "/v1/duplicates", body))
 
     async def state_fact(self, statement: str, **fields: Any) -> StatedFact:
         """State a fact. It is there when its note is stored and read.

@@ -179,6 +179,14 @@ class SearchResult(_Answer):
     rationale: dict[str, Any] | None = None
 
 
+class Duplicates(_Answer):
+    """What says the same as a text: facts, of which those of the same words have a ``score`` of 1, and messages."""
+
+    facts: list[FactHit]
+    messages: list[MessageHit]
+    threshold: float
+
+
 class Citation(_Answer):
     """A message that an answer rests on."""
 

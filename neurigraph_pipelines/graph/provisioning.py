@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import newest, numbered, statements
+from neurigraph_pipelines.statements import NEW_NODE, new_node, newest, numbered, statements
 
 _QUERIES = statements("graph")
 _ACCESS = statements("access")
@@ -326,27 +326,34 @@ def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, vers
 def _apply_ddl(
     tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int, up_to: int | None = None
 ) -> None:
-    """Run the node DDL after ``version`` and record the new version."""
+    """Run the node DDL after ``version`` and record the new version, which the row of a new node has already.
+
+    A new node gets one script, which changes the catalog less often than the files do.
+    """
     last = newest("node") if up_to is None else up_to
-    missing = [migration for migration in numbered("node") if version < migration.number <= last]
-    if not missing:
+    if version >= last:
         return
+    is_new, scripts = version == 0, []
+    if is_new and last >= NEW_NODE:
+        scripts, version = [new_node()], NEW_NODE
+    scripts += [migration.statement for migration in numbered("node") if version < migration.number <= last]
+    names = {
+        "schema": sql.Identifier(schema),
+        "node_id": sql.Literal(str(node_id)),
+        "user_id": sql.Literal(str(user_id)),
+    }
     with _as_owner(tx):
-        for migration in missing:
-            tx.execute(
-                migration.statement.format(
-                    schema=sql.Identifier(schema), node_id=sql.Literal(str(node_id)), user_id=sql.Literal(str(user_id))
-                )
-            )
-        tx.execute(_QUERIES["set_node_version"], {"node_id": node_id, "version": missing[-1].number})
+        for script in scripts:
+            tx.execute(script.format(**names))
+        if not is_new:
+            tx.execute(_QUERIES["set_node_version"], {"node_id": node_id, "version": last})
 
 
 @contextmanager
 def _as_owner(tx: Transaction) -> Iterator[None]:
     """Run the block as the owner role, to whom all schemas belong; the pipeline may assume it."""
-    row = tx.execute(_QUERIES["current_role"]).fetchone()
+    row = tx.execute(_QUERIES["become_owner"]).fetchone()
     assert row is not None
-    tx.execute(_QUERIES["set_role"].format(role=sql.Identifier("neurigraph_owner")))
     yield
     # After an error the transaction is rolled back, and the role with it.
     tx.execute(_QUERIES["set_role"].format(role=sql.Identifier(row["name"])))

@@ -183,6 +183,7 @@ def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str, claims: Cl
     successors = [successor.node_id for _, successor in plan.merged]
     tx.execute(_QUERIES["redirect_nodes"], {"node_ids": node_ids, "successors": successors})
     tx.execute(_QUERIES["redirect_notes"], {"node_ids": node_ids, "successors": successors})
+    tx.execute(_QUERIES["redirect_actions"], {"node_ids": node_ids, "successors": successors})
     tx.execute(_QUERIES["delete_nodes"], {"node_ids": node_ids})
     for source, successor in plan.merged:
         tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(source.schema_name)))

@@ -100,6 +100,7 @@ class WrittenNote:
         replaces: The note whose memory this one will supersede; for a later version, the note itself.
         redacted: Number of redactions by kind.
         record_ids: The memories of a note that was there already; none while it waits.
+        action_id: The action whose approval it waits for, if its node's standard asks for one.
     """
 
     note_id: UUID
@@ -109,6 +110,7 @@ class WrittenNote:
     replaces: UUID | None = None
     redacted: dict[str, int] = field(default_factory=dict)
     record_ids: tuple[UUID, ...] = field(default=(), compare=False)
+    action_id: UUID | None = None
 
 
 def write_note(context: Context, note: NewNote) -> WrittenNote:
@@ -143,12 +145,16 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
         if note.replaces is not None and note.follows is None:
             _require_own(tx, claims.user_id, note.replaces)
         met = _namesake(tx, claims.user_id, node_id, words.title)
+        if met is not None and met["is_held"]:
+            raise ConflictError(f"note {met['source_id']} of this title waits for an approval: wait for it, too")
         if met is not None and met["source_id"] != note.replaces:
             _require_replaceable(met, note)
         replaces = met["source_id"] if met is not None else note.replaces
         values = {"node_id": node_id, "importance": importance, "digest": digest}
         source_id, version = _insert(tx, context, words, note, replaces, values)
-    return WrittenNote(source_id, version, True, node_id, replaces, words.redacted)
+        waiting = tx.execute(_QUERIES["action_of"], {"source_id": source_id, "message": version}).fetchone()
+        action_id = waiting["action_id"] if waiting is not None else None
+    return WrittenNote(source_id, version, True, node_id, replaces, words.redacted, action_id=action_id)
 
 
 def _insert(
@@ -252,7 +258,7 @@ def _pin(context: Context, note: NewNote) -> UUID | None:
         if tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone() is None:
             raise NotFoundError(_NO_NODE)
         try:
-            require_write(tx, node_id)
+            require_write(tx, node_id, held=True)
         except ForbiddenError:
             raise NotFoundError(_NO_NODE) from None
     return node_id

@@ -122,49 +122,68 @@ def split_tail(tail: Sequence[Turn], sizes: Sizes, *, ended: bool = False) -> Sp
         tail: All messages that no segment covers yet, in order.
         ended: Whether the conversation ended. Then the rest, which is never empty, is its last segment.
     """
-    boundaries = _boundaries(tail, ended)
-    last_exchange = max((i for i, kind in enumerate(boundaries) if kind is _Boundary.EXCHANGE), default=-1)
-    sums = [0, *accumulate(turn.tokens for turn in tail)]
+    splitter = _Splitter(tail, sizes, ended)
     chunks: list[Chunk] = []
     start = 0
+    while splitter.is_long(start):
+        end = splitter.next_end(start)
+        if end is None:
+            return Split(tuple(chunks), waiting=not ended)
+        chunks.append(Chunk(tail[start].seq, tail[end].seq, splitter.tokens(start, end)))
+        start = end + 1
+    return Split(tuple(chunks), waiting=False)
 
-    def best(at_least: _Boundary) -> int | None:
-        """Return the first boundary from target to limit, else the last one before target."""
-        found = None
-        for i in range(start, len(tail)):
-            size = sums[i + 1] - sums[start]
-            if size > sizes.limit:
-                break
-            if boundaries[i] >= at_least:
-                found = i
-                if size >= sizes.target:
-                    break
-        return found
 
-    def next_end() -> int | None:
-        """Return the index of the message that ends the next segment; None to wait."""
-        rest = sums[-1] - sums[start]
-        exchange = best(_Boundary.EXCHANGE)
-        if exchange is not None and sums[exchange + 1] - sums[start] >= sizes.target:
+class _Splitter:
+    """Finds the ends of the segments of one tail. Messages are given by their indexes."""
+
+    def __init__(self, tail: Sequence[Turn], sizes: Sizes, ended: bool) -> None:
+        self._sizes, self._ended = sizes, ended
+        self._boundaries = _boundaries(tail, ended)
+        self._last = len(tail) - 1
+        exchanges = (i for i, kind in enumerate(self._boundaries) if kind is _Boundary.EXCHANGE)
+        self._last_exchange = max(exchanges, default=-1)
+        self._sums = [0, *accumulate(turn.tokens for turn in tail)]
+
+    def tokens(self, start: int, end: int) -> int:
+        """Return the tokens of the messages from ``start`` to ``end`` inclusive."""
+        return self._sums[end + 1] - self._sums[start]
+
+    def is_long(self, start: int) -> bool:
+        """Return whether the rest from ``start`` on is to be split."""
+        rest = self.tokens(start, self._last)
+        return rest > self._sizes.limit if self._ended else rest >= self._sizes.watch
+
+    def next_end(self, start: int) -> int | None:
+        """Return the message that ends the segment which begins at ``start``; None to wait."""
+        rest = self.tokens(start, self._last)
+        exchange = self._best(start, _Boundary.EXCHANGE)
+        if exchange is not None and self.tokens(start, exchange) >= self._sizes.target:
             return exchange
-        if not ended and rest <= sizes.limit:
+        if not self._ended and rest <= self._sizes.limit:
             return None
         if exchange is not None:
             return exchange
-        if not ended and last_exchange < start and rest <= PATIENCE * sizes.limit:
+        if not self._ended and self._last_exchange < start and rest <= PATIENCE * self._sizes.limit:
             return None
-        message = best(_Boundary.MESSAGE)
+        message = self._best(start, _Boundary.MESSAGE)
         if message is not None:
             return message
-        return next((i for i in range(start, len(tail)) if boundaries[i] is not _Boundary.NONE), None)
+        later = range(start, self._last + 1)
+        return next((i for i in later if self._boundaries[i] is not _Boundary.NONE), None)
 
-    while sums[-1] - sums[start] > sizes.limit if ended else sums[-1] - sums[start] >= sizes.watch:
-        end = next_end()
-        if end is None:
-            return Split(tuple(chunks), waiting=not ended)
-        chunks.append(Chunk(tail[start].seq, tail[end].seq, sums[end + 1] - sums[start]))
-        start = end + 1
-    return Split(tuple(chunks), waiting=False)
+    def _best(self, start: int, at_least: _Boundary) -> int | None:
+        """Return the first boundary from target to limit, else the last one before target."""
+        found = None
+        for i in range(start, self._last + 1):
+            size = self.tokens(start, i)
+            if size > self._sizes.limit:
+                break
+            if self._boundaries[i] >= at_least:
+                found = i
+                if size >= self._sizes.target:
+                    break
+        return found
 
 
 def _boundaries(tail: Sequence[Turn], ended: bool) -> list[_Boundary]:

@@ -21,6 +21,7 @@ from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_sh
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.lifecycle.retention import MAX_REASON, promote_records
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, Tier
@@ -77,7 +78,7 @@ class Expiry:
     finished: bool = True
 
 
-def archive(context: Context, record_ids: Sequence[UUID], reason: str) -> list[UUID]:
+def archive(context: Context, record_ids: Sequence[UUID], reason: str, *, guard: Guard = FREE) -> list[UUID]:
     """Put records out of every default read, all or none; return those that were not in the archive before.
 
     What one of them had superseded is current again, as if it were in quarantine.
@@ -96,6 +97,7 @@ def archive(context: Context, record_ids: Sequence[UUID], reason: str) -> list[U
     wanted = _wanted(record_ids)
     with context.database.owner() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
+        guard.admit(tx)
         known = {row["record_id"] for row in _rows_in_archive(tx, claims.user_id, wanted)}
         authored(tx, author_of(claims), claims)
         fresh = [one for one in wanted if one not in known]
@@ -106,7 +108,7 @@ def archive(context: Context, record_ids: Sequence[UUID], reason: str) -> list[U
     return done
 
 
-def restore(context: Context, record_ids: Sequence[UUID]) -> list[UUID]:
+def restore(context: Context, record_ids: Sequence[UUID], *, guard: Guard = FREE) -> list[UUID]:
     """Bring records back with the tiers that they had, all or none. One that expires begins a life again.
 
     Returns:
@@ -123,6 +125,7 @@ def restore(context: Context, record_ids: Sequence[UUID]) -> list[UUID]:
     wanted = _wanted(record_ids)
     with context.database.owner() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
+        guard.admit(tx)
         rows = _rows_in_archive(tx, claims.user_id, wanted)
         found = {row["record_id"] for row in rows if not row["is_being_erased"]}
         missing = next((one for one in wanted if one not in found), None)

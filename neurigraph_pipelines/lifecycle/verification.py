@@ -36,6 +36,7 @@ from neurigraph_pipelines.text.stored_text import passage_text
 _QUERIES = statements("lifecycle")
 _EVIDENCE = statements("evidence")
 _FACTS = statements("facts")
+_LINKS = statements("links")
 _FACT_CHECKS = {
     "every_fact_has_evidence": _FACTS["unproven_facts"],
     "one_latest_per_chain": _FACTS["broken_chains"],
@@ -73,6 +74,9 @@ class Fault(StrEnum):
 
     FACT = "fact"
     """A fact cites messages that its record does not have, versions have gaps, or a record has too many facts."""
+
+    LINK = "link"
+    """A link is a part of a cycle, names a cause that begins after its effect, or another record than its fact."""
 
     PROFILE = "profile"
     """A profile that is not stale differs from the records that it is made of."""
@@ -196,6 +200,8 @@ class _Verifier:
             self._add_findings(Fault.REGISTRY, node_id, registries.fetchall())
             wrong_sums = tx.execute(_EVIDENCE["wrong_sums"], {"node_id": node_id})
             self._add_findings(Fault.EVIDENCE, node_id, wrong_sums.fetchall())
+            wrong_links = tx.execute(_LINKS["wrong_links"], {"node_id": node_id})
+            self._add_findings(Fault.LINK, node_id, wrong_links.fetchall())
             for check in _FACT_CHECKS.values():
                 faults = tx.execute(check.format(schema=schema), {"node_id": node_id})
                 self._add_findings(Fault.FACT, node_id, faults.fetchall())

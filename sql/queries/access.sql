@@ -23,6 +23,9 @@ SELECT neurigraph.writing_persona() IS NOT NULL AS may;
 -- name: may_write_node
 SELECT neurigraph.may_write_node(%(node_id)s) AS may;
 
+-- name: may_hand_in
+SELECT neurigraph.may_hand_in(%(node_id)s) AS may;
+
 -- name: insert_key
 INSERT INTO neurigraph.api_keys (user_id, key_hash, role, subject_id, label, expires_at)
 VALUES (%(user_id)s, %(key_hash)s, %(role)s, %(subject_id)s, %(label)s, %(expires_at)s)
@@ -146,6 +149,10 @@ CROSS JOIN LATERAL (
     WHERE a.node_id = ANY(g.path)
 ) AS n
 WHERE g.node_id IN (SELECT neurigraph.writable_nodes(%(persona)s))
+    AND EXISTS (
+        SELECT FROM neurigraph.standard_for_jobs(g.node_id) AS s
+        WHERE s.field = 'write' AND s.value IN ('any', 'registered')
+    )
 ORDER BY g.node_id <> %(persona)s, g.layer_depth, n.names;
 
 -- name: persona_may_write

@@ -6,3 +6,196 @@ SELECT
     p.state,
     p.created
 FROM neurigraph.propose_action(%(proposed)s) AS p;
+
+-- name: standard
+-- The standard that holds at a node that the caller sees.
+SELECT
+    s.field,
+    s.value,
+    s.from_node_id
+FROM neurigraph.standard_of(%(node_id)s) AS s;
+
+-- name: standard_for_jobs
+SELECT
+    s.field,
+    s.value
+FROM neurigraph.standard_for_jobs(%(node_id)s) AS s;
+
+-- name: set_standard
+-- Runs as the owner of the graph, whom alone the policies let write.
+INSERT INTO neurigraph.node_standards (
+    node_id, user_id, write_rule, promote_rule, delete_rule, approver, approver_persona, approvals, inherit,
+    default_tier, default_ttl_seconds, note_id
+)
+VALUES (
+    %(node_id)s, %(user_id)s, %(write)s, %(promote)s, %(delete)s, %(approver)s, %(approver_persona)s, %(approvals)s,
+    %(inherit)s, %(tier)s, %(ttl_seconds)s, %(note_id)s
+)
+ON CONFLICT (node_id) DO UPDATE SET
+    write_rule = excluded.write_rule,
+    promote_rule = excluded.promote_rule,
+    delete_rule = excluded.delete_rule,
+    approver = excluded.approver,
+    approver_persona = excluded.approver_persona,
+    approvals = excluded.approvals,
+    inherit = excluded.inherit,
+    default_tier = excluded.default_tier,
+    default_ttl_seconds = excluded.default_ttl_seconds,
+    note_id = coalesce(excluded.note_id, neurigraph.node_standards.note_id),
+    updated_at = now();
+
+-- name: actions
+-- Of the caller, newest first.
+SELECT
+    a.action_id,
+    a.kind,
+    a.origin,
+    a.reason,
+    CASE WHEN a.state = 'open' AND a.expires_at <= now() THEN 'expired' ELSE a.state END AS state,
+    a.node_id,
+    a.other_node_id,
+    a.record_id,
+    a.other_record_id,
+    a.fact_id,
+    a.other_fact_id,
+    a.source_id,
+    a.message,
+    a.details,
+    a.requested_by,
+    a.requested_at,
+    a.expires_at,
+    a.decided_at,
+    a.finished_at,
+    a.failure,
+    coalesce(v.votes, '[]') AS votes
+FROM neurigraph.actions AS a
+LEFT JOIN LATERAL (
+    SELECT
+        jsonb_agg(
+            jsonb_build_object('voter', b.voter, 'approves', b.approves, 'voted_at', b.voted_at) ORDER BY b.voted_at
+        ) AS votes
+    FROM neurigraph.action_votes AS b
+    WHERE b.action_id = a.action_id
+) AS v ON true
+WHERE a.user_id = %(user_id)s
+    AND (%(action_id)s::uuid IS NULL OR a.action_id = %(action_id)s)
+    AND (%(kind)s::text IS NULL OR a.kind = %(kind)s)
+    AND (%(node_id)s::uuid IS NULL OR a.node_id = %(node_id)s)
+    AND (
+        %(state)s::text IS NULL
+        OR CASE WHEN a.state = 'open' AND a.expires_at <= now() THEN 'expired' ELSE a.state END = %(state)s
+    )
+    AND (a.requested_at, a.action_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY a.requested_at DESC, a.action_id DESC
+LIMIT %(limit)s;
+
+-- name: held_text
+SELECT
+    h.title,
+    h.content
+FROM neurigraph.held_text(%(action_id)s) AS h;
+
+-- name: vote
+SELECT neurigraph.cast_vote(%(action_id)s, %(approves)s) AS outcome;
+
+-- name: request
+SELECT
+    r.action_id,
+    r.state,
+    r.created
+FROM neurigraph.request_action(%(kind)s, %(record_id)s) AS r;
+
+-- name: approved
+-- What is approved and not carried out, with its owner; those of one id, or all.
+SELECT
+    a.action_id,
+    a.user_id,
+    a.kind,
+    a.node_id,
+    a.other_node_id,
+    a.record_id,
+    a.other_record_id,
+    a.fact_id,
+    a.other_fact_id,
+    a.source_id,
+    a.details
+FROM neurigraph.actions AS a
+WHERE a.state = 'approved' AND (%(action_id)s::uuid IS NULL OR a.action_id = %(action_id)s)
+ORDER BY a.decided_at
+LIMIT 100;
+
+-- name: lock_approved
+-- The last look before an action is carried out, in the transaction that does it.
+SELECT
+    l.is_as_expected,
+    l.may_write
+FROM neurigraph.lock_approved(%(action_id)s) AS l;
+
+-- name: finish
+UPDATE neurigraph.actions AS a SET state = %(state)s, failure = %(failure)s, finished_at = clock_timestamp()
+WHERE a.action_id = %(action_id)s AND a.state = 'approved';
+
+-- name: let_in
+UPDATE neurigraph.sources AS s SET held = false
+WHERE s.source_id = %(source_id)s AND s.held;
+
+-- name: expire
+-- Runs as neurigraph_owner.
+UPDATE neurigraph.actions AS a SET state = 'expired', decided_at = clock_timestamp(), finished_at = clock_timestamp()
+WHERE a.state = 'open' AND a.expires_at <= clock_timestamp()
+RETURNING a.action_id, a.source_id;
+
+-- name: drop_held
+SELECT neurigraph_private.drop_held(h.source_id)
+FROM unnest(%(source_ids)s::uuid []) AS h (source_id);
+
+-- name: propose_held
+-- What is held without an action, as after a restore, waits again. Runs as neurigraph_owner.
+SELECT p.action_id
+FROM neurigraph.sources AS s
+INNER JOIN neurigraph.notes AS n ON s.source_id = n.source_id AND s.last_message = n.message
+CROSS JOIN LATERAL neurigraph.propose_action(jsonb_build_object(
+    'user_id', s.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', n.node_id,
+    'source_id', s.source_id, 'message', n.message, 'requested_by', 'persona:' || s.persona_id,
+    'expires_at', clock_timestamp() + interval '24 hours'
+)) AS p
+WHERE s.held AND s.persona_id IS NOT NULL
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.actions AS a
+        WHERE a.source_id = s.source_id AND a.state IN ('open', 'approved')
+    );
+
+-- name: waiting
+-- How many actions wait for a decision, and how many of them too long.
+SELECT
+    count(*) AS waiting,
+    count(*) FILTER (WHERE a.requested_at < now() - make_interval(secs => %(seconds)s)) AS overdue,
+    count(*) FILTER (
+        WHERE a.requested_at < now() - make_interval(secs => %(seconds)s) AND a.told_at IS NULL
+    ) AS untold,
+    coalesce(extract(EPOCH FROM now() - min(a.requested_at)), 0)::double precision AS oldest_seconds
+FROM neurigraph.actions AS a
+WHERE a.state = 'open' AND a.expires_at > now();
+
+-- name: has_work
+SELECT EXISTS (
+    SELECT FROM neurigraph.actions AS a
+    WHERE a.finished_at IS NULL
+        AND (
+            (a.state = 'open' AND a.expires_at <= now())
+            OR (a.state = 'approved' AND a.decided_at < now() - interval '10 seconds')
+            OR (
+                a.state = 'open' AND a.told_at IS NULL
+                AND a.requested_at < now() - make_interval(secs => %(seconds)s)
+            )
+        )
+) OR EXISTS (
+    SELECT FROM neurigraph.sources AS s
+    WHERE s.held AND NOT EXISTS (
+        SELECT FROM neurigraph.actions AS a WHERE a.source_id = s.source_id AND a.finished_at IS NULL
+    )
+) AS due;
+
+-- name: told
+UPDATE neurigraph.actions AS a SET told_at = now()
+WHERE a.state = 'open' AND a.told_at IS NULL AND a.requested_at < now() - make_interval(secs => %(seconds)s);

@@ -233,10 +233,11 @@ SELECT
     (SELECT count(*) FROM neurigraph.facts AS f WHERE f.record_id = ANY(%(record_ids)s)) AS facts;
 
 -- name: counts_of_graph
--- What goes with its last evidence.
+-- What goes with its last evidence, and with its ends.
 SELECT
     (SELECT count(*) FROM neurigraph.node_edges AS e WHERE e.user_id = %(user_id)s) AS edges,
-    (SELECT count(*) FROM neurigraph.node_candidates AS c WHERE c.user_id = %(user_id)s) AS candidates;
+    (SELECT count(*) FROM neurigraph.node_candidates AS c WHERE c.user_id = %(user_id)s) AS candidates,
+    (SELECT count(*) FROM neurigraph.links AS l WHERE l.user_id = %(user_id)s) AS links;
 
 -- name: count_of_nodes
 SELECT

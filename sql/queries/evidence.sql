@@ -424,6 +424,8 @@ LEFT JOIN LATERAL (
 ORDER BY p.created_at DESC, p.mention_id DESC;
 
 -- name: edge
+-- With its name as read from the other end, and whether it closes a circle that its type excludes, of edges that the
+-- caller sees.
 SELECT
     e.edge_id,
     e.from_node_id,
@@ -431,6 +433,20 @@ SELECT
     e.to_node_id,
     t.node_name AS to_name,
     e.relation,
+    CASE WHEN k.is_symmetric THEN e.relation ELSE v.label END AS inverse,
+    coalesce(k.is_acyclic, false) AND EXISTS (
+        WITH RECURSIVE led_to AS (
+            SELECT e.to_node_id AS node_id
+            UNION
+            SELECT n.to_node_id
+            FROM led_to AS l
+            INNER JOIN neurigraph.node_edges AS n ON l.node_id = n.from_node_id AND e.relation = n.relation
+            CROSS JOIN LATERAL neurigraph.seen_edge(n) AS c
+            WHERE c.evidence_count > 0
+        )
+
+        SELECT FROM led_to AS l WHERE l.node_id = e.from_node_id
+    ) AS is_circular,
     s.strength,
     s.evidence_count,
     s.unproven AS unproven_count,
@@ -438,6 +454,8 @@ SELECT
 FROM neurigraph.node_edges AS e
 INNER JOIN neurigraph.graph_index AS f ON e.from_node_id = f.node_id
 INNER JOIN neurigraph.graph_index AS t ON e.to_node_id = t.node_id
+LEFT JOIN neurigraph.relation_types AS k ON k.label = lower(e.relation)
+LEFT JOIN neurigraph.relation_types AS v ON k.inverse = v.name
 CROSS JOIN LATERAL neurigraph.edge_sums(ARRAY[e.edge_id]) AS s
 WHERE e.edge_id = %(edge_id)s AND s.evidence_count > 0;
 

@@ -64,6 +64,16 @@ LEFT JOIN LATERAL (
     WHERE h.node_id = v.node_id
 ) AS p ON coalesce(v.known <> v.version, true);
 
+-- name: same_statements
+-- The facts of the same words that the caller sees, without regard to case and the last stop; none that was taken back.
+SELECT f.fact_id
+FROM neurigraph.facts AS f
+WHERE f.user_id = %(user_id)s
+    AND md5(rtrim(lower(f.statement), '.! ')) = md5(rtrim(lower(%(statement)s), '.! '))
+    AND f.status <> 'archived' AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
+ORDER BY f.recorded_at, f.fact_id
+LIMIT %(limit)s;
+
 -- name: edges_of_names
 -- The edges between nodes that a question names and nodes that were searched, the strongest first, each with its newest
 -- evidence. Strength and count are over what the caller sees.

@@ -57,12 +57,16 @@ WHERE p.record_id = %(record_id)s AND p.attempts = %(attempts)s
 RETURNING p.record_id;
 
 -- name: known_facts
--- The facts that a record has, locked. People have decided something about those that are kept.
+-- The facts that a record has, locked. People have decided something about those that are kept, or about their links.
 SELECT
     f.fact_id,
     f.statement,
     f.pinned OR EXISTS (SELECT FROM neurigraph.fact_deltas AS d WHERE d.fact_id = f.fact_id)
-    OR EXISTS (SELECT FROM neurigraph.facts AS c WHERE c.root_id = f.root_id AND c.fact_id <> f.fact_id) AS is_kept
+    OR EXISTS (SELECT FROM neurigraph.facts AS c WHERE c.root_id = f.root_id AND c.fact_id <> f.fact_id)
+    OR EXISTS (
+        SELECT FROM neurigraph.links AS l
+        WHERE f.fact_id IN (l.from_id, l.to_id) AND (l.detected_by = 'person' OR l.verdict_by IS NOT NULL)
+    ) AS is_kept
 FROM neurigraph.facts AS f
 WHERE f.record_id = %(record_id)s
 ORDER BY f.seq
@@ -212,6 +216,8 @@ SELECT
     u.superseded_by IS NULL AS is_latest,
     c.canonical_id,
     c.source_count,
+    c.said_count,
+    c.last_said_at,
     f.pinned,
     f.tags,
     f.metadata,
@@ -252,7 +258,9 @@ CROSS JOIN LATERAL (
             o.fact_id
             ORDER BY coalesce(p.privacy = 'private', false), coalesce(r.occurred_at, r.created_at), o.fact_id
         ))[1] AS canonical_id,
-        count(DISTINCT r.source) AS source_count
+        count(DISTINCT r.source) AS source_count,
+        count(*) AS said_count,
+        max(coalesce(r.occurred_at, r.created_at)) AS last_said_at
     FROM neurigraph.facts AS o
     INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
     LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(r.source, ':', 2)::uuid

@@ -438,8 +438,16 @@ FOR NO KEY UPDATE;
 UPDATE neurigraph.graph_index SET node_ddl_version = %(version)s
 WHERE node_id = %(node_id)s;
 
--- name: current_role
-SELECT current_user::text AS name;
+-- name: become_owner
+-- Returns the role before, which is read first.
+WITH before AS MATERIALIZED (
+    SELECT current_user::text AS name
+)
+
+SELECT
+    b.name,
+    set_config('role', 'neurigraph_owner', true) AS role
+FROM before AS b;
 
 -- name: set_role
 SET LOCAL ROLE {role};
@@ -460,6 +468,7 @@ SELECT
     ) + (
         SELECT count(*) FROM neurigraph.sources AS s
         WHERE s.user_id = %(user_id)s AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+            AND NOT s.held
     ) AS pending,
     (
         SELECT count(*) FROM neurigraph.storage_triggers AS t

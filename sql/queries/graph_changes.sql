@@ -152,6 +152,10 @@ UPDATE neurigraph.notes AS n SET node_id = s.successor
 FROM unnest(%(node_ids)s::uuid [], %(successors)s::uuid []) AS s (node_id, successor)
 WHERE n.node_id = s.node_id;
 
+-- name: redirect_actions
+-- What waits for a decision about nodes that are about to be deleted passes to their successors, or is void.
+SELECT neurigraph_private.redirect_actions(%(node_ids)s::uuid [], %(successors)s::uuid []);
+
 -- name: count_grants
 SELECT count(*) AS grants
 FROM neurigraph.permission_grants AS p

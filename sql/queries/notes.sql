@@ -29,6 +29,7 @@ LIMIT 1;
 SELECT
     s.source_id,
     s.privacy,
+    s.held AS is_held,
     NULL::uuid AS record_id,
     coalesce(s.persona_id, s.user_id) = coalesce((SELECT neurigraph.writing_persona()), s.user_id) AS is_own
 FROM neurigraph.notes AS n
@@ -43,6 +44,7 @@ LIMIT 1;
 SELECT
     r.source_id,
     s.privacy,
+    coalesce(s.held, false) AS is_held,
     r.record_id,
     coalesce(coalesce(s.persona_id, s.user_id) = coalesce((SELECT neurigraph.writing_persona()), s.user_id), false)
         AS is_own
@@ -51,6 +53,12 @@ LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
 WHERE r.source_kind = 'note' AND r.title = %(title)s AND r.superseded_by IS NULL
 ORDER BY r.created_at DESC, r.record_id
 LIMIT 1;
+
+-- name: action_of
+-- What a version of a note waits for, as the writer sees it.
+SELECT a.action_id
+FROM neurigraph.actions AS a
+WHERE a.source_id = %(source_id)s AND a.message = %(message)s AND a.state = 'open';
 
 -- name: insert_note
 INSERT INTO neurigraph.notes (

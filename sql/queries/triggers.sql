@@ -11,7 +11,7 @@ WITH ended AS (
         s.last_message,
         s.untriggered_tokens
     FROM neurigraph.sources AS s
-    WHERE s.kind = %(kind)s AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+    WHERE s.kind = %(kind)s AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held
         AND (%(most_tokens)s::bigint IS NULL OR s.untriggered_tokens <= %(most_tokens)s::bigint)
     ORDER BY s.ended_at
     LIMIT %(limit)s
@@ -46,7 +46,7 @@ WITH ended AS (
         s.triggered_through,
         s.last_message
     FROM neurigraph.sources AS s
-    WHERE s.kind = 'note' AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+    WHERE s.kind = 'note' AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held
     ORDER BY s.ended_at
     LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
@@ -483,4 +483,4 @@ WHERE %(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid;
 -- Sources that ended with unstored messages that no trigger covers yet.
 SELECT count(*) AS sources
 FROM neurigraph.sources AS s
-WHERE s.ended_at IS NOT NULL AND s.triggered_through < s.last_message;
+WHERE s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held;

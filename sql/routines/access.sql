@@ -155,21 +155,42 @@ BEGIN
 END
 $$;
 
--- Whether the caller may write to a node; in PL/pgSQL for the same reason.
-CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET plan_cache_mode = 'force_generic_plan' AS $$
-DECLARE
-    asking jsonb := neurigraph.claims();
+-- What the standard of a node says of a caller that has a grant to write to it: now, after an approval, or neither.
+CREATE OR REPLACE FUNCTION neurigraph_private.write_rule(asking jsonb, wanted uuid) RETURNS text
+LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
-    RETURN EXISTS (
+    IF NOT EXISTS (
         SELECT FROM neurigraph.graph_index AS g
         WHERE g.node_id = wanted AND g.user_id = (asking ->> 'user_id')::uuid
             AND (
                 asking ->> 'role' = 'user'
                 OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read_write') AS r (node_id))
             )
-    );
+    ) THEN
+        RETURN NULL;
+    END IF;
+    RETURN CASE
+        WHEN asking ->> 'role' = 'user' THEN 'any'
+        ELSE (SELECT s.value FROM neurigraph_private.standard_of(wanted) AS s WHERE s.field = 'write')
+    END;
+END
+$$;
+
+-- Whether the caller may write to a node at once; in PL/pgSQL for the same reason.
+CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    RETURN coalesce(neurigraph_private.write_rule(neurigraph.claims(), wanted) IN ('any', 'registered'), false);
+END
+$$;
+
+-- Whether the caller may hand a note in for a node, which may then have to be approved.
+CREATE OR REPLACE FUNCTION neurigraph.may_hand_in(wanted uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    RETURN coalesce(neurigraph_private.write_rule(neurigraph.claims(), wanted) <> 'owner', false);
 END
 $$;
 
@@ -306,14 +327,15 @@ $$;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
 neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
-neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid),
+neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.may_hand_in(uuid),
 neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
 neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
 neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
 neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
-neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.readable_nodes(),
+neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.may_hand_in(uuid),
+neurigraph.readable_nodes(),
 neurigraph.writing_persona(), neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
 neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
 TO neurigraph_agent, neurigraph_pipeline;

@@ -132,3 +132,145 @@ $$;
 REVOKE ALL ON FUNCTION neurigraph_private.expectation(neurigraph.actions),
 neurigraph_private.digest_of_action(neurigraph.actions), neurigraph.propose_action(jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.propose_action(jsonb) TO neurigraph_pipeline;
+
+-- Who asks or votes, by role and subject, whichever key it uses.
+CREATE OR REPLACE FUNCTION neurigraph.asking_voter() RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT (c.stated ->> 'role') || ':' || CASE
+        WHEN c.stated ->> 'role' = 'user' THEN c.stated ->> 'user_id' ELSE c.stated ->> 'sub'
+    END
+    FROM (SELECT neurigraph.claims() AS stated OFFSET 0) AS c
+$$;
+
+-- Whether a persona may decide about an action now, as the standard of its node says. Nobody decides what it asked for
+-- itself, and doubts are the owner's.
+CREATE OR REPLACE FUNCTION neurigraph_private.persona_may_decide(asked neurigraph.actions, persona uuid)
+RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT asked.origin = 'policy' AND asked.requested_by <> 'persona:' || persona AND EXISTS (
+        SELECT FROM neurigraph_private.standard_of(asked.node_id) AS s
+        WHERE s.field = 'approver' AND (
+            s.value = 'persona:' || persona
+            OR (
+                s.value LIKE 'consensus:%'
+                AND asked.node_id IN (SELECT w.node_id FROM neurigraph.writable_nodes(persona) AS w (node_id))
+            )
+        )
+    ) AND EXISTS (
+        SELECT FROM neurigraph.graph_index AS g
+        WHERE g.node_id = persona AND g.user_id = asked.user_id AND g.node_type = 'persona'
+    )
+$$;
+
+-- The actions that a persona may see, if it sees what they are about: its own, and those that it may decide about.
+CREATE OR REPLACE FUNCTION neurigraph.actions_of_persona() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT a.action_id
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+    CROSS JOIN LATERAL neurigraph_private.persona_of(c.asking) AS p (persona)
+    INNER JOIN neurigraph.actions AS a ON a.user_id = (c.asking ->> 'user_id')::uuid
+    WHERE p.persona IS NOT NULL
+        AND (a.requested_by = 'persona:' || p.persona OR neurigraph_private.persona_may_decide(a, p.persona))
+$$;
+
+-- The last look before an action is carried out, in the transaction that does it: whether it is still to be done,
+-- whether what it is about is as it was when it was proposed, and whether who asked for it may still write there.
+CREATE OR REPLACE FUNCTION neurigraph.lock_approved(wanted uuid)
+RETURNS TABLE (is_as_expected boolean, may_write boolean)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT
+        a.expected = neurigraph_private.expectation(a),
+        a.requested_by LIKE 'job:%' OR a.node_id IN (
+            SELECT w.node_id
+            FROM neurigraph.writable_nodes(nullif(split_part(a.requested_by, 'persona:', 2), '')::uuid) AS w (node_id)
+        )
+    FROM neurigraph.actions AS a
+    WHERE a.action_id = wanted AND a.state = 'approved'
+    FOR UPDATE
+$$;
+
+-- The text of a held note, for those who decide about it and for its writer: they see the action.
+CREATE OR REPLACE FUNCTION neurigraph.held_text(wanted uuid) RETURNS TABLE (title text, content text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT s.title, m.content
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+    INNER JOIN neurigraph.actions AS a ON a.action_id = wanted AND a.user_id = (c.asking ->> 'user_id')::uuid
+    INNER JOIN neurigraph.sources AS s ON a.source_id = s.source_id
+    INNER JOIN neurigraph.messages AS m ON a.source_id = m.source_id AND a.message = m.seq
+    WHERE a.state = 'open' AND (
+        c.asking ->> 'role' = 'user'
+        OR a.action_id IN (SELECT o.action_id FROM neurigraph.actions_of_persona() AS o (action_id))
+    )
+$$;
+
+-- Trigger on notes: what a persona writes where writing needs an approval is held, with an action in the same
+-- statement; where only the owner writes, it is refused. No statement of a caller gets around this.
+CREATE OR REPLACE FUNCTION neurigraph.hold_note() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+    rule text;
+BEGIN
+    IF asking IS NULL OR asking ->> 'role' = 'user' THEN
+        RETURN NULL;
+    END IF;
+    SELECT s.value INTO rule FROM neurigraph_private.standard_of(
+        coalesce(NEW.node_id, neurigraph_private.persona_of(asking))
+    ) AS s
+    WHERE s.field = 'write';
+    IF rule = 'owner' THEN
+        RAISE insufficient_privilege USING MESSAGE = 'only the owner writes to this node';
+    ELSIF rule = 'approve' AND NEW.node_id IS NOT NULL THEN
+        UPDATE neurigraph.sources AS s SET held = true WHERE s.source_id = NEW.source_id;
+        PERFORM neurigraph.propose_action(jsonb_build_object(
+            'user_id', NEW.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', NEW.node_id,
+            'source_id', NEW.source_id, 'message', NEW.message,
+            'requested_by', 'persona:' || neurigraph_private.persona_of(asking),
+            'expires_at', clock_timestamp() + interval '24 hours'
+        ));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER held AFTER INSERT ON neurigraph.notes
+FOR EACH ROW EXECUTE FUNCTION neurigraph.hold_note();
+
+-- Trigger on record_index: an action follows its record to another node, whose standard applies from then on.
+CREATE OR REPLACE FUNCTION neurigraph.move_actions() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE neurigraph.actions AS a SET node_id = NEW.node_id
+    WHERE a.record_id = NEW.record_id AND a.node_id <> NEW.node_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER actions_follow AFTER UPDATE OF node_id ON neurigraph.record_index
+FOR EACH ROW WHEN (old.node_id <> new.node_id) EXECUTE FUNCTION neurigraph.move_actions();
+
+-- Actions of nodes that are about to be merged away: what is about the node itself is void, for nobody approved it of
+-- the other one. The merge that is being carried out, what is about records and what waits in the inbox pass to the
+-- successor, whose standard applies from then on.
+CREATE OR REPLACE FUNCTION neurigraph_private.redirect_actions(nodes uuid [], successors uuid []) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    DELETE FROM neurigraph.actions AS a
+    WHERE (a.node_id = ANY(nodes) OR a.other_node_id = ANY(nodes)) AND a.record_id IS NULL AND a.source_id IS NULL
+        AND NOT (a.kind = 'merge_nodes' AND a.state <> 'open');
+    UPDATE neurigraph.actions AS a SET node_id = s.successor
+    FROM unnest(nodes, successors) AS s (node_id, successor) WHERE a.node_id = s.node_id;
+    UPDATE neurigraph.actions AS a SET other_node_id = s.successor
+    FROM unnest(nodes, successors) AS s (node_id, successor) WHERE a.other_node_id = s.node_id;
+    UPDATE neurigraph.node_standards AS t SET approver_persona = s.successor
+    FROM unnest(nodes, successors) AS s (node_id, successor)
+    INNER JOIN neurigraph.graph_index AS g ON s.successor = g.node_id
+    WHERE t.approver_persona = s.node_id AND g.node_type = 'persona'
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.lock_approved(uuid), neurigraph.asking_voter(),
+neurigraph_private.persona_may_decide(neurigraph.actions, uuid), neurigraph.actions_of_persona(),
+neurigraph.held_text(uuid), neurigraph.hold_note(), neurigraph.move_actions(),
+neurigraph_private.redirect_actions(uuid [], uuid []) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.asking_voter(), neurigraph.actions_of_persona(),
+neurigraph.held_text(uuid) TO neurigraph_agent;
+GRANT EXECUTE ON FUNCTION neurigraph.lock_approved(uuid) TO neurigraph_pipeline;

@@ -14,11 +14,19 @@ BEGIN
 END
 $$;
 
+-- Whether a node has one relation of this kind at a time.
+CREATE OR REPLACE FUNCTION neurigraph_private.is_exclusive(stated text) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM neurigraph.relation_types AS t WHERE t.is_exclusive AND t.label = lower(stated));
+END
+$$;
+
 -- Strength, count and validity of edges, over the evidence that the caller sees: the triggers see all of it. Evidence
 -- of records in quarantine or superseded counts nothing. Several records of one source are no independent evidence:
 -- the strongest counts. `unproven` counts the statements whose records are unknown. A model ends and denies only what
--- a model asserted. In PL/pgSQL, whose plans are cached once a connection, as all functions that a commit
--- calls.
+-- a model asserted. Of an exclusive relation, an assertion ends where a later one of another edge begins. In PL/pgSQL,
+-- whose plans are cached once a connection, as all functions that a commit calls.
 CREATE OR REPLACE FUNCTION neurigraph.edge_sums(edges uuid [])
 RETURNS TABLE (
     edge_id uuid, strength real, evidence_count integer, unproven integer, valid tstzmultirange,
@@ -32,6 +40,7 @@ BEGIN
         SELECT
             v.*,
             coalesce(i.source, v.observed_by, v.evidence_id::text) AS origin,
+            coalesce(v.valid_from, i.occurred_at, v.created_at) AS since,
             v.record_id IS NULL OR coalesce(NOT i.quarantined AND i.superseded IS NOT TRUE, false) AS counts
         FROM neurigraph.edge_evidence AS v
         LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
@@ -42,16 +51,54 @@ BEGIN
         SELECT k.* FROM known AS k WHERE k.counts AND k.stance = 'asserts'
     ),
 
+    -- What is asserted of the other edges of exclusive relations.
+    rivals AS MATERIALIZED (
+        SELECT
+            k.from_node_id,
+            k.relation,
+            v.edge_id,
+            v.detected_by,
+            coalesce(v.valid_from, i.occurred_at, v.created_at) AS since
+        FROM (
+            SELECT DISTINCT n.from_node_id, n.relation FROM known AS n
+            WHERE lower(n.relation) IN (SELECT t.label FROM neurigraph.relation_types AS t WHERE t.is_exclusive)
+        ) AS k
+        INNER JOIN neurigraph.edge_evidence AS v
+            ON k.from_node_id = v.from_node_id AND k.relation = v.relation AND v.stance = 'asserts'
+        LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
+        WHERE v.edge_id IS NOT NULL
+            AND (v.record_id IS NULL OR coalesce(NOT i.quarantined AND i.superseded IS NOT TRUE, false))
+    ),
+
+    -- Where the beginning is not known, an assertion that follows another edge's begins when it was made.
+    begun AS (
+        SELECT
+            a.*,
+            CASE WHEN a.valid_from IS NULL AND b.follows AND (a.valid_until > a.since) IS NOT FALSE THEN a.since
+            ELSE a.valid_from END AS begins,
+            b.replaced_at
+        FROM asserted AS a
+        CROSS JOIN LATERAL (
+            SELECT
+                coalesce(bool_or(r.since < a.since), false) AS follows,
+                min(r.since) FILTER (
+                    WHERE r.since > a.since AND (r.detected_by <> 'model' OR a.detected_by = 'model')
+                ) AS replaced_at
+            FROM rivals AS r
+            WHERE r.from_node_id = a.from_node_id AND r.relation = a.relation AND r.edge_id <> a.edge_id
+        ) AS b
+    ),
+
     -- Each assertion holds from its beginning to the first end that is known, without what is denied.
     held AS (
         SELECT a.edge_id, range_agg(h.spans) AS valid
-        FROM asserted AS a
+        FROM begun AS a
         CROSS JOIN LATERAL (
-            SELECT tstzmultirange(tstzrange(a.valid_from, least(a.valid_until, min(x.valid_until)))) AS span
+            SELECT tstzmultirange(tstzrange(a.begins, least(a.valid_until, a.replaced_at, min(x.valid_until)))) AS span
             FROM known AS x
             WHERE x.edge_id = a.edge_id AND x.counts AND x.stance = 'ends'
                 AND (x.detected_by <> 'model' OR a.detected_by = 'model')
-                AND (a.valid_from IS NULL OR x.valid_until > a.valid_from)
+                AND (a.begins IS NULL OR x.valid_until > a.begins)
         ) AS e
         CROSS JOIN LATERAL (
             SELECT e.span - coalesce(range_agg(tstzrange(x.valid_from, x.valid_until)), '{}') AS spans
@@ -104,10 +151,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WHERE edge.user_id IS DISTINCT FROM (SELECT neurigraph.asking_user_id())
 $$;
 
--- Bring edges up to date with their evidence; those without any go.
+-- Bring edges up to date with their evidence, with the others of their exclusive relations; those without any go.
 CREATE OR REPLACE FUNCTION neurigraph_private.sum_edges(edges uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    edges := edges || ARRAY(
+        SELECT o.edge_id FROM neurigraph.node_edges AS e
+        INNER JOIN neurigraph.node_edges AS o ON e.from_node_id = o.from_node_id AND e.relation = o.relation
+        WHERE e.edge_id = ANY(edges) AND neurigraph_private.is_exclusive(e.relation)
+    );
     DELETE FROM neurigraph.node_edges AS e
     WHERE e.edge_id = ANY(edges)
         AND NOT EXISTS (SELECT FROM neurigraph.edge_evidence AS v WHERE v.edge_id = e.edge_id);
@@ -231,6 +283,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
         FROM fresh AS f
         WHERE e.edge_id = f.edge_id AND e.edge_id = ANY(edges)
             AND e.strength = 1 AND e.evidence_count > 0 AND e.valid = '{(,)}'
+            AND NOT neurigraph_private.is_exclusive(e.relation)
         RETURNING e.edge_id
     )
 
@@ -244,7 +297,13 @@ DECLARE
     done uuid [];
 BEGIN
     IF TG_OP <> 'INSERT' THEN
-        edges := ARRAY(SELECT DISTINCT g.edge_id FROM gone AS g WHERE g.edge_id IS NOT NULL);
+        edges := ARRAY(SELECT DISTINCT g.edge_id FROM gone AS g WHERE g.edge_id IS NOT NULL)
+            -- An edge that is gone cannot name the others of its exclusive relation.
+            || ARRAY(
+                SELECT e.edge_id FROM gone AS g
+                INNER JOIN neurigraph.node_edges AS e ON g.from_node_id = e.from_node_id AND g.relation = e.relation
+                WHERE neurigraph_private.is_exclusive(g.relation)
+            );
     END IF;
     IF TG_OP <> 'DELETE' THEN
         edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM come AS c WHERE c.edge_id IS NOT NULL);
@@ -334,13 +393,14 @@ BEGIN
 END
 $$;
 
--- Trigger on record_index: records that are hidden or superseded count no more.
+-- Trigger on record_index: records that are hidden or superseded count no more, and others may have been said later.
 CREATE OR REPLACE FUNCTION neurigraph.sum_changed_records() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     changed uuid [] := ARRAY(
         SELECT c.record_id FROM come AS c INNER JOIN gone AS g ON c.record_id = g.record_id
         WHERE c.quarantined <> g.quarantined OR c.superseded IS DISTINCT FROM g.superseded
+            OR c.occurred_at IS DISTINCT FROM g.occurred_at
     );
 BEGIN
     IF changed <> '{}' THEN

@@ -1,7 +1,7 @@
 -- Evidence through merges of nodes, and its verification.
 
--- Point everything at the successors of nodes that are about to be deleted: mentions, aliases, evidence and, with it,
--- edges. An edge that both had becomes one.
+-- Point everything at the successors of nodes that are about to be deleted: mentions, aliases, links, evidence and,
+-- with it, edges. An edge that both had becomes one.
 CREATE OR REPLACE FUNCTION neurigraph_private.redirect_nodes(nodes uuid [], successors uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -35,6 +35,13 @@ BEGIN
                 AND o.fact_id IS NOT DISTINCT FROM m.fact_id AND o.alias_id IS NOT DISTINCT FROM m.alias_id
         );
         UPDATE neurigraph.mentions AS m SET node_id = merge.successor WHERE m.node_id = merge.node_id;
+        -- What is linked to both stays linked once; the other link goes with the node.
+        UPDATE neurigraph.links AS l SET to_node_id = merge.successor
+        WHERE l.to_node_id = merge.node_id AND NOT EXISTS (
+            SELECT FROM neurigraph.links AS o
+            WHERE o.to_id = merge.successor AND o.from_id = l.from_id AND o.relation = l.relation
+                AND o.observed_by = l.observed_by
+        );
         DELETE FROM neurigraph.edge_evidence AS v
         WHERE merge.node_id IN (v.from_node_id, v.to_node_id) AND merge.successor IN (v.from_node_id, v.to_node_id);
         -- What waits for a candidate has no edge.

@@ -134,7 +134,7 @@ USING (
 );
 DROP POLICY IF EXISTS pinned_where_writable ON neurigraph.notes;
 CREATE POLICY pinned_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
-WITH CHECK (node_id IS NULL OR neurigraph.may_write_node(node_id));
+WITH CHECK (node_id IS NULL OR neurigraph.may_hand_in(node_id));
 
 -- An interface replaces a message while the message is streaming in, and never a complete one.
 DROP POLICY IF EXISTS streaming_only ON neurigraph.messages;
@@ -170,13 +170,8 @@ DROP POLICY IF EXISTS granted ON neurigraph.facts;
 CREATE POLICY granted ON neurigraph.facts FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id));
 
+-- Of databases from before: `granted` says the same.
 DROP POLICY IF EXISTS not_hidden ON neurigraph.facts;
-CREATE POLICY not_hidden ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
-USING (
-    (SELECT neurigraph.sees_all_records())
-    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
-);
-
 DROP POLICY IF EXISTS not_forgotten ON neurigraph.facts;
 CREATE POLICY not_forgotten ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
@@ -208,6 +203,40 @@ CREATE POLICY not_hidden ON neurigraph.pending_verdicts AS RESTRICTIVE FOR SELEC
 USING (
     (SELECT neurigraph.sees_all_records())
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
+-- A link is visible with both its ends: facts that are not forgotten, records, nodes and sources. A key is visible with
+-- what it signed. The owner sees links to what is about to be forgotten, as the facts.
+DROP POLICY IF EXISTS granted ON neurigraph.links;
+CREATE POLICY granted ON neurigraph.links FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = links.from_record_id)
+    AND (from_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = links.from_fact_id))
+    AND (to_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = links.to_fact_id))
+    AND (to_node_id IS NULL OR to_node_id IN (SELECT neurigraph.readable_nodes()))
+    AND (to_source_id IS NULL OR EXISTS (SELECT FROM neurigraph.sources AS s WHERE s.source_id = links.to_source_id))
+    AND (
+        to_record_id IS NULL
+        OR EXISTS (SELECT FROM neurigraph.record_index AS o WHERE o.record_id = links.to_record_id)
+    )
+);
+DROP POLICY IF EXISTS not_hidden ON neurigraph.links;
+CREATE POLICY not_hidden ON neurigraph.links AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (
+        (SELECT neurigraph.sees_all_records())
+        OR (
+            from_record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+            AND (to_record_id IS NULL OR to_record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r))
+        )
+    )
+    AND (to_node_id IS NULL OR EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = links.to_node_id))
+);
+DROP POLICY IF EXISTS granted ON neurigraph.signing_keys;
+CREATE POLICY granted ON neurigraph.signing_keys FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (SELECT FROM neurigraph.links AS l WHERE signing_keys.key_id IN (l.key_id, l.end_key_id))
+    OR holder = (SELECT 'persona:' || neurigraph.writing_persona())
 );
 
 -- A note that is the next version of a fact needs the right to write where that fact is.
@@ -328,3 +357,39 @@ DROP POLICY IF EXISTS only_caller ON neurigraph.request_keys;
 CREATE POLICY only_caller ON neurigraph.request_keys AS RESTRICTIVE TO neurigraph_agent
 USING (caller = (SELECT neurigraph.asking_caller()))
 WITH CHECK (caller = (SELECT neurigraph.asking_caller()));
+
+-- A standard is visible with its node; only the owner sets one.
+DROP POLICY IF EXISTS granted ON neurigraph.node_standards;
+CREATE POLICY granted ON neurigraph.node_standards FOR SELECT TO neurigraph_agent
+USING (node_id IN (SELECT neurigraph.readable_nodes()));
+
+-- A persona sees what it asked for and what it may decide about, if it sees everything that this is about. Third
+-- parties see nothing.
+DROP POLICY IF EXISTS granted ON neurigraph.actions;
+CREATE POLICY granted ON neurigraph.actions FOR SELECT TO neurigraph_agent
+USING (
+    action_id IN (SELECT neurigraph.actions_of_persona())
+    AND node_id IN (SELECT neurigraph.readable_nodes())
+    AND (other_node_id IS NULL OR other_node_id IN (SELECT neurigraph.readable_nodes()))
+);
+
+-- What is about a hidden record or fact is hidden with it, in quarantine from the owner, too.
+DROP POLICY IF EXISTS not_hidden ON neurigraph.actions;
+CREATE POLICY not_hidden ON neurigraph.actions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (record_id IS NULL OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = actions.record_id))
+    AND (
+        other_record_id IS NULL
+        OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = actions.other_record_id)
+    )
+    AND (fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = actions.fact_id))
+    AND (other_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = actions.other_fact_id))
+);
+
+-- Others than the owner see their own votes.
+DROP POLICY IF EXISTS granted ON neurigraph.action_votes;
+CREATE POLICY granted ON neurigraph.action_votes FOR SELECT TO neurigraph_agent
+USING (voter = (SELECT neurigraph.asking_voter()));
+DROP POLICY IF EXISTS not_hidden ON neurigraph.action_votes;
+CREATE POLICY not_hidden ON neurigraph.action_votes AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (EXISTS (SELECT FROM neurigraph.actions AS a WHERE a.action_id = action_votes.action_id));

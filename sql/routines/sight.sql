@@ -42,6 +42,26 @@ BEGIN
             SELECT e.user_id, e.from_node_id, NULL, NULL, e.evidence_count = 0
             FROM neurigraph.node_edges AS e WHERE of_kind = 'edge' AND e.edge_id = wanted
             UNION ALL
+            SELECT
+                l.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
+                r.quarantined OR coalesce(
+                    t.quarantined
+                    OR NOT (is_owner OR (t.node_id = ANY(readable) AND split_part(t.source, ':', 2)::uuid <> ALL(hidden))),
+                    false
+                )
+            FROM neurigraph.links AS l
+            INNER JOIN neurigraph.record_index AS r ON l.from_record_id = r.record_id
+            LEFT JOIN neurigraph.record_index AS t ON l.to_record_id = t.record_id
+            WHERE of_kind = 'link' AND l.link_id = wanted
+            UNION ALL
+            SELECT k.user_id, NULL, NULL, split_part(k.holder, ':', 2)::uuid, false
+            FROM neurigraph.signing_keys AS k
+            WHERE of_kind = 'signing_key' AND k.key_id = wanted AND k.holder NOT LIKE 'peer:%'
+            UNION ALL
+            SELECT k.user_id, NULL, NULL, NULL, false
+            FROM neurigraph.signing_keys AS k
+            WHERE of_kind = 'signing_key' AND k.key_id = wanted AND k.holder LIKE 'peer:%'
+            UNION ALL
             SELECT s.user_id, NULL, s.source_id, s.persona_id, false
             FROM neurigraph.sources AS s WHERE of_kind = 'source' AND s.source_id = wanted
             UNION ALL
@@ -56,6 +76,9 @@ BEGIN
             UNION ALL
             SELECT q.user_id, NULL, NULL, NULL, false
             FROM neurigraph.quarantines AS q WHERE of_kind = 'quarantine' AND q.quarantine_id = wanted
+            UNION ALL
+            SELECT a.user_id, a.node_id, NULL, NULL, false
+            FROM neurigraph.actions AS a WHERE of_kind = 'action' AND a.action_id = wanted
             UNION ALL
             -- What was forgotten has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false

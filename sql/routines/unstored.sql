@@ -28,7 +28,7 @@ BEGIN
         s.source_id, s.kind, s.external_id, s.title, s.persona_id, s.stored_through, s.last_message,
         s.last_received_at, s.xmin::text
     FROM neurigraph.sources AS s
-    WHERE s.user_id = owner AND s.stored_through < s.last_message
+    WHERE s.user_id = owner AND s.stored_through < s.last_message AND NOT s.held
         AND (wanted IS NULL OR s.source_id = wanted)
         AND (is_owner OR (s.persona_id = persona AND s.source_id <> ALL(hidden)))
     ORDER BY s.last_received_at DESC, s.source_id DESC
@@ -42,7 +42,7 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT EXISTS (
         SELECT FROM neurigraph.sources AS s
-        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.stored_through < s.last_message
+        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.stored_through < s.last_message AND NOT s.held
     ) THEN
         RETURN NULL;
     END IF;

@@ -68,6 +68,8 @@ SHARED = {
     "pending_facts": "record_id = %(record)s",
     "pending_verdicts": "record_id = %(record)s",
     "fact_verdicts": "later_id = %(fact)s OR earlier_id = %(fact)s",
+    "links": "%(fact)s IN (from_id, to_id) OR %(record)s IN (from_record_id, to_record_id)",
+    "signing_keys": "key_id = %(signing_key)s",
     "file_index": "file_id = %(file)s",
     "delta_log": "record_id = %(record)s",
     "compression_state_log": "file_id = %(file)s",

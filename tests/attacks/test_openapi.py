@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import hypothesis
 import pytest
@@ -26,7 +26,9 @@ from schemathesis.specs.openapi.checks import (
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.governance.proposals import ActionKind, Doubt, propose
 from neurigraph_pipelines.lifecycle.archive import archive
+from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from tests.conftest import ADMIN_KEY, ROOT
 from tests.support.api_server import serving
 from tests.support.callers import Caller, Ids, new_owner
@@ -62,6 +64,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "patch /v1/uploads/{upload_id}": {"privacy": "shared"},
     "post /v1/search": {"query": "Whom did I meet?"},
     "post /v1/ask": {"query": "Whom did I meet?"},
+    "post /v1/duplicates": {"text": "I met Ana."},
     "post /v1/nodes": {"parent_node_id": "{node_id}", "name": "New"},
     "patch /v1/nodes/{node_id}": {"name": "Renamed"},
     "patch /v1/records/{record_id}": {"title": "Renamed"},
@@ -77,6 +80,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/archive/restore": {"record_ids": ["{record_id}"]},
     "post /v1/archive/purge": {"older_than_days": 1},
     "post /v1/keys": {"label": "by hand"},
+    "put /v1/nodes/{node_id}/standard": {"write": "approve", "approver": "human"},
+    "post /v1/actions": {"kind": "delete", "record_id": "{record_id}"},
+    "post /v1/actions/{action_id}/votes": {"approve": False},
     "post /v1/quarantines": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/grants": {"third_party": "mallory", "node_id": "{node_id}"},
@@ -162,6 +168,13 @@ def test_request_by_hand_succeeds(
         headers = {"Authorization": f"Bearer {caller.key}"}
         made = requests.post(f"{target.address}/v1/quarantines", json=rule, headers=headers, timeout=30).json()
         ids["quarantine_id"] = made["quarantine_id"]
+    key = ADMIN_KEY if path == "/v1/users" else caller.key
+    if "/actions" in path:
+        persona = _asking_persona(world, caller, UUID(ids["node_id"]))
+        doubt = Doubt(ActionKind.DELETE, caller.claims.user_id, "contradiction", "tests", UUID(ids["fact_id"]))
+        with world.installation.database.pipeline() as tx:
+            ids["action_id"] = str(propose(tx, doubt).action_id)
+        key = persona if method == "post" and path == "/v1/actions" else key
     if path == "/v1/archive/restore":
         archive(world.installation.acting_for(caller.claims), [UUID(ids["record_id"])], "to be restored")
     name = f"{method} {path}"
@@ -172,10 +185,25 @@ def test_request_by_hand_succeeds(
         query=QUERIES.get(name, {}),
         **form,
     )
-    key = ADMIN_KEY if path == "/v1/users" else caller.key
     answer = case.call(target.address, headers={"Authorization": f"Bearer {key}"}, timeout=30)
     assert 200 <= answer.status_code < 300, answer.text
     case.validate_response(answer, checks=CHECKS)
+
+
+def _asking_persona(world: World, caller: Caller, node_id: UUID) -> str:
+    """Return the key of a persona that may write to a node, where deleting needs an approval."""
+    database = world.installation.database
+    root = rows(world.installation, "SELECT path[1] AS node FROM neurigraph.graph_index WHERE node_id = %s", node_id)
+    made = sharing.add_node(database, caller.claims, root[0]["node"], f"P{uuid4().hex[:8]}", node_type=NodeType.PERSONA)
+    persona = sharing.Subject(SubjectType.PERSONA, str(made))
+    sharing.grant(database, caller.claims, persona, node_id, GrantType.READ_WRITE)
+    with database.agent(caller.claims) as tx:
+        tx.execute(
+            "INSERT INTO neurigraph.node_standards (node_id, user_id, delete_rule) VALUES (%s, %s, 'approve') "
+            "ON CONFLICT DO NOTHING",
+            [node_id, caller.claims.user_id],
+        )
+    return sharing.issue_key(database, caller.claims, subject=persona)[1]
 
 
 def _filled_in(value: Any, ids: dict[str, str]) -> Any:

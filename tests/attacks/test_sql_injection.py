@@ -130,6 +130,7 @@ FIELDS: dict[str, Send] = {
     **{f"{name} of an upload": upload(name) for name in ("file name", "title", "external_id", "occurred_at")},
     **{f"{name} of a question": field("/v1/search", name, query="q") for name in ("node_id", "speaker", "at")},
     "question": field("/v1/search", "query"),
+    "text of duplicates": field("/v1/duplicates", "text"),
     "question to be answered": field("/v1/ask", "query"),
     "speaker of a question to be answered": field("/v1/ask", "speaker", query="Whom did I meet?"),
     "source kinds": lambda client, text: client.post("/v1/search", json={"query": "q", "source_kinds": [text]}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,7 @@ from uuid import UUID
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg import sql
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
@@ -37,10 +39,11 @@ from tests.support.evidence_sums import stored_sums, sums_of_rows
 from tests.support.exported_user import export, restore
 from tests.support.fact_sums import computed, listed
 from tests.support.graphs import Graph, new_graph
-from tests.support.memories import ingest, plain_context, rows
+from tests.support.memories import START, ingest, plain_context, rows
 
 PEOPLE = ("Family/Ana", "Family/Dave", "Work/Eve")
-LABELS = ("sister", "coworker")
+LABELS = ("sister", "reports to")
+"""The second is exclusive: a person reports to one at a time."""
 
 Edge = tuple[UUID, UUID, str]
 Change = tuple[str, int, int, int]
@@ -78,8 +81,9 @@ class Story:
     def commit(self, path: str, other: int | None, label: str) -> None:
         """Store a memory at a person that states a relation to another one."""
         name = PEOPLE[other].rpartition("/")[2] if other is not None else ""
-        text = f"#{path} They met." + (f" @{name}:{label}" if name else "")
+        text = f"#{path} They met." + (f" @{name}:{label.replace(' ', '_')}" if name else "")
         (record_id,) = self.graph.remember(text)
+        say_at(self.here, record_id, START + timedelta(days=7 * len(self.memories) % 5))
         (row,) = rows(self.here, "SELECT source, node_id FROM neurigraph.record_index WHERE record_id = %s", record_id)
         read_waiting(plain_context(self.here), user_id=self.graph.user.user_id)
         memory = Memory(record_id, UUID(row["source"].partition(":")[2]))
@@ -115,8 +119,17 @@ class Story:
             self.split(memory, one)
         elif kind == "fact":
             self.decide(one, other)
+        elif kind == "end":
+            self.end(memory, one + other, other)
         elif kind == "revise":
             self.revise(memory, other % len(PEOPLE), LABELS[label])
+
+    def end(self, memory: Memory, which: int, way: int) -> None:
+        """Let a record, as a model or a rule read it, end or deny a relation that is known."""
+        found = rows(self.here, EDGES_OF_USER, self.graph.user.user_id)
+        if found:
+            edge = found[which % len(found)]
+            state(self.here, edge, memory.record_id, way, START + timedelta(days=which % 5))
 
     def supersede(self, memory: Memory, by: Memory) -> None:
         if memory.hidden or by.hidden:
@@ -230,6 +243,46 @@ class Story:
             assert profiles_seen(self.here, claims) == current_records(self.here, claims)
 
 
+EDGES_OF_USER = "SELECT * FROM neurigraph.node_edges WHERE user_id = %s ORDER BY created_at, edge_id"
+
+
+def say_at(here: Installation, record_id: UUID, time: datetime) -> None:
+    """Set when a record was said."""
+    (row,) = rows(
+        here,
+        "SELECT g.schema_name FROM neurigraph.record_index AS i "
+        "INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id WHERE i.record_id = %s",
+        record_id,
+    )
+    records = sql.Identifier(row["schema_name"], "metadata_records")
+    with here.database.owner() as tx:
+        tx.execute(sql.SQL("UPDATE {} SET occurred_at = %s WHERE record_id = %s").format(records), [time, record_id])
+
+
+def state(here: Installation, edge: dict[str, Any], record_id: UUID, way: int, time: datetime) -> None:
+    """Add that a record ends an edge at a time, or denies it from then on; as a model, a rule or a person says it."""
+    stance, detector = ("ends", "denies")[way % 2], ("model", "rule", "person")[way % 3]
+    stated = {
+        **edge,
+        "record_id": record_id,
+        "stance": stance,
+        "detected_by": detector,
+        "weight": 0.8,
+        "valid_from": time if stance == "denies" else None,
+        "valid_until": time if stance == "ends" else None,
+    }
+    columns: tuple[str, ...] = ("user_id", "edge_id", "from_node_id", "to_node_id", "relation", "record_id")
+    columns += ("stance", "detected_by")
+    columns += ("weight", "valid_from", "valid_until")
+    with here.database.pipeline() as tx:
+        tx.execute(
+            sql.SQL("INSERT INTO neurigraph.edge_evidence ({}) VALUES ({})").format(
+                sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(map(sql.Placeholder, columns))
+            ),
+            stated,
+        )
+
+
 def profiles_seen(here: Installation, claims: Claims) -> dict[UUID, int]:
     """Return how many records the profile of each node covers, for a caller."""
     with here.database.agent(claims) as tx:
@@ -251,7 +304,13 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+@settings(
+    max_examples=4,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    derandomize=True,
+)
 @given(changes=steps)
 def test_any_changes_leave_sums_of_evidence(
     shared_installation: Installation,
@@ -264,6 +323,7 @@ def test_any_changes_leave_sums_of_evidence(
         story.step(kind, one, other, label)
     for change in changes:
         story.step(*change)
+        story.step("end", *change[1:])
         story.check()
     for memory in [one for one in story.memories if one.hidden]:
         story.hide(memory)
@@ -323,6 +383,49 @@ def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
     with pytest.raises(NotFoundError):
         remove_alias(database, claims, ana, "anita")
     graph.check()
+
+
+def test_one_exclusive_relation_holds_at_a_time(shared_installation: Installation) -> None:
+    graph = new_graph(shared_installation)
+    here, claims, database = graph.here, graph.claims, graph.here.database
+    graph.remember("#Work/Ana Ana.", "#Work/Dave Dave.", "#Work/Eve Eve.")
+    days = [START + timedelta(days=number) for number in range(5)]
+    texts = ("#Work/Dave One. @Ana:reports_to", "#Work/Dave Two. @Eve:reports_to", "#Work/Dave Three. @Ana:reports_to")
+    first, second, third = graph.remember(*texts)
+    for record_id, day in zip((third, first, second), (days[3], days[1], days[2]), strict=True):
+        say_at(here, record_id, day)
+
+    def edge(to: str) -> dict[str, Any]:
+        query = EDGES_OF_USER.replace("WHERE", "WHERE relation = 'reports to' AND to_node_id = %s AND")
+        (found,) = rows(here, query, graph.node(to), graph.user.user_id)
+        return found
+
+    def times(to: str) -> list[tuple[datetime | None, datetime | None]]:
+        return [(span.lower, span.upper) for span in edge(to)["valid"]]
+
+    ana = edge("Work/Ana")
+    assert times("Work/Ana") == [(None, days[1 + 1]), (days[3], None)]
+    assert times("Work/Eve") == [(days[2], days[3])]
+    # What a rule or a person asserted is ended by neither a model's end nor a model's later assertion.
+    with here.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.edge_evidence SET detected_by = 'rule' WHERE record_id = %s", [first])
+    assert times("Work/Ana") == [(None, None)]
+    state(here, ana, second, 0, days[1])
+    assert times("Work/Ana") == [(None, None)]
+    state(here, ana, second, 4, days[4])
+    assert times("Work/Ana") == [(None, days[4])]
+    assert times("Work/Eve") == [(days[2], days[3])]
+    # What is hidden or gone ends nothing, also when the edge goes with it.
+    erase(here, claims, RECORD, third)
+    assert times("Work/Eve") == [(days[2], None)]
+    erase(here, claims, RECORD, first)
+    assert times("Work/Eve") == [(None, None)]
+    # Read from the other end, and a circle of a relation that has none.
+    assert verify(here.context, user_id=graph.user.user_id, read=False).findings == []
+    found = edge_of(database, claims, edge("Work/Eve")["edge_id"])
+    assert (found["inverse"], found["is_circular"]) == ("manages", False)
+    graph.remember("#Work/Eve Four. @Dave:reports_to")
+    assert edge_of(database, claims, edge("Work/Eve")["edge_id"])["is_circular"]
 
 
 def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:

@@ -94,6 +94,55 @@ def test_facts_are_found_behind_the_gates(here: Installation, client: httpx.Clie
     assert statements_found(here, claims) == []
 
 
+def test_restatements_collapse_and_are_known_before_writing(here: Installation, client: httpx.Client) -> None:
+    user, claims = new_user(here)
+    context = plain_context(here)
+    for text in (MAST, MAST.upper(), MAST):
+        converse(here, claims, text, "Good.", text, "Fine.", text.rstrip("."))
+    converse(here, claims, "#Food The oak soup needs 12 onions.")
+    pine = "#Boats The mast is of oak and no pine."
+    hidden = converse(here, claims, pine)
+    ingest(context, user)
+    reading.read_waiting(context, user_id=user.user_id)
+    owner = {"Authorization": f"Bearer {issue_api_key(here.database, user.user_id)}"}
+
+    def call(path: str, headers: dict[str, str] = owner, **body: Any) -> dict[str, Any]:
+        answer = client.post(path, headers=headers, json=body)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    found = call("/search", query="Is the mast of oak?", include=["facts"], limit=3)["facts"]
+    assert len({one["canonical_id"] for one in found}) == len(found) == 3, "nobody takes two places by saying it again"
+    (mast,) = [one for one in found if one["statement"].lower().rstrip(".") == MAST.lower().rstrip(".")]
+    assert mast["source_count"] == 3 <= mast["said_count"]
+    assert mast["last_said_at"] >= mast["said_at"]
+    known = call("/duplicates", text="#boats the mast is of oak")
+    assert (known["facts"][0]["score"], known["facts"][0]["canonical_id"]) == (1.0, mast["canonical_id"])
+    assert {one["restated"] for one in known["messages"]} == {9}
+    near = call("/duplicates", text="The oak soup needs 12 big onions")["facts"]
+    assert [one["statement"] for one in near] == ["#Food The oak soup needs 12 onions."]
+    assert known["threshold"] <= near[0]["score"] < 1
+    nothing = {"facts": [], "messages": [], "threshold": 0.6}
+    for other in ("The oak soup needs 13 big onions", "The oak soup never needs 12 big onions", "Something else"):
+        assert call("/duplicates", text=other) == nothing, other
+    stranger, _ = new_user(here)
+    assert (
+        call("/duplicates", {"Authorization": f"Bearer {issue_api_key(here.database, stranger.user_id)}"}, text=MAST)
+        == nothing
+    )
+    persona = sharing.add_node(here.database, claims, user.root_node_id, "Cook", node_type=NodeType.PERSONA)
+    subject = sharing.Subject(SubjectType.PERSONA, str(persona))
+    cook = {"Authorization": f"Bearer {sharing.issue_key(here.database, claims, subject=subject)[1]}"}
+    assert call("/duplicates", cook, text=pine) == nothing
+    sharing.grant(here.database, claims, subject, UUID(mast["node_id"]))
+    assert call("/duplicates", cook, text=pine)["facts"][0]["score"] == 1
+    set_privacy(here.database, claims, hidden, Privacy.PRIVATE)
+    assert all(one["statement"] != pine for one in call("/duplicates", cook, text=pine)["facts"])
+    assert call("/duplicates", text=pine)["facts"][0]["score"] == 1
+    assert client.post("/duplicates", headers=owner, json={"text": ""}).status_code == 422
+
+
 def test_lending_and_its_rationale(here: Installation) -> None:
     user, claims = new_user(here)
     context = plain_context(here)

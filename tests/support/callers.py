@@ -54,6 +54,8 @@ class Ids:
     quarantine: UUID
     edge: UUID
     fact: UUID
+    link: UUID
+    signing_key: UUID
 
     def texts(self) -> dict[str, str]:
         """Return the ids by name, as text."""
@@ -182,6 +184,29 @@ def _fact(installation: Installation, row: dict[str, Any]) -> UUID:
     return fact_id
 
 
+def _link(installation: Installation, fact_id: UUID) -> dict[str, UUID]:
+    """Let another installation link a fact to its record, and sign that."""
+    with installation.database.owner() as tx:
+        made = tx.execute(
+            """WITH signing AS (
+                INSERT INTO neurigraph.signing_keys (user_id, holder, public_key, registered_by)
+                SELECT f.user_id, 'peer:lab', sha256(%(fact)s::text::bytea), 'a test'
+                FROM neurigraph.facts AS f WHERE f.fact_id = %(fact)s RETURNING *
+            )
+            INSERT INTO neurigraph.links (
+                user_id, from_fact_id, to_record_id, relation, strength, confidence, observed_by, detected_by, key_id,
+                signature
+            )
+            SELECT f.user_id, f.fact_id, f.record_id, 'elaborates', 0.5, 0.5, 'peer:lab', 'person', s.key_id,
+                sha256('a') || sha256('b')
+            FROM neurigraph.facts AS f CROSS JOIN signing AS s WHERE f.fact_id = %(fact)s
+            RETURNING link_id AS link, key_id AS signing_key""",
+            {"fact": fact_id},
+        ).fetchone()
+    assert made is not None
+    return made
+
+
 def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, Ids]:
     found = rows(
         installation,
@@ -208,6 +233,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
     # It meets nothing, so that nothing else changes.
     long_ago = Rule(received_until=datetime(2001, 1, 1, tzinfo=UTC))
     quarantine = holding.quarantine(installation.acting_for(claims), long_ago, "Nothing is this old.")
+    facts = {row["path"]: _fact(installation, row) for row in found}
     return {
         row["path"]: Ids(
             node=row["node_id"],
@@ -223,7 +249,8 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             persona=persona,
             quarantine=quarantine.quarantine_id,
             edge=_edge(installation, claims, row),
-            fact=_fact(installation, row),
+            fact=facts[row["path"]],
+            **_link(installation, facts[row["path"]]),
         )
         for row in found
     }

@@ -72,11 +72,12 @@ _QUERIES = {
 }
 
 
-def describe(url: str) -> list[str]:
+def describe(url: str, schema_name: str | None = None) -> list[str]:
     """Return one line for each object of the shared schemas and of one node, sorted; ids and the schema are masked.
 
     Args:
         url: A database of Neurigraph, as a user who sees the whole catalog.
+        schema_name: The schema of the node; without it, one of the highest nodes is taken.
     """
     with psycopg.connect(url) as connection:
         masked = {}
@@ -84,7 +85,8 @@ def describe(url: str) -> list[str]:
         if connection.execute("SELECT to_regclass('neurigraph.graph_index')").fetchone() != (None,):
             node = connection.execute(
                 "SELECT schema_name, node_id::text, user_id::text FROM neurigraph.graph_index "
-                "ORDER BY layer_depth LIMIT 1"
+                "ORDER BY schema_name <> coalesce(%s, schema_name), layer_depth LIMIT 1",
+                [schema_name],
             ).fetchone()
         if node is not None:
             masked = dict(zip(node, ("<schema>", "<node>", "<user>"), strict=True))

@@ -96,6 +96,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     here.uploads.receive(claims, "waiting.txt", [b"An upload that changed."], external_id="waiting", details=known)
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."], external_id="waiting")
     _plant_rows(here, user, file.row["record_id"])
+    _link_facts(here, user)
     set_tier(here.acting_for(claims), file.row["record_id"], Tier.SHORT, reason="an old note")
     give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
@@ -119,6 +120,32 @@ def _decide_about_facts(here: Installation, context: Context, user: User) -> Non
     change_fact(context, first, FactWords(), FactState(pinned=True, metadata={"by": "hand"}))
     forget(context, Subject(SubjectKind.FACT, gone), through="a test")
     change_fact(context, first, FactWords("Dave sails again."), FactState())
+
+
+def _link_facts(here: Installation, user: User) -> None:
+    """Link a fact to the user's first record, with the signature of another installation, which does not hold."""
+    with here.database.owner() as tx:
+        tx.execute(
+            """WITH signing AS (
+                INSERT INTO neurigraph.signing_keys (user_id, holder, public_key, registered_by)
+                VALUES (%(user)s, 'peer:lab', sha256('a'), 'tests') RETURNING *
+            )
+            INSERT INTO neurigraph.links (
+                user_id, from_fact_id, to_record_id, relation, strength, confidence, observed_by, detected_by, key_id,
+                signature
+            )
+            SELECT f.user_id, f.fact_id, i.record_id, 'elaborates', 0.5, 0.5, s.holder, 'person', s.key_id,
+                sha256('a') || sha256('b')
+            FROM signing AS s
+            CROSS JOIN LATERAL (
+                SELECT o.* FROM neurigraph.facts AS o WHERE o.user_id = s.user_id ORDER BY o.fact_id LIMIT 1
+            ) AS f
+            CROSS JOIN LATERAL (
+                SELECT r.* FROM neurigraph.record_index AS r WHERE r.user_id = s.user_id AND r.record_id <> f.record_id
+                ORDER BY r.record_id LIMIT 1
+            ) AS i""",
+            {"user": user.user_id},
+        )
 
 
 def rewrite(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:

@@ -57,8 +57,8 @@ _NAME = re.compile(r"\b[A-Z]\w+")
 class PlainModel:
     """A language model that follows marks in the messages.
 
-    ``#Family/Dave`` files a message and those after it there, ``@Ana:sister`` states a relation to an existing node;
-    POISON makes it fail as a bug would, REFUSED as a provider, and LATER as a network.
+    ``#Family/Dave`` files a message and those after it there, ``@Ana:reports_to`` states a relation to an existing
+    node; POISON makes it fail as a bug would, REFUSED as a provider, and LATER as a network.
     """
 
     name = "plain"
@@ -77,7 +77,9 @@ class PlainModel:
             path = tag[1] if tag else path
             owned.append((path, message.seq))
         relations = tuple(
-            Relation(other, label) for m in segment.messages for other, label in _RELATION.findall(m.content)
+            Relation(other, label.replace("_", " "))
+            for m in segment.messages
+            for other, label in _RELATION.findall(m.content)
         )
         return [
             Placement(tuple(_step(name) for name in path.split("/")), run[0][1], run[-1][1], relations)

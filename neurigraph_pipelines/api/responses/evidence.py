@@ -46,6 +46,8 @@ class StatedEdge(BaseModel):
     to_node_id: UUID
     to_name: str
     relation: str
+    inverse: str | None = Field(description="The relation as read from its other end, if it has a name.")
+    is_circular: bool = Field(description="Whether the edge closes a circle, although its type has none.")
     strength: float
     evidence_count: int
     unproven_count: int = Field(description="Statements from before evidence was kept, whose memories are unknown.")

@@ -61,6 +61,8 @@ class Fact(BaseModel):
     is_latest: bool
     canonical_id: UUID = Field(description="Of the facts that say the same, the one that was said first.")
     source_count: int = Field(description="How many sources, of those that you see, say the same.")
+    said_count: int = Field(description="How often, as far as you see, the same is said.")
+    last_said_at: datetime = Field(description="When it was said last, as far as you see.")
     pinned: bool
     tags: list[str]
     metadata: dict[str, Any]

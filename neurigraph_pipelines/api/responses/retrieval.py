@@ -112,6 +112,17 @@ class FoundFact(Fact):
     score: float
 
 
+class Duplicates(BaseModel):
+    """What says the same as a text."""
+
+    facts: list[FoundFact] = Field(
+        description="Facts of the same words, with a `score` of 1, and those with at least `threshold` of the words in "
+        "common and with the same figures."
+    )
+    messages: list[MessageHit] = Field(description="Messages of the same words, stored or not.")
+    threshold: float
+
+
 class NamedNode(BaseModel):
     """A node that the question names."""
 

@@ -23,7 +23,8 @@ MAX_PAGE = 100
 
 _FACT = (
     "fact_id", "statement", "kind", "who", "author", "said_at", "received_through", "occurred_from", "occurred_until",
-    "status", "superseded_by", "source_count", "confidence", "record_id", "first_message", "node_path",
+    "status", "superseded_by", "source_count", "said_count", "last_said_at", "confidence", "record_id",
+    "first_message", "node_path",
 )  # fmt: skip
 _SAID = (
     "fact_id", "record_id", "source_kind", "source_title", "first_message", "last_message", "author", "occurred_at",
@@ -105,7 +106,8 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
 
 
 def _lines(fact: Mapping[str, Any]) -> Iterator[str]:
-    sources = f", {fact['source_count']} sources say so" if fact["source_count"] > 1 else ""
+    often = f"said {fact['said_count']} times by {fact['source_count']} sources, last on {fact['last_said_at']}"
+    sources = f", {often}" if fact["said_count"] > 1 else ""
     yield f"fact_id {fact['fact_id']}, {fact['kind']}, {fact['status']}{_by(fact, fact['said_at'])}{sources}"
     yield f"in record_id {fact['record_id']}, message {fact['first_message']}, at {path_of(fact['node_path'])}"
     if fact["superseded_by"] is not None:

@@ -140,6 +140,7 @@ class SearchCaches:
         unstored: The messages that are not stored yet, by asker.
         facts: The facts of nodes, by asker and node; their version is the data version.
         fact_rows: The facts that an asker's last question was ranked with; their version is the data version.
+        shown_facts: Facts as lists show them, by asker and fact; their version is the data version.
     """
 
     def __init__(self) -> None:
@@ -156,6 +157,7 @@ class SearchCaches:
         self.unstored: Cache[Unstored] = Cache()
         self.facts: Cache[NodeFacts] = Cache()
         self.fact_rows: Cache[FactRows] = Cache()
+        self.shown_facts: Cache[Mapping[str, Any]] = Cache(ANSWER_SECONDS)
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

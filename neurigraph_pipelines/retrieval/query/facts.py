@@ -39,6 +39,9 @@ LENDING = 10
 OF_MESSAGES = 0.5
 """Share of a fact's score that comes from its best message; the rest comes from the words of its statement."""
 
+_BYTES_SHOWN = 4_000
+"""Approximate size of a fact as a list shows it."""
+
 _SHARE = 1 / 8
 """Facts are cached up to this share of the room for layers, in addition to it."""
 
@@ -132,26 +135,53 @@ def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], ro
     return facts
 
 
-def show_facts(context: Context, ranked: Sequence[RankedFact]) -> tuple[FoundFact, ...]:
-    """Return ranked facts with what the caller sees of them; one that is gone meanwhile is left out."""
-    if not ranked:
+def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, version: Hashable) -> tuple[FoundFact, ...]:
+    """Return the first ranked facts with what the caller sees of them, those that say the same once.
+
+    One that is gone meanwhile is left out.
+
+    Args:
+        ranked: Best first.
+        limit: How many at most; of those that say the same, the best stands for all.
+        version: That of the caller's data, as long as which facts are as they were; None if nothing says how long.
+    """
+    shown: dict[UUID, FoundFact] = {}
+    for first in range(0, len(ranked), max(limit, 1)):
+        part = ranked[first : first + limit]
+        found = _fields(context, [one.fact_id for one in part], version)
+        for one in part:
+            if one.fact_id in found and len(shown) < limit:
+                shown.setdefault(found[one.fact_id]["canonical_id"], FoundFact(found[one.fact_id], one.score))
+        if len(shown) >= limit:
+            break
+    weight = context.settings.retrieval.decay_weight
+    if not weight:
+        return tuple(shown.values())
+    return tuple(sorted((_faded(one, weight) for one in shown.values()), key=lambda one: -one.score))
+
+
+def _fields(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Mapping[str, Any]]:
+    """Return facts as lists show them, those that are kept without a question to the database."""
+    cache, key = search_caches(context).shown_facts, graph_key(context)
+    found: dict[str, Mapping[str, Any]] = {}
+    for fact_id in fact_ids if version is not None else ():
+        fields = cache.get((key, fact_id), version)
+        if fields is not None and not (fields["forget_after"] and fields["forget_after"] <= datetime.now(UTC)):
+            found[fact_id] = fields
+    for row in _listed(context, [UUID(fact_id) for fact_id in fact_ids if fact_id not in found]):
+        found[str(row["fact_id"])] = row
+        if version is not None:
+            capacity = int(_SHARE * cache_bytes(context))
+            cache.put((key, str(row["fact_id"])), row, capacity, size=_BYTES_SHOWN, version=version)
+    return found
+
+
+def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Mapping[str, Any]]:
+    if not fact_ids:
         return ()
     at, last = NEWEST
-    fact_ids = [UUID(one.fact_id) for one in ranked]
-    wanted = {
-        **_ANY,
-        "user_id": context.claims.user_id,
-        "fact_ids": fact_ids,
-        "at": at,
-        "id": last,
-        "limit": len(fact_ids),
-    }
-    rows = context.database.ask(context.claims, _LISTED["facts"], wanted)
-    found, weight = {str(row["fact_id"]): row for row in rows}, context.settings.retrieval.decay_weight
-    shown = [FoundFact(found[one.fact_id], one.score) for one in ranked if one.fact_id in found]
-    if weight:
-        shown = sorted((_faded(one, weight) for one in shown), key=lambda one: -one.score)
-    return tuple(shown)
+    wanted = {"user_id": context.claims.user_id, "fact_ids": fact_ids, "at": at, "id": last, "limit": len(fact_ids)}
+    return context.database.ask(context.claims, _LISTED["facts"], {**_ANY, **wanted})
 
 
 def _faded(one: FoundFact, weight: float) -> FoundFact:

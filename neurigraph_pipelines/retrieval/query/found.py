@@ -64,6 +64,7 @@ class FoundMessage(NamedTuple):
         restated: How many passages of the nodes searched say the same, itself included.
         section: The part of a document that it is of.
         unstored: The message itself, cut to the part that the question is about; None if it is stored.
+        statement: The digest of its words; 0 if it has none.
     """
 
     record_id: str
@@ -77,6 +78,7 @@ class FoundMessage(NamedTuple):
     restated: int
     section: str | None = None
     unstored: Message | None = None
+    statement: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def found_messages(
     statements = np.array([layers[one.node].statement[one.row] for one in ranked], np.int64)
     restated = sum((layer.restated(statements) for layer in layers), np.zeros(len(ranked), np.int64)).tolist()
     found = []
-    for one, times in zip(ranked, restated, strict=True):
+    for one, times, statement in zip(ranked, restated, statements.tolist(), strict=True):
         layer, row = layers[one.node], one.row
         record = layer.stored_record(int(layer.record[row]))
         voice = VOICES[layer.voice[row]]
@@ -170,6 +172,7 @@ def found_messages(
                 max(1, times),
                 layer.sections[row],
                 replace(message, content=cut(message.content)) if message is not None else None,
+                statement,
             )
         )
     return found

@@ -103,7 +103,7 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
         anchors,
         stage(context, view.shells, list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]),
         tuple(_notes(context, evidence)),
-        show_facts(context, facts[: question.limit]) if question.include_facts else None,
+        show_facts(context, facts, question.limit, evidence.data_version) if question.include_facts else None,
         rationale_of(context, view, anchors, facts) if question.explain else None,
     )
     # Only the owner's data has a version: a grant may end with the next question, and nothing says when.
@@ -151,7 +151,7 @@ def _rank(
     lending = lending_of(context, evidence, nodes, rows) if wants_facts(context, question) else None
     lent = lending.lent if lending is not None else None
     records, messages, score = rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows), lent)
-    return records, messages, lending.best(score, max(question.limit, LENDING)) if lending is not None else ()
+    return records, messages, lending.best(score, max(2 * question.limit, LENDING)) if lending is not None else ()
 
 
 def _notes(context: Context, evidence: Evidence) -> list[str]:

@@ -36,12 +36,12 @@ def present(
         restated[message.record_id] = max(restated.get(message.record_id, 1), message.restated)
     return Answer(
         [_hit(one, restated.get(one.record.record_id, 1), expiry) for one in found.records],
-        [_message(one) for one in found.messages],
+        [shown_message(one) for one in found.messages],
         [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]],
         found.warmed,
         list(found.notes),
         [_period(one) for one in periods],
-        None if found.facts is None else [_fact(one) for one in found.facts],
+        None if found.facts is None else [shown_fact(one) for one in found.facts],
         None if found.rationale is None else found.rationale.shown(),
     )
 
@@ -93,7 +93,8 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[UUID, Retention]) ->
     return hit
 
 
-def _message(found: FoundMessage) -> dict[str, Any]:
+def shown_message(found: FoundMessage) -> dict[str, Any]:
+    """Return a message."""
     unstored = found.unstored
     message: dict[str, Any] = {
         "record_id": found.record_id if unstored is None else None,
@@ -127,7 +128,7 @@ def _anchor(anchor: Anchor) -> dict[str, Any]:
     }
 
 
-def _fact(found: FoundFact) -> dict[str, Any]:
+def shown_fact(found: FoundFact) -> dict[str, Any]:
     """Return a fact as lists of facts show it (``presentation.fact``), with its score."""
     shown = {"where" if name == "where_context" else name: value for name, value in found.fields.items()}
     kind, _, source_id = shown.pop("source").partition(":")

@@ -1,0 +1,1 @@
+"""Deciding: votes on actions, carrying out what was approved, and setting standards."""

@@ -1,0 +1,76 @@
+"""The queue of what waits for a decision: an asset with its figures over time, its check, and the sensor that tells."""
+
+from typing import Any
+
+import dagster as dg
+
+from neurigraph_pipelines.deciding import upkeep
+from neurigraph_pipelines.defs.backfills import OWNERS
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.errors import NeurigraphError
+
+
+@dg.asset(group_name="governance", owners=OWNERS, kinds={"postgres"})
+def open_actions(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
+    """Ends what expired, carries out what was approved, and tells the webhook what has waited too long."""
+    kept = upkeep.keep(installation.context)
+    queue = upkeep.waiting(installation.context)
+    if queue.untold:
+        _tell(context, installation, queue)
+    return dg.MaterializeResult(
+        metadata={"expired": kept.expired, "carried out": kept.executed, "actions open": queue.waiting, **_shown(queue)}
+    )
+
+
+@dg.asset_check(asset=open_actions)
+def no_action_waits_too_long(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No action has waited for a decision for more than four hours."""
+    queue = upkeep.waiting(installation.context)
+    return dg.AssetCheckResult(passed=queue.overdue == 0, severity=dg.AssetCheckSeverity.WARN, metadata=_shown(queue))
+
+
+actions_job = dg.define_asset_job(
+    "keep_actions_job",
+    selection=dg.AssetSelection.assets(open_actions),  # and its check
+    executor_def=dg.in_process_executor,
+    description="Ends, carries out and reports what waits for a decision.",
+)
+
+
+@dg.sensor(
+    job=actions_job,
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Launches a run if an action expired, was not carried out, or has waited too long.",
+)
+def waiting_actions_sensor(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+    """Launches a run if there is something to do for the queue of actions."""
+    if not upkeep.has_work(installation.context):
+        return dg.SkipReason("nothing is due")
+    return dg.RunRequest()
+
+
+def _tell(context: dg.AssetExecutionContext, installation: InstallationResource, queue: upkeep.Queue) -> None:
+    context.log.warning("%d actions have waited for a decision for more than four hours", queue.overdue)
+    webhook = installation.opened.failure_webhook
+    try:
+        if webhook is not None:
+            webhook.post(upkeep.report(queue))
+    except NeurigraphError as error:  # tried again by the next run
+        context.log.error("what waits too long could not be reported: %s", error)
+    else:
+        upkeep.told(installation.context)
+
+
+def _shown(queue: upkeep.Queue) -> dict[str, Any]:
+    return {"overdue": queue.overdue, "oldest waits for seconds": round(queue.oldest_seconds, 1)}
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of the queue."""
+    return dg.Definitions(
+        assets=[open_actions],
+        asset_checks=[no_action_waits_too_long],
+        jobs=[actions_job],
+        sensors=[waiting_actions_sensor],
+    )

@@ -1,0 +1,233 @@
+"""Links that people and agents state, end, confirm and reject.
+
+What rules and models find is written by ``links``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.locks import lock_graph_shared
+from neurigraph_pipelines.guards import FREE, Guard
+from neurigraph_pipelines.history import author_of
+from neurigraph_pipelines.knowledge.links import row_of
+from neurigraph_pipelines.knowledge.signing import bytes_of, ending_bytes, holds, signer, statement_bytes
+from neurigraph_pipelines.model import Detector
+from neurigraph_pipelines.model.links import (
+    MAX_LINK_MESSAGES,
+    MAX_REASON,
+    SUPERSEDES,
+    End,
+    EndKind,
+    LinkVerdict,
+    NewLink,
+)
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text, utc
+
+_QUERIES = statements("links")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature and the key that made it."""
+
+    key_id: UUID
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StatedLink:
+    """A link that somebody states.
+
+    Attributes:
+        start: A fact or a record.
+        relation: A name of ``relation_types``.
+        signature: Over ``signing.statement_bytes`` of the link as it is stored; None for an unsigned one.
+    """
+
+    start: End
+    end: End
+    relation: str
+    strength: float = 1.0
+    confidence: float = 1.0
+    reason: str | None = None
+    messages: tuple[int, ...] = ()
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    signature: Signature | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A link that is there; ``created`` is False if its observer said the same already."""
+
+    link_id: UUID
+    created: bool
+
+
+def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Written:
+    """State a link. The same again, by the same observer, changes nothing.
+
+    Raises:
+        InvalidInputError: The relation is none between memories, a value is out of bounds, or the signature is wrong.
+        NotFoundError: An end or the key does not exist, or is hidden from the caller.
+        ForbiddenError: The caller may not write where the link starts, or the key is somebody else's.
+        ConflictError: The link would close a cycle, its cause begins after its effect, or the key signs no more.
+    """
+    claims = context.claims
+    reason = _checked(context, said)
+    _require_ends(context, said)
+    observer, key = author_of(claims), None
+    if said.signature is not None:
+        key = signer(context, said.signature.key_id)
+        observer = key["holder"]
+    times = [utc(moment) if moment is not None else None for moment in (said.valid_from, said.valid_until)]
+    new = NewLink(
+        said.start,
+        said.end,
+        said.relation,
+        observer,
+        Detector.PERSON,
+        said.confidence,
+        said.strength,
+        reason,
+        said.messages,
+        times[0],
+        times[1],
+    ).stored()
+    if said.signature is not None and key is not None:
+        message = statement_bytes(str(new.start), str(new.end), new.relation, observer, new.valid_from)
+        if not holds(key["public_key"], said.signature.value, message):
+            raise InvalidInputError("the signature is not one of this link by this key")
+    signed = {
+        "key_id": said.signature.key_id if said.signature else None,
+        "signature": said.signature.value if said.signature else None,
+    }
+    with context.database.pipeline() as tx:
+        lock_graph_shared(tx, claims.user_id)
+        guard.admit(tx)
+        try:
+            made = tx.execute(_QUERIES["state"], row_of(claims.user_id, new) | signed).fetchone()
+        except psycopg.errors.CheckViolation as error:
+            raise ConflictError(str(error.diag.message_primary)) from error
+        except psycopg.errors.ForeignKeyViolation as error:
+            raise NotFoundError from error
+        assert made is not None
+        written = Written(made["link_id"], made["created"])
+        guard.settle(tx, {"link_id": str(written.link_id), "created": written.created})
+    return written
+
+
+def end_link(
+    context: Context,
+    link_id: UUID,
+    valid_until: datetime | None = None,
+    signature: Signature | None = None,
+    guard: Guard = FREE,
+) -> None:
+    """End a link as of a time, now by default. It stays, with who ended it.
+
+    Raises:
+        InvalidInputError: The time is before its beginning, or the signature is wrong.
+        NotFoundError: There is no such link, or it is hidden from the caller; also in the functions below.
+        ForbiddenError: The caller may not write where the link starts; also in the functions below.
+        ConflictError: It was ended already.
+    """
+    row = _require_write(context, link_id)
+    if row["ended_at"] is not None:
+        raise ConflictError("the link was ended already")
+    ended_by = author_of(context.claims)
+    until = utc(valid_until) if valid_until is not None else datetime.now(UTC)
+    if row["valid_from"] is not None and until <= row["valid_from"]:
+        raise InvalidInputError("a link ends after it began")
+    if signature is not None:
+        if valid_until is None:
+            raise InvalidInputError("a signed ending names its time")
+        key = signer(context, signature.key_id)
+        ended_by = key["holder"]
+        if not holds(key["public_key"], signature.value, ending_bytes(bytes_of(row), ended_by, until)):
+            raise InvalidInputError("the signature is not one of this ending by this key")
+    values = {
+        "link_id": link_id,
+        "valid_until": until,
+        "ended_by": ended_by,
+        "key_id": signature.key_id if signature else None,
+        "signature": signature.value if signature else None,
+    }
+    _change(context, "end", values, guard)
+
+
+def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Guard = FREE) -> None:
+    """Confirm or reject a link. What is rejected is followed by no query, and not inferred again. Idempotent.
+
+    Raises:
+        ConflictError: A link that was rejected would close a cycle now.
+    """
+    _require_write(context, link_id)
+    values = {"link_id": link_id, "verdict": verdict.value, "verdict_by": author_of(context.claims)}
+    _change(context, "decide", values, guard)
+
+
+def _change(context: Context, query: str, values: dict[str, Any], guard: Guard) -> None:
+    with context.database.pipeline() as tx:
+        lock_graph_shared(tx, context.claims.user_id)
+        guard.admit(tx)
+        try:
+            changed = tx.execute(_QUERIES[query], values).fetchone()
+        except psycopg.errors.CheckViolation as error:
+            raise ConflictError(str(error.diag.message_primary)) from error
+        if changed is None:
+            raise NotFoundError
+        guard.settle(tx)
+
+
+def _checked(context: Context, said: StatedLink) -> str | None:
+    """Check the values of a link, and return its reason as it is stored."""
+    if said.relation == SUPERSEDES:
+        raise InvalidInputError("versions say what supersedes what: state a next version of the fact instead")
+    with context.database.pipeline() as tx:
+        known = {row["name"] for row in tx.execute(_QUERIES["relations"])}
+    if said.relation not in known:
+        raise InvalidInputError(f"{said.relation[:60]!r} is no relation between memories: {', '.join(sorted(known))}")
+    if said.start.kind not in (EndKind.FACT, EndKind.RECORD) or said.start == said.end:
+        raise InvalidInputError("a link leads from a fact or a memory to something else")
+    if said.relation == "led_to" and said.end.kind not in (EndKind.FACT, EndKind.RECORD):
+        raise InvalidInputError("an effect is a fact or a memory")
+    if not (0 <= said.strength <= 1 and 0 <= said.confidence <= 1):
+        raise InvalidInputError("strength and confidence lie between 0 and 1")
+    if len(said.messages) > MAX_LINK_MESSAGES or any(number < 1 for number in said.messages):
+        raise InvalidInputError(f"a link names at most {MAX_LINK_MESSAGES} messages, which count from 1")
+    if said.valid_from and said.valid_until and utc(said.valid_until) <= utc(said.valid_from):
+        raise InvalidInputError("valid_until must be later than valid_from")
+    if said.reason is None:
+        return None
+    reason = " ".join(clean_text(said.reason, context.settings.ingestion.unstorable_text)[0].split())
+    if not 0 < len(reason) <= MAX_REASON:
+        raise InvalidInputError(f"a reason has 1 to {MAX_REASON} characters")
+    return reason if context.redactor is None else context.redactor.redact(reason)[0][:MAX_REASON]
+
+
+def _require_ends(context: Context, said: StatedLink) -> None:
+    for end, writes in ((said.start, True), (said.end, said.relation == "led_to")):
+        found = context.database.ask(context.claims, _QUERIES[f"end_{end.kind}"], {"id": end.id})
+        if not found:
+            raise NotFoundError
+        if writes and not found[0]["writable"]:
+            raise ForbiddenError("this key may read but not change what the link starts at: ask for write access")
+
+
+def _require_write(context: Context, link_id: UUID) -> dict[str, Any]:
+    found = context.database.ask(context.claims, _QUERIES["writable_link"], {"link_id": link_id})
+    if not found:
+        raise NotFoundError
+    if not found[0]["writable"]:
+        raise ForbiddenError("this key may read but not change this link: ask its owner for write access")
+    return found[0]

@@ -1,0 +1,111 @@
+"""Links: typed relations between memories, with who says so and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Self
+from uuid import UUID
+
+from neurigraph_pipelines.model.kinds import Detector
+
+MAX_REASON = 500
+"""Most characters of a reason."""
+
+MAX_LINK_MESSAGES = 32
+"""Most messages that show a link."""
+
+SUPERSEDES = "supersedes"
+"""The relation between versions; it is shown and never stored."""
+
+
+class EndKind(StrEnum):
+    """What an end of a link is; a link starts at one of the first two."""
+
+    FACT = "fact"
+    RECORD = "record"
+    NODE = "node"
+    SOURCE = "source"
+
+
+class LinkVerdict(StrEnum):
+    """What people decided about a link."""
+
+    UNVERIFIED = "unverified"
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+
+
+class Attest(StrEnum):
+    """Whether a link is signed: not at all, by the one who says so, or by another installation."""
+
+    UNSIGNED = "unsigned"
+    SELF = "self"
+    PEER = "peer"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A fact, a record, a node or a source."""
+
+    kind: EndKind
+    id: UUID
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+    @classmethod
+    def fact(cls, fact_id: UUID) -> Self:
+        """Return the end that is a fact."""
+        return cls(EndKind.FACT, fact_id)
+
+    @classmethod
+    def record(cls, record_id: UUID) -> Self:
+        """Return the end that is a record."""
+        return cls(EndKind.RECORD, record_id)
+
+
+@dataclass(frozen=True, slots=True)
+class NewLink:
+    """A link that a rule or a model found, or that a person states.
+
+    Attributes:
+        start: A fact or a record.
+        relation: A name of ``relation_types``; ``led_to`` is stored as ``caused_by`` from the other end.
+        observed_by: Who says so: ``rule:NAME``, ``model:NAME``, or the author of a caller.
+        reason: Why, in one sentence.
+        messages: Numbers of the messages of the start's record that show it.
+        valid_from: When the relation began to hold in the world.
+        valid_until: When it ended.
+    """
+
+    start: End
+    end: End
+    relation: str
+    observed_by: str
+    detected_by: Detector
+    confidence: float
+    strength: float
+    reason: str | None = None
+    messages: tuple[int, ...] = ()
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+    def stored(self) -> NewLink:
+        """Return the link as it is stored: an effect names its cause."""
+        if self.relation != "led_to":
+            return self
+        return NewLink(
+            self.end,
+            self.start,
+            "caused_by",
+            self.observed_by,
+            self.detected_by,
+            self.confidence,
+            self.strength,
+            self.reason,
+            (),
+            self.valid_from,
+            self.valid_until,
+        )

@@ -1,0 +1,82 @@
+"""What says the same as a text already: asked before it is written. Behind the same gates as a search."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.retrieval.query.facts import FoundFact, RankedFact, show_facts
+from neurigraph_pipelines.retrieval.query.parse import parse
+from neurigraph_pipelines.retrieval.query.phase_one import find
+from neurigraph_pipelines.retrieval.query.present import shown_fact, shown_message
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.statement_key import statement_key
+
+SIMILAR = 0.6
+"""Share of the words of two statements, of those that either has, from which they may say the same."""
+
+MAX_DUPLICATES = 50
+
+_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
+_NEGATION = re.compile(r"\b(?:not?|never|none|cannot|kein\w{0,2}|nicht|nie|nunca|jamais|ne|pas)\b|n['’]t\b", re.I)
+_QUERIES = statements("fact_search")
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """What says the same, as plain values in the shape of the HTTP API.
+
+    Attributes:
+        facts: Those of the same words first, with 1 as ``score``, then those from ``SIMILAR`` on.
+        messages: Those of the same words.
+    """
+
+    facts: list[dict[str, Any]]
+    messages: list[dict[str, Any]]
+
+
+def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
+    """Return the facts and messages that the caller sees and that say the same as a text, or nearly.
+
+    A statement with other figures, or with a negation that the text has not, is never nearly the same.
+
+    Raises:
+        InvalidInputError: The text is empty or too long, or the limit is not valid.
+    """
+    if not 1 <= limit <= MAX_DUPLICATES:
+        raise InvalidInputError(f"a limit lies between 1 and {MAX_DUPLICATES}")
+    text = clean_text(text, "repair")[0]
+    question = Question(text, limit=limit, message_limit=limit, include_facts=True)
+    found = find(context, parse(question, context.settings.language))
+    values = {"user_id": context.claims.user_id, "statement": text.strip(), "limit": limit}
+    same = context.database.ask(context.claims, _QUERIES["same_statements"], values)
+    said = show_facts(context, [RankedFact(str(row["fact_id"]), 1.0, 0.0) for row in same], limit, None)
+    exact = [one._replace(score=1.0) for one in said]  # whatever has faded
+    known = {fact.fields["fact_id"] for fact in exact}
+    near = [
+        FoundFact(fact.fields, likeness)
+        for fact in found.facts or ()
+        if fact.fields["fact_id"] not in known
+        and (likeness := _likeness(text, fact.fields["statement"], context.settings.language)) >= SIMILAR
+    ]
+    key = statement_key(text)
+    return Duplicates(
+        [shown_fact(fact) for fact in (*exact, *sorted(near, key=lambda one: -one.score))][:limit],
+        [shown_message(one) for one in found.messages if key is not None and one.statement == key],
+    )
+
+
+def _likeness(one: str, other: str, language: str) -> float:
+    """Return the share of common words; 0 for other figures, or if one of both denies."""
+    if set(_FIGURE.findall(one)) != set(_FIGURE.findall(other)):
+        return 0.0
+    if bool(_NEGATION.search(one)) != bool(_NEGATION.search(other)):
+        return 0.0
+    first, second = (set(lexer_of(language).lexemes(text)) for text in (one, other))
+    return round(len(first & second) / max(len(first | second), 1), 6)
