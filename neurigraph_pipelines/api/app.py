@@ -32,6 +32,7 @@ from neurigraph_pipelines.api import (
     nodes,
     notes,
     quarantines,
+    retention,
     search,
     sharing,
     uploads,
@@ -97,6 +98,7 @@ _SUBJECTS = (
     sharing,
     actions,
     quarantines,
+    retention,
     failures,
 )
 """Modules with a router of operations below ``/v1``, in the order of the documentation."""

@@ -2,7 +2,8 @@
 
 -- name: faded
 -- Facts without weight that nothing rests on: of low impact, not pinned, without other versions, continued by no note,
--- and long since they occurred, were read, stated or confirmed, and since their memory was opened.
+-- at the end of no link, and long since they occurred, were read, stated or confirmed, and since their memory was
+-- opened.
 SELECT
     f.fact_id,
     f.user_id
@@ -13,6 +14,10 @@ WHERE f.impact = 'low' AND NOT f.pinned AND f.status = 'active' AND f.forgotten_
     AND (%(user_id)s::uuid IS NULL OR f.user_id = %(user_id)s)
     AND NOT EXISTS (SELECT FROM neurigraph.facts AS o WHERE o.root_id = f.root_id AND o.fact_id <> f.fact_id)
     AND NOT EXISTS (SELECT FROM neurigraph.notes AS n WHERE n.follows = f.fact_id)
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.links AS l
+        WHERE l.to_id = f.fact_id AND l.verdict <> 'rejected' AND l.ended_at IS NULL
+    )
     AND NOT EXISTS (
         SELECT FROM neurigraph_private.opened_since(
             ARRAY[f.record_id], now() - make_interval(secs => %(seconds)s)

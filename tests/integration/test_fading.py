@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -9,9 +10,11 @@ import pytest
 
 from neurigraph_pipelines.knowledge import fading
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
+from neurigraph_pipelines.knowledge.linking import StatedLink, state_link
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact, confirm
 from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model.links import End, EndKind
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
@@ -19,7 +22,7 @@ from tests.support.hidden_memories import context
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
-TEXTS = ("faded", "pinned", "continued", "medium", "recent", "confirmed", "opened")
+TEXTS = ("faded", "pinned", "continued", "medium", "recent", "confirmed", "opened", "needed")
 
 
 @pytest.fixture
@@ -70,6 +73,8 @@ def test_what_is_low_and_unneeded_fades(graph: SharedGraph) -> None:
     assert changed is not None
     ingest(plain_context(here), graph.owner)
     read_waiting(plain_context(here), user_id=graph.owner.user_id)
+    start, end = (End(EndKind.FACT, found[name]["fact_id"]) for name in ("medium", "needed"))
+    state_link(act, StatedLink(start, end, "depends_on"))
     age(graph, 395)
     confirm(act, found["confirmed"]["fact_id"])
     _set(graph, "impact = 'medium'", found["medium"]["fact_id"])
@@ -114,7 +119,9 @@ def test_a_search_may_weigh_age(graph: SharedGraph) -> None:
     question = Question("Is the old plum sweet?", include_facts=True)
     act = plain_context(here).acting_for(claims)
     plain = search(act, question).facts or []
-    weighed = search(act.using(settings=here.settings.changed(decay_weight=0.2)), question).facts or []
+    # Another limit, since a process keeps answers.
+    weighing, again = act.using(settings=here.settings.changed(decay_weight=0.2)), replace(question, limit=9)
+    weighed = search(weighing, again).facts or []
     scores = {one["statement"].split()[2]: one["score"] for one in plain}
     faded = {one["statement"].split()[2]: one["score"] for one in weighed}
     assert faded["new"] == pytest.approx(0.8 * scores["new"] + 0.2, abs=0.001)
