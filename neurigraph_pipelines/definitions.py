@@ -22,6 +22,7 @@ from neurigraph_pipelines.defs import (
     summary_assets,
     upload_job,
     vector_index_assets,
+    verdict_assets,
 )
 
 defs = dg.Definitions.merge(
@@ -35,6 +36,7 @@ defs = dg.Definitions.merge(
     embedding_model_assets.definitions(),
     summary_assets.definitions(),
     fact_assets.definitions(),
+    verdict_assets.definitions(),
     action_assets.definitions(),
     lifecycle_assets.definitions(),
     lifecycle_checks.definitions(),

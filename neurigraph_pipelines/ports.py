@@ -30,6 +30,7 @@ from neurigraph_pipelines.model import (
     Summary,
 )
 from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.verdicts import Judgement, Pair
 
 if TYPE_CHECKING:  # slow to load, and not needed by commands that embed nothing
     import numpy as np
@@ -233,6 +234,10 @@ class LanguageModel(Protocol):
 
     def extract_facts(self, segment: Segment) -> list[Fact]:
         """Return the facts that the messages state, in order; it may be empty."""
+        ...
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return what the later fact of each pair means for the earlier one, in order; at most one call."""
         ...
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:

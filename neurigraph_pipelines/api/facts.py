@@ -18,6 +18,7 @@ from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import facts as responses
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.knowledge import stating
+from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.listing.facts import FactFilter
 from neurigraph_pipelines.model.facts import FactKind, FactStatus
@@ -63,14 +64,18 @@ def list_facts(
     return found.shown("facts", presentation.fact)
 
 
-@router.get("/records/{record_id}/facts", response_model=responses.Facts)
+@router.get("/records/{record_id}/facts", response_model=responses.BroughtFacts)
 def facts_of_record(
     record_id: UUID, caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
 ) -> dict[str, Any]:
-    """List the facts of one memory. A memory is read for facts soon after it was stored."""
+    """List the facts of one memory, which of them are new, and the links and conflicts with known ones.
+
+    A memory is read for facts soon after it was stored, and compared with known ones soon after that.
+    """
     wanted = FactFilter(record_id=record_id)
     found = listing.list_facts(installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor)
-    return found.shown("facts", presentation.fact)
+    brought = beliefs.brought(installation.database, caller, record_id, found.items)
+    return found.shown("facts", presentation.fact) | brought
 
 
 @router.get("/nodes/{node_id}/facts", response_model=responses.Facts)
@@ -150,6 +155,13 @@ def change_fact(
 def fact_history(fact_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the versions of a fact, and what was changed about them, by whom."""
     return presentation.fact_history(listing.history(installation.database, caller, fact_id))
+
+
+@router.get("/facts/{fact_id}/belief", response_model=responses.Belief)
+def get_belief(fact_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Return what is believed now of what a fact says, and what conflicts with it. Only the owner sees `belief`."""
+    found = beliefs.belief(installation.database, caller, fact_id)
+    return found | {"current_belief": presentation.fact(found["current_belief"])}
 
 
 @router.post("/facts/{fact_id}/retract", status_code=204, responses=documented(403, 409))

@@ -1,7 +1,7 @@
 """Partitions by day, for assets that a backfill makes again."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -21,18 +21,22 @@ days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
 """Days (UTC) on which records were stored, today's included."""
 
 
-def asset_by_day(group: str, config: type[JobConfig]) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+def asset_by_day(
+    group: str, config: type[JobConfig], deps: Sequence[dg.AssetsDefinition] = ()
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Return a decorator for an asset with a partition for each day; a backfill of many days is one run.
 
     Args:
         group: The asset's group.
         config: The configuration of a run.
+        deps: The assets that it is made from.
     """
     with warnings.catch_warnings():
         # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
         warnings.simplefilter("ignore", dg.BetaWarning)
         return dg.asset(
             group_name=group,
+            deps=deps,
             owners=OWNERS,
             kinds={"postgres"},
             partitions_def=days,

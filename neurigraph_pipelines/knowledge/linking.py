@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg.sql import SQL
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
@@ -33,6 +34,12 @@ from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 
 _QUERIES = statements("links")
+_ENDS = {
+    EndKind.FACT: _QUERIES["end_fact"],
+    EndKind.RECORD: _QUERIES["end_record"],
+    EndKind.NODE: _QUERIES["end_node"],
+    EndKind.SOURCE: _QUERIES["end_source"],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +169,7 @@ def end_link(
         "key_id": signature.key_id if signature else None,
         "signature": signature.value if signature else None,
     }
-    _change(context, "end", values, guard)
+    _change(context, _QUERIES["end"], values, guard)
 
 
 def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Guard = FREE) -> None:
@@ -173,15 +180,15 @@ def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Gu
     """
     _require_write(context, link_id)
     values = {"link_id": link_id, "verdict": verdict.value, "verdict_by": author_of(context.claims)}
-    _change(context, "decide", values, guard)
+    _change(context, _QUERIES["decide"], values, guard)
 
 
-def _change(context: Context, query: str, values: dict[str, Any], guard: Guard) -> None:
+def _change(context: Context, query: SQL, values: dict[str, Any], guard: Guard) -> None:
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, context.claims.user_id)
         guard.admit(tx)
         try:
-            changed = tx.execute(_QUERIES[query], values).fetchone()
+            changed = tx.execute(query, values).fetchone()
         except psycopg.errors.CheckViolation as error:
             raise ConflictError(str(error.diag.message_primary)) from error
         if changed is None:
@@ -217,7 +224,7 @@ def _checked(context: Context, said: StatedLink) -> str | None:
 
 def _require_ends(context: Context, said: StatedLink) -> None:
     for end, writes in ((said.start, True), (said.end, said.relation == "led_to")):
-        found = context.database.ask(context.claims, _QUERIES[f"end_{end.kind}"], {"id": end.id})
+        found = context.database.ask(context.claims, _ENDS[end.kind], {"id": end.id})
         if not found:
             raise NotFoundError
         if writes and not found[0]["writable"]:

@@ -11,6 +11,8 @@ from uuid import UUID, uuid5
 
 import psycopg
 
+from neurigraph_pipelines.knowledge.cues import OBSERVER, Told, find_causes
+from neurigraph_pipelines.model import Message
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, EndKind, NewLink
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -52,6 +54,12 @@ def replace_links(
     values = {"record_id": record_id, "observers": list(observers), "kept": written}
     tx.execute(_QUERIES["delete_inferred"], values)
     return len(written)
+
+
+def link_causes(tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message]) -> int:
+    """Replace the causes that the messages of a record state between its facts, and return how many there are."""
+    facts = [Told(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
+    return replace_links(tx, user_id, record_id, [OBSERVER], find_causes(facts, messages))
 
 
 def row_of(user_id: UUID, link: NewLink) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def schema_of(model: type[BaseModel], *, is_input: bool) -> dict[str, Any]:
     """Return the JSON schema of a model without what a reader of it can do without.
 
     Every agent pays for it in tokens: titles go, empty defaults, the null of what may be left out, the lengths of
-    texts (they are checked all the same), and which parts of an answer are always there.
+    texts and a least number of 0 or 1 (they are checked all the same), and which parts of an answer are always there.
     """
     schema = model.model_json_schema()
     shortened = _shortened(schema, schema.get("$defs", {}), is_input)
@@ -104,6 +104,6 @@ def _shortened(schema: Any, definitions: Mapping[str, Any], is_input: bool) -> A
         if name not in _DROPPED
         and not (name == "default" and value in _EMPTY)
         and not (name == "additionalProperties" and value is True)
-        and not (name == "minimum" and value == 0)
+        and not (name == "minimum" and value in (0, 1))
         and not (name == "items" and value.keys() <= {"type", "additionalProperties"} and not is_input)
     }

@@ -29,6 +29,7 @@ LEFT_OUT = {
     "node_changes": "versions of cached nodes",
     "node_lexemes": "counted from the passages",
     "node_statistics": "counted from the passages",
+    "pending_verdicts": "facts wait for verdicts where they are restored",
     "pipeline_totals": "what an installation has done, for its metrics",
     "profiles": "made of the records",
     "queue_hold": "about a provider's account of an installation, not about a user",

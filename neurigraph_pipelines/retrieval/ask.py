@@ -20,6 +20,7 @@ from neurigraph_pipelines.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Statement, Voice, speaker_called
 from neurigraph_pipelines.ports import LanguageModel, TokenCounter
+from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
@@ -169,6 +170,9 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
+    quoted = [passages[place - 1] for place in cited]
+    stored = [(one.hit["record_id"], one.message.seq) for one in quoted if one.message and one.hit["stored"]]
+    notes += notes_of(context, stored)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
     return Reply(
         "\n".join(_worded(statement, numbers, evidence) for statement in statements) or NOTHING_FOUND,

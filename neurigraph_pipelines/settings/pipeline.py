@@ -62,6 +62,11 @@ class IngestionSettings(BaseModel):
         "theirs, and the local embedder reads a quarter of the text of short messages.",
     )
     facts: bool = Field(default=True, description="Whether stored records are read for facts, in the background.")
+    reconciliation: Literal["auto", "flag"] = Field(
+        default="flag",
+        description="What becomes of a fact that a newer one updates: `auto` supersedes it if nothing is in doubt, "
+        "`flag` leaves it to a person (docs/belief.md).",
+    )
     inbox_retention_days: float = Field(
         default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
     )

@@ -12,9 +12,10 @@ from datetime import datetime
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.languages import CODES
-from resources.offline import answers, facts, keywords, summaries
+from resources.offline import answers, facts, keywords, summaries, verdicts
 from resources.offline.placement import Placer
 from resources.offline.prose import Prose
 
@@ -60,6 +61,11 @@ class OfflineLanguageModel:
     def extract_facts(self, segment: Segment) -> list[Fact]:
         """Return the sentences worth remembering, each so that it can be understood alone."""
         return facts.extract(Prose(segment, self._language))
+
+    @measured("model.judge")
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return what the later fact of each pair means for the earlier one, by rule."""
+        return [verdicts.judge(pair) for pair in pairs]
 
     @measured("model.answer")
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:

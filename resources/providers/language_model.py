@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.ports import TokenCounter
 from resources.providers.answers import (
     KeywordsAnswer,
@@ -42,6 +43,7 @@ from resources.providers.transcript import (
     segment_descriptions,
     transcript_windows,
 )
+from resources.providers.verdict_answers import VerdictsAnswer, pairs_text, read_verdicts
 from resources.well_formed import well_formed
 
 if TYPE_CHECKING:
@@ -177,6 +179,23 @@ class OpenAiLanguageModel:
             for window in transcript_windows(segment, size, self._tokens)
         ]
         return read_facts(self._client.call_all(asks), segment)
+
+    @measured("model.judge")
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return what the later fact of each pair means for the earlier one, in one call.
+
+        Raises:
+            TransientError: As ``place``.
+            ProviderError: As ``place``.
+        """
+        if not pairs:
+            return []
+
+        def read(answer: VerdictsAnswer) -> list[Judgement]:
+            return read_verdicts(answer, pairs)
+
+        question = enclosed({"FACTS": pairs_text(pairs)})
+        return self._client.call(*self._call(prompt("verdicts"), question, VerdictsAnswer, read))
 
     @measured("model.answer")
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:

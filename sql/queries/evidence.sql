@@ -433,8 +433,8 @@ SELECT
     e.to_node_id,
     t.node_name AS to_name,
     e.relation,
-    CASE WHEN k.is_symmetric THEN e.relation ELSE v.label END AS inverse,
-    coalesce(k.is_acyclic, false) AND EXISTS (
+    k.inverse,
+    k.is_acyclic AND EXISTS (
         WITH RECURSIVE led_to AS (
             SELECT e.to_node_id AS node_id
             UNION
@@ -454,8 +454,7 @@ SELECT
 FROM neurigraph.node_edges AS e
 INNER JOIN neurigraph.graph_index AS f ON e.from_node_id = f.node_id
 INNER JOIN neurigraph.graph_index AS t ON e.to_node_id = t.node_id
-LEFT JOIN neurigraph.relation_types AS k ON k.label = lower(e.relation)
-LEFT JOIN neurigraph.relation_types AS v ON k.inverse = v.name
+CROSS JOIN LATERAL neurigraph.relation_traits(e.relation) AS k
 CROSS JOIN LATERAL neurigraph.edge_sums(ARRAY[e.edge_id]) AS s
 WHERE e.edge_id = %(edge_id)s AND s.evidence_count > 0;
 

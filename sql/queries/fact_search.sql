@@ -21,6 +21,13 @@ WITH held AS MATERIALIZED (
             WHERE o.root_id = f.root_id AND o.version > f.version AND o.status <> 'archived'
                 AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())
         )
+        AND NOT EXISTS (
+            SELECT FROM neurigraph.fact_verdicts AS r
+            INNER JOIN neurigraph.facts AS o ON r.later_id = o.fact_id
+            WHERE r.earlier_id = f.fact_id AND r.effect = 'supersedes' AND r.undone_at IS NULL
+                AND o.status <> 'archived'
+                AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())
+        )
 ),
 
 versions AS (

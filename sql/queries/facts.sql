@@ -208,11 +208,12 @@ SELECT
     f.confirmed_at,
     s.status,
     s.status = 'superseded' AS superseded,
-    v.superseded_by,
-    v.superseded_at,
+    u.superseded_by,
+    u.superseded_at,
+    coalesce(u.disputed_by, '{}') AS disputed_by,
     v.root_id,
     v.version,
-    v.superseded_by IS NULL AS is_latest,
+    u.superseded_by IS NULL AS is_latest,
     c.canonical_id,
     c.source_count,
     c.said_count,
@@ -235,20 +236,18 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT
         (array_agg(o.fact_id ORDER BY o.version))[1] AS root_id,
-        count(*) FILTER (WHERE o.version <= f.version) AS version,
-        (array_agg(o.fact_id ORDER BY o.version) FILTER (WHERE o.version > f.version AND o.status <> 'archived'))[1]
-            AS superseded_by,
-        (array_agg(o.recorded_at ORDER BY o.version) FILTER (WHERE o.version > f.version AND o.status <> 'archived'))[1]
-            AS superseded_at
+        count(*) FILTER (WHERE o.version <= f.version) AS version
     FROM neurigraph.facts AS o
     WHERE o.root_id = f.root_id
         AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
 ) AS v
+CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
 CROSS JOIN LATERAL (
     SELECT
         CASE
             WHEN f.status = 'archived' THEN 'archived'
-            WHEN v.superseded_by IS NOT NULL OR i.superseded THEN 'superseded'
+            WHEN u.superseded_by IS NOT NULL OR i.superseded THEN 'superseded'
+            WHEN u.disputed_by IS NOT NULL THEN 'disputed'
             ELSE f.status::text
         END AS status
 ) AS s

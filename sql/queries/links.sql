@@ -170,3 +170,13 @@ WHERE key_id = %(key_id)s AND revoked_at IS NULL;
 
 -- name: is_writer
 SELECT neurigraph.writing_persona() IS NOT NULL AS writes;
+
+-- name: facts_of_record
+SELECT
+    f.fact_id,
+    f.statement,
+    f.first_message,
+    f.last_message
+FROM neurigraph.facts AS f
+WHERE f.record_id = %(record_id)s
+ORDER BY f.seq;

@@ -181,6 +181,8 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 -- Answers show facts. The layers of nodes do not hold them, so their versions stay as they are.
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.facts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.fact_verdicts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change(),

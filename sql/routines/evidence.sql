@@ -14,14 +14,6 @@ BEGIN
 END
 $$;
 
--- Whether a node has one relation of this kind at a time.
-CREATE OR REPLACE FUNCTION neurigraph_private.is_exclusive(stated text) RETURNS boolean
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RETURN EXISTS (SELECT FROM neurigraph.relation_types AS t WHERE t.is_exclusive AND t.label = lower(stated));
-END
-$$;
-
 -- Strength, count and validity of edges, over the evidence that the caller sees: the triggers see all of it. Evidence
 -- of records in quarantine or superseded counts nothing. Several records of one source are no independent evidence:
 -- the strongest counts. `unproven` counts the statements whose records are unknown. A model ends and denies only what
@@ -51,6 +43,10 @@ BEGIN
         SELECT k.* FROM known AS k WHERE k.counts AND k.stance = 'asserts'
     ),
 
+    relations AS MATERIALIZED (
+        SELECT DISTINCT k.from_node_id, k.relation FROM known AS k
+    ),
+
     -- What is asserted of the other edges of exclusive relations.
     rivals AS MATERIALIZED (
         SELECT
@@ -59,14 +55,11 @@ BEGIN
             v.edge_id,
             v.detected_by,
             coalesce(v.valid_from, i.occurred_at, v.created_at) AS since
-        FROM (
-            SELECT DISTINCT n.from_node_id, n.relation FROM known AS n
-            WHERE lower(n.relation) IN (SELECT t.label FROM neurigraph.relation_types AS t WHERE t.is_exclusive)
-        ) AS k
+        FROM relations AS k
         INNER JOIN neurigraph.edge_evidence AS v
             ON k.from_node_id = v.from_node_id AND k.relation = v.relation AND v.stance = 'asserts'
         LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
-        WHERE v.edge_id IS NOT NULL
+        WHERE v.edge_id IS NOT NULL AND (SELECT t.is_exclusive FROM neurigraph.relation_traits(k.relation) AS t)
             AND (v.record_id IS NULL OR coalesce(NOT i.quarantined AND i.superseded IS NOT TRUE, false))
     ),
 
@@ -158,7 +151,7 @@ BEGIN
     edges := edges || ARRAY(
         SELECT o.edge_id FROM neurigraph.node_edges AS e
         INNER JOIN neurigraph.node_edges AS o ON e.from_node_id = o.from_node_id AND e.relation = o.relation
-        WHERE e.edge_id = ANY(edges) AND neurigraph_private.is_exclusive(e.relation)
+        WHERE e.edge_id = ANY(edges) AND (neurigraph.relation_traits(e.relation)).is_exclusive
     );
     DELETE FROM neurigraph.node_edges AS e
     WHERE e.edge_id = ANY(edges)
@@ -283,7 +276,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
         FROM fresh AS f
         WHERE e.edge_id = f.edge_id AND e.edge_id = ANY(edges)
             AND e.strength = 1 AND e.evidence_count > 0 AND e.valid = '{(,)}'
-            AND NOT neurigraph_private.is_exclusive(e.relation)
+            AND NOT (neurigraph.relation_traits(e.relation)).is_exclusive
         RETURNING e.edge_id
     )
 
@@ -302,7 +295,7 @@ BEGIN
             || ARRAY(
                 SELECT e.edge_id FROM gone AS g
                 INNER JOIN neurigraph.node_edges AS e ON g.from_node_id = e.from_node_id AND g.relation = e.relation
-                WHERE neurigraph_private.is_exclusive(g.relation)
+                WHERE (neurigraph.relation_traits(g.relation)).is_exclusive
             );
     END IF;
     IF TG_OP <> 'DELETE' THEN

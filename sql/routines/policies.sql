@@ -187,6 +187,24 @@ DROP POLICY IF EXISTS not_hidden ON neurigraph.fact_deltas;
 CREATE POLICY not_hidden ON neurigraph.fact_deltas AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_deltas.fact_id));
 
+-- A verdict is visible with both its facts, whoever asks.
+DROP POLICY IF EXISTS granted ON neurigraph.fact_verdicts;
+CREATE POLICY granted ON neurigraph.fact_verdicts FOR SELECT TO neurigraph_agent
+USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_verdicts.later_id));
+DROP POLICY IF EXISTS not_hidden ON neurigraph.fact_verdicts;
+CREATE POLICY not_hidden ON neurigraph.fact_verdicts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_verdicts.later_id)
+    AND EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_verdicts.earlier_id)
+);
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.pending_verdicts;
+CREATE POLICY not_hidden ON neurigraph.pending_verdicts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.sees_all_records())
+    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
 -- A link is visible with both its ends: facts that are not forgotten, records, nodes and sources. A key is visible with
 -- what it signed. The owner sees links to what is about to be forgotten, as the facts.
 DROP POLICY IF EXISTS granted ON neurigraph.links;

@@ -44,6 +44,14 @@ def graph(world: World) -> CallerGraph:
                 [ids.record],
             )
             wait_for_reading(tx, [ids.record])
+            tx.execute(
+                "INSERT INTO neurigraph.fact_verdicts (later_id, earlier_id, user_id, verdict, confidence, reason, "
+                "effect, judged_by) "
+                "SELECT a.fact_id, b.fact_id, a.user_id, 'supports', 0.5, 'planted', 'none', 'tests' "
+                "FROM neurigraph.facts AS a INNER JOIN neurigraph.facts AS b ON a.record_id = b.record_id "
+                "WHERE a.record_id = %s AND a.fact_id <> b.fact_id LIMIT 1",
+                [ids.record],
+            )
     return made
 
 
@@ -58,6 +66,8 @@ SHARED = {
     "record_index": "record_id = %(record)s",
     "facts": "record_id = %(record)s",
     "pending_facts": "record_id = %(record)s",
+    "pending_verdicts": "record_id = %(record)s",
+    "fact_verdicts": "later_id = %(fact)s OR earlier_id = %(fact)s",
     "links": "%(fact)s IN (from_id, to_id) OR %(record)s IN (from_record_id, to_record_id)",
     "signing_keys": "key_id = %(signing_key)s",
     "file_index": "file_id = %(file)s",

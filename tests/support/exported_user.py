@@ -97,6 +97,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."], external_id="waiting")
     _plant_rows(here, user, file.row["record_id"])
     _link_facts(here, user)
+    _judge_facts(here, user)
     set_tier(here.acting_for(claims), file.row["record_id"], Tier.SHORT, reason="an old note")
     give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
@@ -120,6 +121,21 @@ def _decide_about_facts(here: Installation, context: Context, user: User) -> Non
     change_fact(context, first, FactWords(), FactState(pinned=True, metadata={"by": "hand"}))
     forget(context, Subject(SubjectKind.FACT, gone), through="a test")
     change_fact(context, first, FactWords("Dave sails again."), FactState())
+
+
+def _judge_facts(here: Installation, user: User) -> None:
+    """Plant a verdict on two facts."""
+    with here.database.pipeline() as tx:
+        tx.execute(
+            """INSERT INTO neurigraph.fact_verdicts (
+                later_id, earlier_id, user_id, verdict, confidence, reason, effect, judged_by
+            )
+            SELECT a.fact_id, b.fact_id, a.user_id, 'supports', 0.5, 'planted', 'none', 'tests'
+            FROM neurigraph.facts AS a INNER JOIN neurigraph.facts AS b ON a.user_id = b.user_id
+            WHERE a.user_id = %s AND a.fact_id <> b.fact_id
+            ORDER BY a.fact_id, b.fact_id LIMIT 1""",
+            [user.user_id],
+        )
 
 
 def _link_facts(here: Installation, user: User) -> None:

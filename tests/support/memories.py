@@ -41,8 +41,10 @@ from neurigraph_pipelines.model import (
     Summary,
 )
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, StatedAs
+from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
+from resources.offline import verdicts
 from tests.support.model_rules import embed_text
 from tests.support.waiting import wait_until
 
@@ -114,6 +116,10 @@ class PlainModel:
             for message in segment.messages
             if message.content.strip()
         ]
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return what the rules say."""
+        return [verdicts.judge(pair) for pair in pairs]
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
         """Quote every piece of evidence that shares a word with the question."""

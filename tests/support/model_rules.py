@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from tests.support.verdict_rules import verdicts
+
 _WORD = re.compile(r"\w+")
 _ENTRY = re.compile(r"^\[(\d+)\] \w+ (\d{4}-\d{2}-\d{2}) \d{2}:\d{2} (.*?): (.*)$")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+(?: [A-Z][a-z]+)*")
@@ -91,6 +93,8 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
         return {"facts": [_fact(line) for line in lines if not line.text.endswith("?")]}
     if shape == "PlacementsAnswer":
         return _placements(lines, _block(question, "OUTLINE") or "")
+    if shape == "VerdictsAnswer":
+        return verdicts(_block(question, "FACTS") or "")
     raise ValueError(f"no rule for {shape}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -55,6 +55,7 @@ class Fact(BaseModel):
     superseded: bool = Field(description="Whether a later version, or a newer memory, replaces it.")
     superseded_by: UUID | None = Field(description="The later version that replaces it, of those that you see.")
     superseded_at: datetime | None = Field(description="Since when that version stands.")
+    disputed_by: list[UUID] = Field(description="Facts that contradict it, of those that you see.")
     root_id: UUID = Field(description="The first version.")
     version: int = Field(description="Counts from 1, over the versions that you see.")
     is_latest: bool
@@ -140,3 +141,58 @@ class Facts(BaseModel):
 
     facts: list[Fact]
     next_cursor: str | None = NEXT_CURSOR
+
+
+class InferredLink(BaseModel):
+    """A link between two facts that was inferred."""
+
+    from_fact_id: UUID
+    to_fact_id: UUID
+    relation: Literal["contradicts", "elaborates", "supports", "depends_on"]
+    confidence: float
+    reason: str
+
+
+class FactConflict(BaseModel):
+    """A fact of a memory and a known fact that cannot both stand as they are, or say the same."""
+
+    fact_id: UUID
+    existing_fact_id: UUID
+    type: Literal["contradiction", "update", "duplicate"]
+    suggested_action: Literal["supersede", "merge", "flag", "ignore"]
+    confidence: float
+    reason: str
+    effect: Literal["supersedes", "disputes", "flagged", "none"] = Field(description="What followed by itself.")
+
+
+class BroughtFacts(Facts):
+    """A page of the facts of a memory, and what they mean for the known ones."""
+
+    created: list[UUID] = Field(description="The facts of this page that nothing said before.")
+    inferred_links: list[InferredLink] = Field(description="At most 200, with the conflicts.")
+    conflicts: list[FactConflict]
+
+
+class ConflictingBelief(BaseModel):
+    """A fact that conflicts with what is believed now."""
+
+    fact_id: UUID
+    statement: str
+    said_at: datetime
+    relationship: Literal["superseded", "contradicts", "disputed"]
+    resolution: str | None = Field(description="How the conflict was resolved; null if it was not.")
+    reason: str
+    confidence: float
+
+
+class Belief(BaseModel):
+    """What is believed now of what a fact says."""
+
+    fact_id: UUID
+    current_belief: Fact = Field(description="The fact itself, or the one that superseded it last.")
+    conflicting_beliefs: list[ConflictingBelief] = Field(description="Of those that you see.")
+    confidence: float = Field(description="How certainly the messages state the current one.")
+    belief: float | None = Field(
+        description="How far it is believed, with all that speaks for and against it. Null for all but the owner."
+    )
+    needs_review: bool = Field(description="Whether a conflict waits for a person.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +16,6 @@ from neurigraph_pipelines.mcp.calls import Call
 from neurigraph_pipelines.mcp.framing import inline
 from neurigraph_pipelines.mcp.results import Result, as_json, described, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
-from neurigraph_pipelines.model.facts import FactStatus
 
 MAX_PAGE = 100
 
@@ -35,13 +33,10 @@ _SAID = (
 class FactArguments(Arguments):
     """Arguments of ``memory_facts``."""
 
-    fact_id: UUID | None = Field(default=None, description="Only this one, with where it was said.")
+    fact_id: UUID | None = Field(default=None, description="Only this one.")
     record_id: UUID | None = None
-    node: str = Field(default="", max_length=2_000, description="Path or id: of what lies there or below.")
+    node: str = Field(default="", max_length=2_000, description="Path or id: what lies there or below.")
     who: str = Field(default="", description="About this person.")
-    status: FactStatus | None = None
-    occurred_after: datetime | None = None
-    occurred_before: datetime | None = None
     limit: int = Field(default=20, ge=1, le=MAX_PAGE)
     cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
@@ -89,9 +84,6 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
         node_id=call.node(given.node) if given.node else None,
         record_id=given.record_id,
         who=given.who or None,
-        status=given.status,
-        occurred_after=given.occurred_after,
-        occurred_before=given.occurred_before,
     )
     page = listing.list_facts(
         database, call.installation.cursors, claims, wanted, limit=given.limit, cursor=given.cursor or None

@@ -12,14 +12,7 @@ from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.results import Result
 from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.model import Tier
-from neurigraph_pipelines.model.sources import (
-    MAX_ORIGIN_LENGTH,
-    MAX_URL_LENGTH,
-    Channel,
-    Scalar,
-    SourceDetails,
-)
-from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
 
 MAX_TEXT_CHARACTERS = 1_000_000
 """Longest note; the limit of the endpoint's bodies lies above it."""
@@ -37,11 +30,7 @@ class RememberArguments(Arguments):
     tags: ListOf[str] = Field(default=[], max_length=MAX_TAGS)
     url: str = Field(default="", max_length=MAX_URL_LENGTH, description="Page that it is from.")
     tier: Tier | None = Field(default=None, description="short: kept for hours; mid: for days; default: for good.")
-    origin: str = Field(default="", max_length=MAX_ORIGIN_LENGTH, description="Program or site that it is from.")
-    author: str = ""
-    channel: Channel | None = None
-    metadata: dict[str, Scalar] = Field(default={}, max_length=MAX_METADATA_KEYS)
-    replaces: UUID | None = Field(default=None, description="note_id of a note that this one supersedes.")
+    replaces: UUID | None = Field(default=None, description="note_id that this one supersedes.")
     on_conflict: OnConflict = Field(
         default=OnConflict.ERROR, description="If the node has a note of this title: refuse it, or replace that one."
     )
@@ -90,14 +79,7 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
             tags=tuple(given.tags),
             on_conflict=given.on_conflict,
             replaces=given.replaces,
-            details=SourceDetails(
-                origin=given.origin or None,
-                url=given.url or None,
-                channel=given.channel,
-                author=given.author or None,
-                metadata=given.metadata,
-                tier=given.tier,
-            ),
+            details=SourceDetails(url=given.url or None, tier=given.tier),
         ),
     )
     return Remembered(

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
@@ -27,7 +27,7 @@ _FACT_TOKENS = 90  # of ids and names of fields
 _HIT_TOKENS = 260  # of ids, times, names of fields, and what is said of its messages
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
-Node = Annotated[str, Field(max_length=2_000, description="Path or id of a node: only what lies there or below.")]
+Node = Annotated[str, Field(max_length=2_000, description="Path or id: what lies there or below.")]
 
 
 class SearchArguments(Arguments):
@@ -96,7 +96,7 @@ class Found(Result):
     """The hits of a search."""
 
     hits: list[Hit]
-    facts: list[FoundFact] = Field(default_factory=list)
+    facts: Annotated[list[FoundFact], WithJsonSchema({"type": "array"})] = Field(default_factory=list)
     next_skip: int | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -228,7 +228,7 @@ class Reply(Result):
 
     answer: str
     found: bool
-    citations: list[Citation]
+    citations: Annotated[list[Citation], WithJsonSchema({"type": "array"})]
     notes: list[str]
 
     def lines(self) -> Iterator[str]:

@@ -39,7 +39,7 @@ def _parsed(value: Any) -> Any:
 ListOf = Annotated[list[_Value], BeforeValidator(_parsed)]
 """A list, also as JSON in a text."""
 
-Cursor = Annotated[str, Field(description="next_cursor of the answer before, to go on.")]
+Cursor = Annotated[str, Field(description="next_cursor, to go on.")]
 """Where an answer goes on; empty for the beginning."""
 
 MaxTokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]

@@ -1,0 +1,101 @@
+"""Assets of belief: new facts that wait to be compared with the known ones, and those of each day again.
+
+Each calls one function of ``knowledge.reconciling`` and reports the result.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.backfills import OWNERS, asset_by_day, days_of, failures
+from neurigraph_pipelines.defs.fact_assets import GROUP, record_facts
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.knowledge import reconciling
+
+
+class ReconcileConfig(JobConfig):
+    """How many records one run compares."""
+
+    limit: int = Field(default=reconciling.MAX_RECONCILED, ge=1, description="Most records that one run compares.")
+
+
+class ReconcileAgainConfig(JobConfig):
+    """The records that a backfill compares."""
+
+    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, config_schema=schema_of(ReconcileConfig))
+def pending_verdicts(
+    context: dg.AssetExecutionContext, installation: InstallationResource
+) -> dg.MaterializeResult[None]:
+    """Compares the facts that were read since the last run with the known ones."""
+    done = reconciling.reconcile_waiting(installation.context, config_of(context, ReconcileConfig).limit)
+    for record_id, _ in done.failed:
+        context.log.warning("record %s waits further", record_id)
+    waiting = reconciling.waiting(installation.context)
+    return dg.MaterializeResult(metadata={**_counts(done), "still waiting": waiting})
+
+
+@asset_by_day(GROUP, ReconcileAgainConfig, deps=[record_facts])
+def reconciled_facts(
+    context: dg.AssetExecutionContext, installation: InstallationResource
+) -> Iterable[dg.MaterializeResult[None]]:
+    """Verdicts on the facts of the records stored on each day, and what followed from them.
+
+    `pending_verdicts` compares new facts. A backfill compares facts again that have no verdict yet, for example with
+    another model; verdicts that are there stand.
+    """
+    config = config_of(context, ReconcileAgainConfig)
+    since, until = days_of(context)
+    user_id = user_id_of(installation.opened.database, config.user)
+    done = reconciling.reconcile_days(installation.context, since, until, user_id)
+    yield dg.MaterializeResult(metadata=_counts(done))
+    if done.failed:
+        # They wait further, and the next run of pending_verdicts tries again.
+        raise dg.Failure(f"{len(done.failed)} records wait for verdicts", allow_retries=False)
+
+
+reconcile_job = dg.define_asset_job(
+    "reconcile_facts_job",
+    selection=dg.AssetSelection.assets(pending_verdicts),
+    executor_def=dg.in_process_executor,
+    description="Compares the facts that were read since the last run with the known ones.",
+)
+
+
+@dg.schedule(
+    job=reconcile_job,
+    cron_schedule="* * * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Checks once a minute and launches a run only if a record waits.",
+)
+def reconcile_facts_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+    """Launches a run if facts wait to be compared with the known ones."""
+    if not installation.settings.ingestion.facts:
+        return dg.SkipReason("facts are switched off (`facts`)")
+    if not reconciling.has_due(installation.context):
+        return dg.SkipReason("no fact waits to be compared")
+    return dg.RunRequest()
+
+
+def _counts(done: reconciling.Reconciled) -> dict[str, Any]:
+    return {
+        "language model": done.judge,
+        "records": done.records,
+        "verdicts": done.verdicts,
+        "superseded": done.superseded,
+        "disputed": done.disputed,
+        "left to a person": done.flagged,
+        "failed for now": failures(done.failed),
+    }
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of belief."""
+    return dg.Definitions(
+        assets=[pending_verdicts, reconciled_facts], jobs=[reconcile_job], schedules=[reconcile_facts_schedule]
+    )

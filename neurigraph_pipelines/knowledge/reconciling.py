@@ -1,0 +1,240 @@
+"""Reconciliation: new facts are compared with the known ones, and what follows is written.
+
+A trigger lets records with new facts wait. A run leases them, asks for verdicts without holding a lock, and writes all
+that follows for a record in one transaction, in which nobody else decides about facts of its user. So a run that is
+killed leaves no verdict without its effects. Nothing is ever deleted: each effect is a row with its reason, which
+``undoing`` takes back. ``superseding`` decides, ``candidates`` says what is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import OperationalError
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.graph.locks import lock_graph_shared
+from neurigraph_pipelines.ingestion.record_locations import pages_of_days
+from neurigraph_pipelines.ingestion.triggers import retry_delay
+from neurigraph_pipelines.knowledge.candidates import distinct, pairs_of, shared_first_names
+from neurigraph_pipelines.knowledge.effects import write_effects
+from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_limit
+from neurigraph_pipelines.model.facts import FactKind, Slot
+from neurigraph_pipelines.model.verdicts import Authority, Effect, KnownFact, Pair
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+MAX_RECONCILED = 2_000
+"""Default limit of records per run."""
+
+MAX_KNOWN = 400
+"""Most known facts that are read for the facts of one record."""
+
+MAX_PAIRS = 120
+"""Most pairs of one record that are judged: they fit one call."""
+
+_LEASED_AT_ONCE = 16
+_QUERIES = statements("verdicts")
+
+
+@dataclass(slots=True)
+class Reconciled:
+    """The result of a run: counts of records, verdicts and effects, and the records that wait further, with why."""
+
+    judge: str
+    records: int = 0
+    verdicts: int = 0
+    superseded: int = 0
+    disputed: int = 0
+    flagged: int = 0
+    failed: list[tuple[UUID, str]] = field(default_factory=list)
+
+    def count(self, decisions: Sequence[Decision]) -> None:
+        """Add what was decided for one record."""
+        self.records += 1
+        self.verdicts += len(decisions)
+        self.superseded += sum(one.effect is Effect.SUPERSEDES for one in decisions)
+        self.disputed += sum(one.effect is Effect.DISPUTES for one in decisions)
+        self.flagged += sum(one.effect is Effect.FLAGGED for one in decisions)
+
+
+def has_due(context: Context) -> bool:
+    """Return whether ``reconcile_waiting`` would find work; costs one index lookup."""
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["has_due"]).fetchone()
+    assert row is not None
+    return bool(row["due"])
+
+
+def waiting(context: Context) -> int:
+    """Count the records that wait."""
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["waiting"]).fetchone()
+    assert row is not None
+    return int(row["records"])
+
+
+def reconcile_days(
+    context: Context, since: datetime | None, until: datetime, user_id: UUID | None = None
+) -> Reconciled:
+    """Compare the facts of all records of a period again. Verdicts that are there stand."""
+    done = Reconciled(context.language_model.name)
+    for page in pages_of_days(context.database, since, until, user_id):
+        record_ids = [row["record_id"] for row in page]
+        with context.database.pipeline() as tx:
+            tx.execute(_QUERIES["insert_pending"], {"record_ids": record_ids})
+        _reconcile(context, done, len(record_ids), None, record_ids, None)
+    return done
+
+
+def reconcile_waiting(
+    context: Context,
+    limit: int = MAX_RECONCILED,
+    user_id: UUID | None = None,
+    *,
+    before_effects: Callable[[], None] | None = None,
+) -> Reconciled:
+    """Compare the facts of waiting records, those first that have waited longest.
+
+    Args:
+        context: With the language model that judges.
+        limit: Maximum number of records.
+        user_id: Only this user's records.
+        before_effects: Called in the transaction of a record, after its verdicts were written.
+    """
+    done = Reconciled(context.language_model.name)
+    _reconcile(context, done, limit, user_id, None, before_effects)
+    return done
+
+
+def _reconcile(
+    context: Context,
+    done: Reconciled,
+    limit: int,
+    user_id: UUID | None,
+    record_ids: Sequence[UUID] | None,
+    before_effects: Callable[[], None] | None,
+) -> None:
+    while limit > 0:
+        leased = _lease(context, min(_LEASED_AT_ONCE, limit), user_id, record_ids)
+        if not leased:
+            return
+        limit -= len(leased)
+        for one in leased:
+            try:
+                decisions = _reconcile_record(context, one, before_effects)
+            except OperationalError:
+                raise
+            except Exception as error:  # one bad item must not fail the others
+                _postpone(context, one, error)
+                done.failed.append((one["record_id"], str(error)))
+                if isinstance(error, TransientError):
+                    return
+            else:
+                if decisions is not None:
+                    done.count(decisions)
+
+
+def _reconcile_record(
+    context: Context, leased: dict[str, Any], before_effects: Callable[[], None] | None
+) -> list[Decision] | None:
+    """Compare the facts of one record; None if another run has taken it over."""
+    user_id: UUID = leased["user_id"]
+    with context.database.pipeline() as tx:
+        pairs = _pairs(tx, user_id, leased["record_id"], context.settings.language)
+    is_automatic = context.settings.ingestion.reconciliation == "auto"
+    judged = context.language_model.judge(pairs) if pairs else []
+    decisions = within_limit(
+        [decide(pair, one, is_automatic=is_automatic) for pair, one in zip(pairs, judged, strict=True)],
+        leased["record_id"],
+    )
+    with context.database.pipeline() as tx:
+        lock_graph_shared(tx, user_id)
+        settled = tx.execute(_QUERIES["settle"], {"record_id": leased["record_id"], "attempts": leased["attempts"]})
+        if settled.fetchone() is None:
+            return None
+        tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
+        return write_effects(tx, user_id, decisions, context.language_model.name, before_effects)
+
+
+def _pairs(tx: Transaction, user_id: UUID, record_id: UUID, language: str) -> list[Pair]:
+    """Return the facts of a record with those that they are to be compared with, without pairs that have a verdict."""
+    values: dict[str, Any] = {"user_id": user_id, "record_id": record_id, "subjects": None, "firsts": None, "who": None}
+    new = tx.execute(_QUERIES["to_compare"], values | {"limit": MAX_KNOWN}).fetchall()
+    if not new:
+        return []
+    subjects = sorted({row["subject"].lower() for row in new if row["subject"]})
+    about = {
+        "record_id": None,
+        "subjects": subjects,
+        "firsts": sorted({subject.split(" ")[0] for subject in subjects}),
+        "who": sorted({name for row in new for name in row["who"]}),
+    }
+    known = tx.execute(_QUERIES["to_compare"], values | about | {"limit": MAX_KNOWN}).fetchall()
+    rows = {row["fact_id"]: row for row in (*known, *new)}
+    shared = _shared_first_names(tx, user_id, rows.values())
+    facts = {fact_id: _known(row, shared) for fact_id, row in rows.items()}
+    judged = {
+        frozenset((row["later_id"], row["earlier_id"]))
+        for row in tx.execute(_QUERIES["judged_pairs"], {"fact_ids": [row["fact_id"] for row in new]})
+    }
+    most = max(1, MAX_PAIRS // len(new))
+    found = distinct(pair for row in new for pair in pairs_of(facts[row["fact_id"]], facts.values(), language)[:most])
+    return [one for one in found if frozenset((one.later.fact_id, one.earlier.fact_id)) not in judged]
+
+
+def _shared_first_names(tx: Transaction, user_id: UUID, rows: Any) -> frozenset[str]:
+    """Return the names of one word among the subjects that several people have."""
+    firsts = sorted({row["subject"].lower() for row in rows if row["subject"] and " " not in row["subject"]})
+    if not firsts:
+        return frozenset()
+    names = tx.execute(_QUERIES["full_names"], {"user_id": user_id, "firsts": firsts}).fetchall()
+    return shared_first_names(row["name"] for row in names)
+
+
+def _known(row: dict[str, Any], shared: frozenset[str]) -> KnownFact:
+    subject = row["subject"]
+    return KnownFact(
+        fact_id=row["fact_id"],
+        record_id=row["record_id"],
+        statement=row["statement"],
+        kind=FactKind(row["kind"]),
+        confidence=row["confidence"],
+        authority=Authority(row["authority"]),
+        said_at=row["said_at"],
+        slot=Slot(subject, row["predicate"], row["object"]) if subject else None,
+        who=tuple(row["who"]),
+        why=row["why"],
+        is_ambiguous=subject is not None and subject.lower() in shared,
+        is_kept=row["is_kept"],
+    )
+
+
+def _lease(
+    context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None
+) -> list[dict[str, Any]]:
+    values = {
+        "limit": limit,
+        "user_id": user_id,
+        "record_ids": None if record_ids is None else list(record_ids),
+        "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+    }
+    with context.database.pipeline() as tx:
+        return tx.execute(_QUERIES["lease"], values).fetchall()
+
+
+def _postpone(context: Context, leased: dict[str, Any], error: Exception) -> None:
+    retry_after = error.retry_after if isinstance(error, TransientError) else None
+    values = {
+        "record_id": leased["record_id"],
+        "attempts": leased["attempts"],
+        "delay_seconds": retry_delay(context.settings, leased["attempts"], retry_after),
+        "error": str(error)[:4_000],
+    }
+    with context.database.pipeline() as tx:
+        tx.execute(_QUERIES["postpone"], values)

@@ -1,0 +1,94 @@
+"""Verdicts: what one fact means for another one, and how much weight each of them has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from uuid import UUID
+
+from neurigraph_pipelines.model.facts import FactKind, Slot
+
+MAX_REASON = 300
+"""Most characters of the reason for a verdict."""
+
+
+class Verdict(StrEnum):
+    """What the later of two facts means for the earlier one."""
+
+    SAME = "same"
+    UPDATES = "updates"
+    CONTRADICTS = "contradicts"
+    ELABORATES = "elaborates"
+    SUPPORTS = "supports"
+    DEPENDS_ON = "depends_on"
+    UNRELATED = "unrelated"
+
+
+class Authority(IntEnum):
+    """How far the way in which a fact came about speaks for it."""
+
+    OBSERVATION = 0
+    INFERENCE = 1
+    ASSISTANT = 2
+    DOCUMENT = 3
+    STATEMENT = 4
+    BY_HAND = 5
+
+
+class Effect(StrEnum):
+    """What follows from a verdict: the earlier fact is superseded, both are disputed, or a person decides."""
+
+    SUPERSEDES = "supersedes"
+    DISPUTES = "disputes"
+    FLAGGED = "flagged"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A fact as a judge sees it.
+
+    Attributes:
+        said_at: When it happened, or else when it was said: its place in the world's order.
+        is_ambiguous: Whether its subject is a name that several people have.
+        is_kept: Whether somebody pinned it: nothing automatic supersedes it.
+    """
+
+    fact_id: UUID
+    record_id: UUID
+    statement: str
+    kind: FactKind
+    confidence: float
+    authority: Authority
+    said_at: datetime
+    slot: Slot | None = None
+    who: tuple[str, ...] = ()
+    why: str | None = None
+    is_ambiguous: bool = False
+    is_kept: bool = False
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Its place in the world's order, which is the same whichever of two facts arrived first."""
+        return self.said_at, str(self.fact_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two facts to judge, in the world's order."""
+
+    later: KnownFact
+    earlier: KnownFact
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict on a pair, with the confidence in it, from 0 to 1, and the reason for it."""
+
+    verdict: Verdict
+    confidence: float
+    reason: str
+
+
+UNRELATED = Judgement(Verdict.UNRELATED, 0.6, "they speak of different things")

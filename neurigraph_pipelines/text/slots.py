@@ -1,0 +1,100 @@
+"""Slots of facts in one form: whose they are, what they say, and whether only one value of them can be true at a time.
+
+Whether one fact replaces another is decided in ``knowledge``; offline verdicts are in ``resources.offline``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from neurigraph_pipelines.model.facts import Slot
+
+_FAMILIES = {
+    "lives in": "home",
+    "moved to": "home",
+    "resides in": "home",
+    "works at": "employer",
+    "works for": "employer",
+    "joined": "employer",
+    "works as": "occupation",
+    "studies": "studies",
+    "married to": "spouse",
+    "age": "age",
+    "was born": "birth",
+    "likes": "liking",
+    "dislikes": "liking",
+    "prefers": "preference",
+}
+"""Predicates that fill one slot; others are slots of their own."""
+
+_ONE_VALUE = frozenset(["home", "employer", "occupation", "spouse", "age", "birth"])
+_ONE_VALUE_OF_A_THING = ("favourite ", "number of ")
+LASTING = frozenset(["birth"])
+"""Slots whose value never changes: two values contradict each other."""
+
+_FAVOURITE = re.compile(r"\bfavou?rite\s(?P<thing>[a-z]{2,20}(?:\s[a-z]{2,20})?)\s(?:is|was|are)\b")
+_NUMBERS = {"no": "0", "one": "1", "a": "1", "an": "1"} | {
+    word: str(number)
+    for number, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
+}
+_COUNTED = re.compile(r"^(?P<count>\d{1,9}|[a-z]{1,6})\s(?P<thing>[a-z][\w-]{1,30}(?:\s[a-z][\w-]{1,30})?)")
+_POSSESSIVE = re.compile(r"['’]s?\b")
+_WORD = re.compile(r"\w+")
+_ARTICLES = frozenset(["a", "an", "the", "his", "her", "their", "its", "my"])
+_ARTICLES_OF_SUBJECTS = frozenset(["the"])
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSlot:
+    """A slot in one form.
+
+    Attributes:
+        subject: Its words in lower case.
+        relation: Such as ``home``, ``favourite colour`` or ``number of dogs``.
+        value: Its words in lower case, without articles; a number in digits.
+        is_single: Whether only one value can be true at a time.
+    """
+
+    subject: str
+    relation: str
+    value: str
+    is_single: bool
+
+
+def plain_slot(slot: Slot | None, statement: str) -> PlainSlot | None:
+    """Return the slot of a fact in one form; None if the fact has none."""
+    if slot is None:
+        return None
+    predicate = slot.predicate.casefold()
+    relation, value = _FAMILIES.get(predicate, predicate), plain_words(slot.object)
+    if predicate in ("favourite", "favorite") and (found := _FAVOURITE.search(statement)):
+        relation = f"favourite {found['thing']}"
+    elif predicate in ("has", "owns") and (counted := _count(slot.object)):
+        relation, value = f"number of {counted[1]}", counted[0]
+    elif relation in ("liking", "allergic to", "owns", "has"):
+        relation = f"{relation} {value}"
+    is_single = relation in _ONE_VALUE or relation.startswith(_ONE_VALUE_OF_A_THING)
+    return PlainSlot(plain_subject(slot.subject), relation, value, is_single)
+
+
+def plain_subject(subject: str) -> str:
+    """Return whom a slot is about, in lower case and without possessives: ``Bob's sister`` is ``bob sister``."""
+    words = _WORD.findall(_POSSESSIVE.sub("", subject.casefold()))
+    return " ".join(word for word in words if word not in _ARTICLES_OF_SUBJECTS)
+
+
+def plain_words(text: str) -> str:
+    """Return the words of a text in lower case, without articles."""
+    return " ".join(word for word in _WORD.findall(text.casefold()) if word not in _ARTICLES)
+
+
+def _count(told: str) -> tuple[str, str] | None:
+    """Return how many of what; None unless a number of several things is told, or none of them."""
+    found = _COUNTED.match(told.casefold())
+    if found is None:
+        return None
+    count = _NUMBERS.get(found["count"], found["count"])
+    if not count.isdigit() or found["count"] in ("a", "an"):
+        return None
+    return count, found["thing"].removesuffix("s")

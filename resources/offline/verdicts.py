@@ -1,0 +1,173 @@
+"""Verdicts on pairs of facts by rule: negation, another value in a slot, words of change, other figures, containment.
+
+English only. Every expression is linear. What follows from a verdict is decided in the domain; here nothing is certain
+beyond ``MOST_CERTAIN``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair, Verdict
+from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.slots import LASTING, PlainSlot, plain_slot
+
+MOST_CERTAIN = 0.85
+"""Greatest confidence of a rule: another value in a slot, said with a word of change."""
+
+_PLAIN = 0.8
+"""Another value in a slot of which people have one."""
+
+_LIKELY = 0.7
+"""Another value in a slot of which some people have several, such as employers."""
+
+_GUESSED = 0.6
+_LEAST_SHARED = 2
+"""Least number of words that two facts without a slot share, besides whom they are about."""
+
+_ALIKE = 0.5
+"""Least share of the shorter fact's words that the other has, too."""
+
+_FEW = frozenset(["employer", "occupation"])
+_CHANGES = frozenset(["moved to", "joined"])
+_CHANGE = re.compile(
+    r"\b(?:now|no longer|any ?more|moved|relocated|new|changed|switched|instead|actually|correction|corrected|"
+    r"since then|these days|from now on|became|quit|left|resigned|stopped|sold|divorced|replaced|updated|increased|"
+    r"decreased|raised|extended|postponed|rescheduled|turned|finally)\b",
+    re.I,
+)
+_BESIDES = re.compile(r"\b(?:also|too|as well|another|second|both|besides)\b", re.I)
+_NEGATION = re.compile(r"\b(?:not|never|no|none|cannot|without|nobody|nothing)\b|n['’]t\b", re.I)
+_TENTATIVE = re.compile(
+    r"\b(?:if|would|could|might|may|maybe|perhaps|imagin(?:e|es|ed)|suppos(?:e|es|ed)|wish(?:es|ed)?|hop(?:es?|ed)|"
+    r"dreams?|pretends?|thinks?|believes?|heard|says?|said|claims?|claimed|guess(?:es)?|unless|probably|apparently|"
+    r"allegedly|reportedly|will|wants?|plans?|going\sto|considers?|considering|joked?|jokingly)\b|[\"“”]"
+)
+_PAST = re.compile(
+    r"\b(?:lived|resided|worked|was|were|had|owned|used\sto|formerly|previously|once|studied|liked|loved|enjoyed|preferred)\b"
+)
+_HEAD = 24
+"""Characters after the subject in which the verb of a slot stands."""
+
+_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
+_LEXER = lexer_of("english")
+
+
+def judge(pair: Pair) -> Judgement:
+    """Return what the later of two facts means for the earlier one."""
+    later, earlier = pair.later, pair.earlier
+    if _key(later.statement) == _key(earlier.statement):
+        return Judgement(Verdict.SAME, MOST_CERTAIN, "the same words")
+    if _TENTATIVE.search(later.statement) or _TENTATIVE.search(earlier.statement):
+        return Judgement(Verdict.UNRELATED, _GUESSED, "one of them is not said as so")
+    slots = plain_slot(later.slot, later.statement), plain_slot(earlier.slot, earlier.statement)
+    if slots[0] is not None and slots[1] is not None and slots[0].subject == slots[1].subject:
+        found = _by_slots(pair, slots[0], slots[1])
+        if found is not None:
+            return found
+    return _by_words(later, earlier)
+
+
+def _by_slots(pair: Pair, later: PlainSlot, earlier: PlainSlot) -> Judgement | None:
+    if later.relation == "quit" and _share(later.value, earlier.value):
+        return Judgement(Verdict.UPDATES, MOST_CERTAIN, "what was so has ended")
+    if later.relation != earlier.relation:
+        return None
+    slot = pair.later.slot
+    predicate = slot.predicate if slot is not None else ""
+    changes = bool(_CHANGE.search(pair.later.statement)) or predicate in _CHANGES
+    if later.value == earlier.value:
+        return _of_one_value(pair, changes=changes)
+    if not later.is_single:
+        return UNRELATED
+    if _BESIDES.search(pair.later.statement):
+        return Judgement(Verdict.UNRELATED, _GUESSED, "both can be true: one is told beside the other")
+    if later.relation not in LASTING and (_is_past(pair.later) or _is_past(pair.earlier)):
+        return Judgement(Verdict.UNRELATED, _GUESSED, "one of them tells of earlier times")
+    if set(later.value.split()) >= set(earlier.value.split()):
+        return Judgement(Verdict.ELABORATES, _LIKELY, "it says the same more exactly")
+    if set(later.value.split()) <= set(earlier.value.split()):
+        return Judgement(Verdict.SUPPORTS, _LIKELY, "it says the same less exactly")
+    if later.relation in LASTING or (later.relation == "age" and _number(later.value) < _number(earlier.value)):
+        return Judgement(Verdict.CONTRADICTS, MOST_CERTAIN, f"both cannot be true: {later.relation} does not change so")
+    if pair.later.said_at == pair.earlier.said_at and not changes:
+        return Judgement(Verdict.CONTRADICTS, _PLAIN, f"another {later.relation} at the same time")
+    certain = MOST_CERTAIN if changes else _LIKELY if later.relation in _FEW else _PLAIN
+    return Judgement(Verdict.UPDATES, certain, f"another {later.relation}" + (", with a word of change" * changes))
+
+
+def _of_one_value(pair: Pair, *, changes: bool) -> Judgement:
+    """Return the verdict on two facts that give a slot the same value: one may deny it, or turn it round."""
+    later, earlier = pair.later, pair.earlier
+    predicates = {one.slot.predicate for one in (later, earlier) if one.slot is not None}
+    if _is_negated(later) != _is_negated(earlier) or {"likes", "dislikes"} <= predicates:
+        verdict = Verdict.UPDATES if changes else Verdict.CONTRADICTS
+        return Judgement(verdict, _PLAIN, "one of them denies what the other one says")
+    words = _words(later), _words(earlier)
+    if words[0] > words[1]:
+        return Judgement(Verdict.ELABORATES, _LIKELY, "it adds details")
+    return Judgement(Verdict.SAME, _PLAIN, "the same value in the same slot")
+
+
+def _by_words(later: KnownFact, earlier: KnownFact) -> Judgement:
+    """Return the verdict on two facts by the words that they share."""
+    if later.who and earlier.who and not set(later.who) & set(earlier.who):
+        return UNRELATED
+    about = frozenset(_LEXER.lexemes(" ".join((*later.who, *earlier.who))))
+    mine, theirs = _words(later) - about, _words(earlier) - about
+    shared = mine & theirs
+    if later.why is not None:
+        reasons = frozenset(_LEXER.lexemes(later.why)) - about
+        if len(reasons & theirs) >= _LEAST_SHARED and len(reasons & theirs) >= _ALIKE * len(reasons):
+            return Judgement(Verdict.DEPENDS_ON, _GUESSED, "its reason is what the earlier one says")
+    if len(shared) < _LEAST_SHARED or len(shared) < _ALIKE * min(len(mine), len(theirs)):
+        return UNRELATED
+    if _is_negated(later) != _is_negated(earlier):
+        if _CHANGE.search(later.statement):
+            return Judgement(Verdict.UPDATES, _LIKELY, "it says that something is no longer so")
+        return Judgement(Verdict.CONTRADICTS, _GUESSED, "one of them denies what the other one says")
+    figures = _figures(later), _figures(earlier)
+    if figures[0] and figures[1] and figures[0].isdisjoint(figures[1]):
+        return Judgement(Verdict.UPDATES, _GUESSED, "another figure")
+    if mine == theirs:
+        return Judgement(Verdict.SAME, _PLAIN, "the same words in another order")
+    if theirs < mine:
+        return Judgement(Verdict.ELABORATES, _GUESSED, "it adds details")
+    return Judgement(Verdict.SUPPORTS, _GUESSED, "it says much of the same")
+
+
+def _is_past(fact: KnownFact) -> bool:
+    """Whether a fact with a slot tells of what was so before it was said."""
+    subject = len(fact.slot.subject) if fact.slot is not None else 0
+    return _PAST.search(fact.statement, subject, subject + _HEAD) is not None
+
+
+def _is_negated(fact: KnownFact) -> bool:
+    return len(_NEGATION.findall(fact.statement)) % 2 == 1
+
+
+def _share(one: str, other: str) -> bool:
+    return bool(set(one.split()) & set(other.split()))
+
+
+def _number(value: str) -> float:
+    found = _FIGURE.search(value)
+    return float(found.group().replace(",", "").replace(":", ".").split(".")[0]) if found else 0.0
+
+
+def _figures(fact: KnownFact) -> set[str]:
+    return set(_FIGURE.findall(fact.statement))
+
+
+def _words(fact: KnownFact) -> frozenset[str]:
+    return _lexemes(fact.statement)
+
+
+@lru_cache(maxsize=20_000)
+def _lexemes(statement: str) -> frozenset[str]:
+    return frozenset(_LEXER.lexemes(statement))
+
+
+def _key(statement: str) -> str:
+    return statement.casefold().rstrip(".! ")

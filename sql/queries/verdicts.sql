@@ -1,0 +1,323 @@
+-- Verdicts on pairs of facts, and the records that wait for them.
+
+-- name: insert_pending
+-- A record that waits already is due again.
+INSERT INTO neurigraph.pending_verdicts (record_id, user_id)
+SELECT r.record_id, r.user_id FROM neurigraph.record_index AS r
+WHERE r.record_id = ANY(%(record_ids)s) AND EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.record_id = r.record_id)
+ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
+
+-- name: has_due
+SELECT EXISTS (SELECT FROM neurigraph.pending_verdicts WHERE next_attempt_at <= now()) AS due;
+
+-- name: waiting
+SELECT count(*) AS records FROM neurigraph.pending_verdicts;
+
+-- name: lease
+-- Leases due records, those first that have waited longest.
+WITH due AS (
+    SELECT p.record_id
+    FROM neurigraph.pending_verdicts AS p
+    WHERE p.next_attempt_at <= now()
+        AND (%(user_id)s::uuid IS NULL OR p.user_id = %(user_id)s::uuid)
+        AND (%(record_ids)s::uuid [] IS NULL OR p.record_id = ANY(%(record_ids)s))
+    ORDER BY p.since, p.record_id
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+)
+
+UPDATE neurigraph.pending_verdicts AS p SET
+    attempts = p.attempts + 1, next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
+FROM due AS d
+WHERE p.record_id = d.record_id
+RETURNING p.record_id, p.user_id, p.attempts;
+
+-- name: postpone
+UPDATE neurigraph.pending_verdicts SET
+    next_attempt_at = now() + make_interval(secs => %(delay_seconds)s), last_error = %(error)s
+WHERE record_id = %(record_id)s AND attempts = %(attempts)s;
+
+-- name: settle
+-- Ends the wait of a record, if this attempt still holds it.
+DELETE FROM neurigraph.pending_verdicts AS p
+WHERE p.record_id = %(record_id)s AND p.attempts = %(attempts)s
+RETURNING p.record_id;
+
+-- name: lock_beliefs
+-- One transaction at a time decides about the facts of a user.
+SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.beliefs:' || %(user_id)s::text, 0));
+
+-- name: to_compare
+-- The facts of a record, or known facts about the same subjects or people: those that stand, with their weight.
+SELECT
+    f.fact_id,
+    f.record_id,
+    f.statement,
+    f.kind,
+    f.confidence,
+    f.subject,
+    f.predicate,
+    f.object,
+    f.who,
+    f.why,
+    f.pinned AS is_kept,
+    coalesce(lower(f.occurred), m.occurred_at, i.occurred_at, i.created_at) AS said_at,
+    least(
+        CASE
+            WHEN m.persona_id IS NOT NULL OR m.received_through IN ('web', 'peer') THEN 3
+            WHEN f.confirmed_at IS NOT NULL OR (f.extractor = 'stated' AND i.source LIKE 'note:%%') THEN 5
+            WHEN i.source LIKE 'upload:%%' OR m.role = 'tool' THEN 3
+            WHEN m.role IN ('assistant', 'system') THEN 2
+            ELSE 4
+        END,
+        CASE WHEN f.confirmed_at IS NOT NULL THEN 5
+            WHEN f.stated_as = 'inference' THEN 1 WHEN f.stated_as = 'observation' THEN 0
+            ELSE 5
+        END
+    ) AS authority
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+LEFT JOIN neurigraph.messages AS m
+    ON m.source_id = split_part(i.source, ':', 2)::uuid AND f.first_message = m.seq
+WHERE f.user_id = %(user_id)s
+    AND (%(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s)
+    AND (
+        %(subjects)s::text [] IS NULL
+        OR (
+            split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+            AND lower(f.subject) = ANY(%(subjects)s::text [])
+        )
+        OR f.who && %(who)s::text []
+    )
+    AND f.status <> 'archived' AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
+    AND NOT i.quarantined AND NOT i.superseded
+ORDER BY coalesce(lower(f.subject) = ANY(%(subjects)s::text []), false) DESC, f.recorded_at DESC, f.fact_id
+LIMIT %(limit)s;
+
+-- name: full_names
+-- Names of subjects and people that begin with one of some first names.
+SELECT f.subject AS name
+FROM neurigraph.facts AS f
+WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
+    AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+UNION
+SELECT g.node_name AS name
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person'
+    AND split_part(lower(g.node_name), ' ', 1) = ANY(%(firsts)s::text []);
+
+-- name: judged_pairs
+-- Pairs with a verdict, of some facts.
+SELECT
+    v.later_id,
+    v.earlier_id
+FROM neurigraph.fact_verdicts AS v
+WHERE v.later_id = ANY(%(fact_ids)s) OR v.earlier_id = ANY(%(fact_ids)s);
+
+-- name: standing
+-- Those of some facts that stand, locked, with their places in chains.
+SELECT
+    f.fact_id,
+    f.root_id,
+    f.version,
+    f.status = 'archived' AS is_archived
+FROM neurigraph.facts AS f
+WHERE f.fact_id = ANY(%(fact_ids)s) AND f.user_id = %(user_id)s
+ORDER BY f.fact_id
+FOR UPDATE;
+
+-- name: chain
+-- The versions of a chain, the first one first, locked.
+SELECT f.fact_id FROM neurigraph.facts AS f
+WHERE f.root_id = %(root_id)s
+ORDER BY f.version
+FOR UPDATE;
+
+-- name: place_of
+SELECT f.root_id FROM neurigraph.facts AS f
+WHERE f.fact_id = %(fact_id)s;
+
+-- name: write_chain
+-- Gives facts the places of one chain, in the given order.
+UPDATE neurigraph.facts AS f SET root_id = n.root_id, version = n.version
+FROM (
+    SELECT
+        c.fact_id,
+        (%(fact_ids)s::uuid [])[1] AS root_id,
+        c.version
+    FROM unnest(%(fact_ids)s::uuid []) WITH ORDINALITY AS c (fact_id, version)
+) AS n
+WHERE f.fact_id = n.fact_id AND (f.root_id, f.version) IS DISTINCT FROM (n.root_id, n.version::integer);
+
+-- name: write_verdict
+-- A verdict stands as it was given first: what a person took back is not decided again.
+INSERT INTO neurigraph.fact_verdicts (
+    later_id, earlier_id, user_id, verdict, confidence, reason, missing, effect, judged_by
+)
+VALUES (
+    %(later_id)s, %(earlier_id)s, %(user_id)s, %(verdict)s, %(confidence)s, %(reason)s, %(missing)s, %(effect)s,
+    %(judged_by)s
+)
+ON CONFLICT DO NOTHING
+RETURNING later_id;
+
+-- name: note_entry
+UPDATE neurigraph.fact_verdicts SET entered = %(entered)s
+WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
+
+-- name: effects_of
+-- The effects of verdicts on a fact, or of one pair, that nobody took back.
+SELECT
+    v.later_id,
+    v.earlier_id,
+    v.effect,
+    v.entered
+FROM neurigraph.fact_verdicts AS v
+WHERE v.user_id = %(user_id)s AND v.undone_at IS NULL AND v.effect IN ('supersedes', 'disputes')
+    AND v.earlier_id = %(earlier_id)s AND (%(later_id)s::uuid IS NULL OR v.later_id = %(later_id)s)
+ORDER BY v.later_id
+FOR UPDATE;
+
+-- name: undo
+UPDATE neurigraph.fact_verdicts SET undone_at = now(), undone_by = %(undone_by)s, entered = NULL
+WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
+
+-- name: dependants
+-- The facts that depend on some facts, by up to six steps, and those facts themselves.
+WITH RECURSIVE resting AS (
+    SELECT
+        f.fact_id,
+        0 AS depth
+    FROM unnest(%(fact_ids)s::uuid []) AS f (fact_id)
+    UNION
+    SELECT
+        v.later_id AS fact_id,
+        r.depth + 1 AS depth
+    FROM resting AS r
+    INNER JOIN neurigraph.fact_verdicts AS v
+        ON r.fact_id = v.earlier_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+    WHERE r.depth < 6
+)
+
+SELECT DISTINCT r.fact_id FROM resting AS r
+LIMIT 500;
+
+-- name: grounds
+-- What speaks for some facts, and for those that they depend on, by up to six steps: the greatest confidence of each
+-- source that says so or the same, and whether they stand.
+WITH RECURSIVE resting AS (
+    SELECT
+        f.fact_id,
+        0 AS depth
+    FROM unnest(%(fact_ids)s::uuid []) AS f (fact_id)
+    UNION
+    SELECT
+        v.earlier_id AS fact_id,
+        r.depth + 1 AS depth
+    FROM resting AS r
+    INNER JOIN neurigraph.fact_verdicts AS v
+        ON r.fact_id = v.later_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+    WHERE r.depth < 6
+),
+
+asked AS (
+    SELECT DISTINCT r.fact_id FROM resting AS r
+    LIMIT 1000
+)
+
+SELECT
+    f.fact_id,
+    s.confidences,
+    f.status <> 'archived' AND u.superseded_by IS NULL AND NOT i.superseded
+    AND (f.valid_until IS NULL OR f.valid_until > now()) AS stands,
+    f.status = 'disputed' OR u.disputed_by IS NOT NULL AS disputed,
+    d.depends
+FROM asked AS a
+INNER JOIN neurigraph.facts AS f ON a.fact_id = f.fact_id
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
+CROSS JOIN LATERAL (
+    SELECT array_agg(c.confidence ORDER BY c.source) AS confidences
+    FROM (
+        SELECT
+            r.source,
+            max(o.confidence) AS confidence
+        FROM neurigraph.facts AS o
+        INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
+        WHERE o.user_id = f.user_id AND o.status <> 'archived' AND o.forgotten_at IS NULL AND (
+            md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
+            OR o.fact_id IN (
+                SELECT CASE v.later_id WHEN f.fact_id THEN v.earlier_id ELSE v.later_id END
+                FROM neurigraph.fact_verdicts AS v
+                WHERE (v.later_id = f.fact_id OR v.earlier_id = f.fact_id) AND v.verdict = 'same'
+                    AND v.undone_at IS NULL
+            )
+        )
+        GROUP BY r.source
+    ) AS c
+) AS s
+CROSS JOIN LATERAL (
+    SELECT coalesce(jsonb_object_agg(v.earlier_id, v.confidence), jsonb_build_object()) AS depends
+    FROM neurigraph.fact_verdicts AS v
+    WHERE v.later_id = f.fact_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+) AS d;
+
+-- name: verdicts_of
+-- The verdicts on some facts, or on the facts of a record, with the facts on the other side: of those that the caller
+-- sees.
+SELECT
+    v.later_id,
+    v.earlier_id,
+    l.statement AS later_statement,
+    e.statement AS earlier_statement,
+    l.record_id AS later_record_id,
+    e.record_id AS earlier_record_id,
+    coalesce(lower(l.occurred), li.occurred_at, li.created_at) AS later_said_at,
+    coalesce(lower(e.occurred), ei.occurred_at, ei.created_at) AS earlier_said_at,
+    l.author AS later_author,
+    e.author AS earlier_author,
+    v.verdict,
+    v.confidence,
+    v.reason,
+    v.missing,
+    v.effect,
+    v.judged_by,
+    v.judged_at,
+    v.undone_at,
+    v.user_id = neurigraph.asking_user_id() AS is_owner
+FROM neurigraph.fact_verdicts AS v
+INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
+INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
+INNER JOIN neurigraph.record_index AS li ON l.record_id = li.record_id
+INNER JOIN neurigraph.record_index AS ei ON e.record_id = ei.record_id
+WHERE v.user_id = %(user_id)s
+    AND (
+        %(fact_ids)s::uuid [] IS NULL
+        OR v.later_id = ANY(%(fact_ids)s) OR v.earlier_id = ANY(%(fact_ids)s)
+    )
+    AND (%(record_id)s::uuid IS NULL OR %(record_id)s IN (l.record_id, e.record_id))
+ORDER BY v.confidence DESC, v.later_id, v.earlier_id
+LIMIT 200;
+
+-- name: about_messages
+-- Verdicts that say of what some messages state that it was updated or is contradicted, and that nobody took back: both
+-- statements with their days, of those that the caller sees.
+SELECT
+    l.statement AS later_statement,
+    e.statement AS earlier_statement,
+    coalesce(lower(l.occurred), li.occurred_at, li.created_at) AS later_said_at,
+    coalesce(lower(e.occurred), ei.occurred_at, ei.created_at) AS earlier_said_at,
+    v.verdict,
+    v.effect
+FROM unnest(%(record_ids)s::uuid [], %(messages)s::integer []) AS q (record_id, message)
+INNER JOIN neurigraph.facts AS f ON q.record_id = f.record_id AND q.message BETWEEN f.first_message AND f.last_message
+INNER JOIN neurigraph.fact_verdicts AS v ON f.fact_id IN (v.later_id, v.earlier_id)
+INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
+INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
+INNER JOIN neurigraph.record_index AS li ON l.record_id = li.record_id
+INNER JOIN neurigraph.record_index AS ei ON e.record_id = ei.record_id
+WHERE v.verdict IN ('updates', 'contradicts') AND v.undone_at IS NULL AND l.status <> 'archived'
+    AND (v.effect <> 'flagged' OR v.confidence >= %(least)s)
+GROUP BY v.later_id, v.earlier_id, l.fact_id, e.fact_id, li.record_id, ei.record_id
+ORDER BY (v.effect = 'flagged'), v.confidence DESC, v.later_id, v.earlier_id
+LIMIT %(most)s;

@@ -1,0 +1,61 @@
+-- Verdicts on facts: which records wait for them, and what they say of a fact for whoever asks.
+
+-- Trigger on facts: records with new facts wait until these are compared with the known ones.
+CREATE OR REPLACE FUNCTION neurigraph.wait_for_verdicts() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.pending_verdicts (record_id, user_id)
+    SELECT DISTINCT n.record_id, n.user_id FROM new_facts AS n
+    ORDER BY n.record_id
+    ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER waits_for_verdicts AFTER INSERT ON neurigraph.facts
+REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.wait_for_verdicts();
+
+-- What replaces a fact, and what disputes it: the next version that stands, or else a fact that a verdict says
+-- supersedes it; over what the caller sees. Whoever confirms a fact ends its part of the disputes before.
+CREATE OR REPLACE FUNCTION neurigraph.replacing(wanted uuid)
+RETURNS TABLE (superseded_by uuid, superseded_at timestamptz, disputed_by uuid [])
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT
+        coalesce(c.fact_id, r.later_id),
+        coalesce(c.recorded_at, r.judged_at),
+        (
+            SELECT array_agg(o.fact_id ORDER BY o.fact_id)
+            FROM neurigraph.fact_verdicts AS v
+            INNER JOIN neurigraph.facts AS o ON o.fact_id = CASE v.later_id WHEN wanted THEN v.earlier_id ELSE v.later_id END
+            WHERE (v.later_id = wanted OR v.earlier_id = wanted) AND v.effect = 'disputes' AND v.undone_at IS NULL
+                AND (f.confirmed_at IS NULL OR f.confirmed_at < v.judged_at)
+                AND o.status <> 'archived' AND o.forgotten_at IS NULL
+                AND (o.forget_after IS NULL OR o.forget_after > now())
+                AND NOT EXISTS (
+                    SELECT FROM neurigraph.fact_verdicts AS x
+                    WHERE x.earlier_id = o.fact_id AND x.effect = 'supersedes' AND x.undone_at IS NULL
+                )
+        )
+    FROM neurigraph.facts AS f
+    LEFT JOIN LATERAL (
+        SELECT o.fact_id, o.recorded_at FROM neurigraph.facts AS o
+        WHERE o.root_id = f.root_id AND o.version > f.version AND o.status <> 'archived' AND o.forgotten_at IS NULL
+            AND (o.forget_after IS NULL OR o.forget_after > now())
+        ORDER BY o.version
+        LIMIT 1
+    ) AS c ON true
+    LEFT JOIN LATERAL (
+        SELECT v.later_id, v.judged_at
+        FROM neurigraph.fact_verdicts AS v
+        INNER JOIN neurigraph.facts AS o ON v.later_id = o.fact_id
+        WHERE v.earlier_id = f.fact_id AND v.effect = 'supersedes' AND v.undone_at IS NULL
+            AND o.status <> 'archived' AND o.forgotten_at IS NULL
+            AND (o.forget_after IS NULL OR o.forget_after > now())
+        ORDER BY v.judged_at, v.later_id
+        LIMIT 1
+    ) AS r ON true
+    WHERE f.fact_id = wanted
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.wait_for_verdicts(), neurigraph.replacing(uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.replacing(uuid) TO neurigraph_agent, neurigraph_pipeline;

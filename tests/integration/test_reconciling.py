@@ -1,0 +1,246 @@
+"""Reconciliation: what newer facts do to known ones, that nothing is lost by it, and that all of it can be undone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.knowledge.effects import undo
+from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_waiting
+from neurigraph_pipelines.listing import beliefs
+from neurigraph_pipelines.listing import facts as listing
+from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
+from neurigraph_pipelines.retrieval.changed import notes_of
+from neurigraph_pipelines.wiring import Installation
+from resources.offline.fact_forms import read_fact
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
+
+BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+class People:
+    """One graph, what is told in it, and what is believed of it."""
+
+    def __init__(self, here: Installation, setting: str = "auto") -> None:
+        self.here = here
+        self.user, self.claims = new_user(here)
+        settings = here.settings.model_copy(
+            update={"ingestion": here.settings.ingestion.model_copy(update={"reconciliation": setting})}
+        )
+        self.context: Context = plain_context(here).using(settings=settings)
+
+    def record(self) -> tuple[UUID, UUID]:
+        """Store a conversation; return its source and its record."""
+        source_id = converse(self.here, self.claims, f"#Home Something {uuid4().hex}.", "An assistant's words.")
+        (record,) = stored(ingest(self.context, self.user))
+        return source_id, record.record_id
+
+    def tell(self, record_id: UUID, statement: str, day: int, *, message: int = 1, confidence: float = 0.75) -> UUID:
+        """Add a fact to a record, as reading it would."""
+        read = read_fact(statement, statement, "en", is_dated=False)
+        slot, moment, fact_id = read.slot, BEGIN + timedelta(days=day), uuid4()
+        with self.here.database.pipeline() as tx:
+            tx.execute(
+                """INSERT INTO neurigraph.facts (fact_id, record_id, user_id, seq, first_message, last_message,
+                statement, kind, stated_as, who, why, subject, predicate, object, occurred, confidence, importance,
+                impact, extractor)
+                SELECT %s, %s, %s, count(*) + 1, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, tstzrange(%s, %s), %s, 0.5,
+                    'medium', 'test'
+                FROM neurigraph.facts WHERE record_id = %s""",
+                [
+                    fact_id, record_id, self.user.user_id, message, message, statement, read.kind, read.stated_as,
+                    [slot.subject] if slot else ["Ana"], read.why, *((slot.subject, slot.predicate, slot.object) if
+                    slot else (None, None, None)), moment, moment + timedelta(hours=1), confidence, record_id,
+                ],
+            )  # fmt: skip
+        return fact_id
+
+    def reconcile(self) -> Reconciled:
+        return reconcile_waiting(self.context, user_id=self.user.user_id)
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        return rows(self.here, query, self.user.user_id)
+
+    def chains(self) -> list[tuple[UUID, UUID, int]]:
+        query = "SELECT fact_id, root_id, version FROM neurigraph.facts WHERE user_id = %s ORDER BY root_id, version"
+        return [(row["fact_id"], row["root_id"], row["version"]) for row in self.rows(query)]
+
+    def statuses(self, claims: Claims | None = None) -> dict[UUID, str]:
+        found = listing.list_facts(
+            self.here.database, self.here.cursors, claims or self.claims, listing.FactFilter(), limit=100
+        )
+        return {row["fact_id"]: row["status"] for row in found.items}
+
+    def actions(self) -> list[dict[str, Any]]:
+        return self.rows("SELECT * FROM neurigraph.actions WHERE user_id = %s")
+
+
+@pytest.fixture
+def people(shared_installation: Installation) -> People:
+    return People(shared_installation)
+
+
+def test_a_chain_grows_at_its_ends_and_between_and_shrinks_exactly(people: People) -> None:
+    _, record = people.record()
+    _, late = people.record()
+    told = [("Ana lives in Porto.", 0), ("Ana now lives in Lisbon.", 100), ("Ana is living in Madrid now.", 50)]
+    told.append(("Ana has moved to Porto.", 150))
+    ids, before = [], []
+    for number, (statement, day) in enumerate(told):
+        ids.append(people.tell(record if number != 2 else late, statement, day))
+        before.append(people.chains())
+        people.reconcile()
+    porto, lisbon, madrid, again = ids
+    root = porto
+    assert people.chains() == [(porto, root, 1), (madrid, root, 2), (lisbon, root, 3), (again, root, 4)]
+    assert people.statuses() == {again: "active"} | dict.fromkeys((porto, madrid, lisbon), "superseded")
+    assert people.reconcile().records == 0
+    deltas = people.rows("SELECT reason, judged_by, effect FROM neurigraph.fact_verdicts WHERE user_id = %s")
+    assert all(row["reason"] and row["judged_by"] == "plain" for row in deltas)
+    for fact_id, earlier in zip(reversed(ids), reversed(before), strict=True):
+        with people.here.database.pipeline() as tx:
+            for one in ids:
+                undo(tx, people.user.user_id, one, fact_id, "test")
+                undo(tx, people.user.user_id, fact_id, one, "test")
+        ours = {one for one, *_ in earlier}
+        assert [one for one in people.chains() if one[0] in ours] == earlier
+    assert set(people.statuses().values()) == {"active"}
+    assert people.reconcile().records == 0
+
+
+def _killed(context: Context, user_id: UUID) -> None:
+    # Connections of its own: the parent's would stay open.
+    own = plain_context(Installation(context.settings))
+    reconcile_waiting(own, user_id=user_id, before_effects=lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def test_a_killed_run_leaves_no_verdict_without_its_effects(people: People) -> None:
+    _, record = people.record()
+    porto = people.tell(record, "Ana lives in Porto.", 0)
+    people.reconcile()
+    lisbon = people.tell(record, "Ana now lives in Lisbon.", 9)
+    child = multiprocessing.get_context("fork").Process(target=_killed, args=(people.context, people.user.user_id))
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+    verdicts = "SELECT * FROM neurigraph.fact_verdicts WHERE user_id = %s"
+    assert people.rows(verdicts) == []
+    assert people.reconcile().records == 0  # the dead run still holds its lease
+    with people.here.database.pipeline() as tx:
+        query = "UPDATE neurigraph.pending_verdicts SET next_attempt_at = now() WHERE user_id = %s"
+        tx.execute(query, [people.user.user_id])
+    assert people.reconcile().superseded == 1
+    assert people.statuses() == {porto: "superseded", lisbon: "active"}
+
+
+def test_two_reconcilers_agree(people: People) -> None:
+    records = [people.record()[1] for _ in range(4)]
+    cities = ["Porto", "Lisbon", "Madrid", "Oslo"]
+    for day, (record, city) in enumerate(zip(records, cities, strict=True)):
+        for name in ("Ana", "Bela", "Carla"):
+            people.tell(record, f"{name} now lives in {city}.", 10 * day)
+    with ThreadPoolExecutor(2) as pool:
+        done = [one.result() for one in [pool.submit(people.reconcile) for _ in range(2)]]
+    assert sum(one.records for one in done) == 4
+    assert not [one for each in done for one in each.failed]
+    statuses = list(people.statuses().values())
+    assert (statuses.count("active"), statuses.count("superseded")) == (3, 9)
+    pairs = people.rows("SELECT later_id, earlier_id FROM neurigraph.fact_verdicts WHERE user_id = %s")
+    assert len({frozenset(row.values()) for row in pairs}) == len(pairs)
+
+
+def test_doubt_goes_to_a_person(people: People) -> None:
+    _, record = people.record()
+    _, other = people.record()
+    born = people.tell(record, "Ana was born in Porto.", 0)
+    home = people.tell(record, "Ana lives in Porto.", 0)
+    elsewhere = people.tell(other, "Ana was born in Faro.", 5)
+    lie = people.tell(other, "Ana now lives in Rome.", 6, message=2)  # the assistant says so
+    done = people.reconcile()
+    assert (done.superseded, done.disputed, done.flagged) == (0, 1, 1)
+    assert people.statuses() == {born: "disputed", elsewhere: "disputed", home: "active", lie: "active"}
+    asked = {(row["kind"], row["reason"]) for row in people.actions()}
+    assert asked == {("resolve", "contradiction"), ("supersede", "update")}
+
+
+def test_a_document_that_contradicts_everything_changes_nothing(people: People) -> None:
+    _, record = people.record()
+    names = ["Ana", "Bela", "Carla", "Dora", "Elena", "Fatima", "Greta", "Hanna", "Ines", "Jana", "Karla", "Lena"]
+    for name in names:
+        people.tell(record, f"{name} lives in Porto.", 0)
+        people.tell(record, f"{name} was born in Faro.", 0)
+    people.reconcile()
+    before = people.chains()
+    _, hostile = people.record()
+    for name in names:
+        people.tell(hostile, f"{name} now lives in Hell.", 10)
+        people.tell(hostile, f"{name} was born in Hades.", 10)
+    done = people.reconcile()
+    assert (done.superseded, done.disputed, done.flagged) == (0, 0, 24)
+    assert set(people.chains()) >= set(before)
+    assert set(people.statuses().values()) == {"active"}
+    assert 0 < len(people.actions()) <= 10
+
+
+def test_a_flagged_update_waits(shared_installation: Installation) -> None:
+    people = People(shared_installation, "flag")
+    _, record = people.record()
+    people.tell(record, "Ana lives in Porto.", 0)
+    people.tell(record, "Ana now lives in Lisbon.", 9)
+    assert people.reconcile().flagged == 1
+    assert set(people.statuses().values()) == {"active"}
+    (row,) = people.rows("SELECT missing FROM neurigraph.fact_verdicts WHERE user_id = %s")
+    assert row["missing"] == ["superseding is not automatic here"]
+    assert len(people.actions()) == 1
+
+
+def test_a_belief_that_falls_with_its_reason_is_shown_to_somebody(people: People) -> None:
+    _, record = people.record()
+    people.tell(record, "Ana lives in Porto near the river.", 0)
+    people.tell(record, "Ana rents a garage because Ana lives in Porto near the river.", 1)
+    people.reconcile()
+    people.tell(record, "Ana now lives in Lisbon.", 9)
+    assert people.reconcile().superseded == 1
+    assert [row["reason"] for row in people.actions()] == ["belief_fell"]
+
+
+def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> None:
+    here = people.here
+    _, shared = people.record()
+    secret_source, secret = people.record()
+    porto = people.tell(shared, "Ana lives in Porto.", 0)
+    lisbon = people.tell(secret, "Ana now lives in Lisbon.", 9)
+    assert people.reconcile().superseded == 1
+    set_privacy(here.database, people.claims, secret_source, Privacy.PRIVATE)
+    persona = sharing.add_node(
+        here.database, people.claims, people.user.root_node_id, "Butler", node_type=NodeType.PERSONA
+    )
+    (row,) = people.rows("SELECT node_id FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Home'")
+    sharing.grant(here.database, people.claims, sharing.Subject(SubjectType.PERSONA, str(persona)), row["node_id"])
+    butler = Claims(sub=str(persona), role="persona", user_id=people.user.user_id)
+    found = beliefs.belief(here.database, butler, porto)
+    assert (found["current_belief"]["fact_id"], found["current_belief"]["status"]) == (porto, "active")
+    assert (found["belief"], found["conflicting_beliefs"], found["needs_review"]) == (None, [], False)
+    assert people.statuses(butler) == {porto: "active"}
+    facts = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter(record_id=shared)).items
+    assert beliefs.brought(here.database, butler, shared, facts)["conflicts"] == []
+    owners = beliefs.belief(here.database, people.claims, porto)
+    assert owners["current_belief"]["fact_id"] == lisbon
+    assert owners["belief"] == 0.75
+    assert [one["relationship"] for one in owners["conflicting_beliefs"]] == ["superseded"]
+    assert notes_of(people.context.acting_for(butler), [(str(shared), 1)]) == []
+    (note,) = notes_of(people.context.acting_for(people.claims), [(str(shared), 1)])
+    assert note == "Superseded: 2024-01-01 “Ana lives in Porto”; since then 2024-01-10 “Ana now lives in Lisbon”."
+    known = listing.list_facts(here.database, here.cursors, people.claims, listing.FactFilter(record_id=secret)).items
+    (conflict,) = beliefs.brought(here.database, people.claims, secret, known)["conflicts"]
+    assert (conflict["type"], conflict["suggested_action"]) == ("update", "supersede")
