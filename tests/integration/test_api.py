@@ -297,7 +297,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
         "/v1/actions", "/v1/actions/{action_id}", "/v1/actions/{action_id}/votes", "/v1/nodes/{node_id}/standard",
-        "/v1/archive", "/v1/archive/purge", "/v1/archive/restore", "/v1/records/{record_id}/promote",
+        "/v1/duplicates", "/v1/archive", "/v1/archive/purge", "/v1/archive/restore", "/v1/records/{record_id}/promote",
         "/v1/records/{record_id}/retention",
         "/v1/unstored/{source_id}", "/v1/facts", "/v1/facts/{fact_id}", "/v1/facts/{fact_id}/history",
         "/v1/facts/{fact_id}/belief",
