@@ -312,7 +312,11 @@ SELECT
 FROM neurigraph.record_index AS i
 INNER JOIN {schema}.metadata_records AS m ON i.record_id = m.record_id
 WHERE i.quarantined <> m.quarantined OR i.quarantined <> (
-    EXISTS (SELECT FROM neurigraph.quarantined_records AS q WHERE q.record_id = i.record_id)
+    EXISTS (
+        SELECT FROM neurigraph.quarantined_records AS q
+        INNER JOIN neurigraph.quarantines AS u ON q.quarantine_id = u.quarantine_id
+        WHERE q.record_id = i.record_id AND u.released_at IS NULL
+    )
     OR EXISTS (
         SELECT FROM neurigraph.record_retention AS t WHERE t.record_id = i.record_id AND t.archived_at IS NOT NULL
     )
