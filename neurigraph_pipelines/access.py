@@ -199,7 +199,8 @@ def require_write(tx: Transaction, node_id: UUID, *, held: bool = False) -> None
     Raises:
         ForbiddenError: The caller may only read the node.
     """
-    row = tx.execute(_QUERIES["may_hand_in" if held else "may_write_node"], {"node_id": node_id}).fetchone()
+    query = _QUERIES["may_hand_in"] if held else _QUERIES["may_write_node"]
+    row = tx.execute(query, {"node_id": node_id}).fetchone()
     if row is None or not row["may"]:
         raise ForbiddenError("this key may only read this node")
 

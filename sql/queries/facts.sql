@@ -210,7 +210,7 @@ SELECT
     s.status = 'superseded' AS superseded,
     u.superseded_by,
     u.superseded_at,
-    coalesce(u.disputed_by, '{}') AS disputed_by,
+    coalesce(u.disputed_by, ARRAY[]::uuid []) AS disputed_by,
     v.root_id,
     v.version,
     u.superseded_by IS NULL AS is_latest,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from uuid import UUID
@@ -25,8 +25,9 @@ from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import url_for_role
-from tests.conftest import SECRET
+from tests.conftest import ROOT, SECRET
 from tests.support.memories import ingest, plain_context, rows
+from tests.support.pausing_vote import MOMENTS
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 
@@ -221,33 +222,29 @@ def test_doubt_stands_once_and_is_the_owners(graph: SharedGraph) -> None:
         actions.vote(acting(graph), unknown, approves=True)
 
 
-def test_killed_process_leaves_the_vote_or_all(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the vote and the change, and in the transaction of the change itself."""
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_killed_vote_is_carried_out_once(graph: SharedGraph, moment: str) -> None:
     here = graph.installation
     set_standard(acting(graph), graph.node("Work/Marketing"), NewStandard(Rule.APPROVE))
     note_id, action_id = held_note(graph, "Written before the crash.")
+    places = (here.administrator_url, SECRET, str(graph.owner.user_id), str(action_id), moment)
+    command = [sys.executable, "-m", "tests.support.pausing_vote", *places]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "paused\n"
+        process.kill()
+    is_done = moment == MOMENTS[1]
 
-    def die(*_: object) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+    def held() -> object:
+        return rows(here, "SELECT held FROM neurigraph.sources WHERE source_id = %s", note_id)[0]["held"]
 
-    child = os.fork()
-    if child == 0:
-        monkeypatch.setattr(execution, "_carry_out", die)
-        monkeypatch.setattr(actions, "carry_out", execution.carry_out)
-        with psycopg.connect(url_for_role(here.administrator_url, "neurigraph_agent", Secret(SECRET))) as connection:
-            payload, signature = Secret(SECRET).sign(graph.owners)
-            connection.execute("SELECT set_config('request.jwt.claims', %s, false)", [payload])
-            connection.execute("SELECT set_config('neurigraph.claims_signature', %s, false)", [signature])
-            connection.execute("SELECT neurigraph.cast_vote(%s, true)", [action_id])
-        die()
-    os.waitpid(child, 0)
-    approved = actions.get_action(here.database, graph.owners, action_id)
-    assert approved.state is ActionState.APPROVED
-    assert rows(here, "SELECT held FROM neurigraph.sources WHERE source_id = %s", note_id) == [{"held": True}]
+    state = actions.get_action(here.database, graph.owners, action_id).state
+    assert (state, held()) == ((ActionState.EXECUTED, False) if is_done else (ActionState.APPROVED, True))
     with ThreadPoolExecutor(4) as pool:
         done = list(pool.map(lambda _: execution.carry_out(acting(graph)), range(4)))
-    assert sum(done) == 1
-    assert rows(here, "SELECT held FROM neurigraph.sources WHERE source_id = %s", note_id) == [{"held": False}]
+    assert sum(done) == (0 if is_done else 1)
+    assert actions.get_action(here.database, graph.owners, action_id).state is ActionState.EXECUTED
+    assert held() is False
 
 
 ATTACKS = [
