@@ -308,15 +308,16 @@ WHERE (i.content_type, i.occurred_at, i.superseded, i.entity_keys, i.topic_keys)
 UNION ALL
 SELECT
     i.record_id,
-    'a record is hidden although neither a quarantine nor the archive holds it, or shown although one does'
+    'a record is hidden although neither a quarantine nor the archive holds it, or shown although the archive does'
 FROM neurigraph.record_index AS i
 INNER JOIN {schema}.metadata_records AS m ON i.record_id = m.record_id
-WHERE i.quarantined <> m.quarantined OR i.quarantined <> (
-    EXISTS (SELECT FROM neurigraph.quarantined_records AS q WHERE q.record_id = i.record_id)
-    OR EXISTS (
-        SELECT FROM neurigraph.record_retention AS t WHERE t.record_id = i.record_id AND t.archived_at IS NOT NULL
+LEFT JOIN neurigraph.record_retention AS t ON i.record_id = t.record_id
+WHERE i.quarantined <> m.quarantined
+    OR (t.archived_at IS NOT NULL AND NOT i.quarantined)
+    OR (
+        t.archived_at IS NULL AND i.quarantined
+        AND NOT EXISTS (SELECT FROM neurigraph.quarantined_records AS q WHERE q.record_id = i.record_id)
     )
-)
 UNION ALL
 SELECT
     i.record_id,
