@@ -209,13 +209,17 @@ def _replaced(text: str, texts: Mapping[str, str]) -> str:
 
 
 def _plant_rows(here: Installation, user: User, record_id: UUID) -> None:
-    """A grant, a dropped file, a quarantine that was lifted, and a doubt."""
+    """A grant, a standard, a dropped file, a quarantine that was lifted, and a doubt."""
     with here.database.owner() as tx:
         tx.execute(
             "INSERT INTO neurigraph.permission_grants"
             " (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)"
             " VALUES (%(user)s, 'friend', 'third_party', %(root)s, 'read', %(user)s)",
             {"user": user.user_id, "root": user.root_node_id},
+        )
+        tx.execute(
+            "INSERT INTO neurigraph.node_standards (node_id, user_id, write_rule) VALUES (%s, %s, 'approve')",
+            [user.root_node_id, user.user_id],
         )
         tx.execute(
             "INSERT INTO neurigraph.dropped_files (user_id, file_name, version, error) VALUES (%s, 'x', '1', 'empty')",
