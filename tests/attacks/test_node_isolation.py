@@ -211,7 +211,10 @@ def test_same_calls_work_for_the_owner(client: httpx.Client, owner: tuple[Caller
     for number, (operation, body) in enumerate(OPERATIONS.items()):
         names = nodes[f"call{number}"].texts() | {"own_node": str(nodes[f"home{number % 2}"].node)}
         answer = request(client, caller.key, operation, body, names)
-        assert answer.is_success or (operation, answer.status_code) == ("POST /v1/actions", 409), (operation, answer.text)
+        assert answer.is_success or (operation, answer.status_code) == ("POST /v1/actions", 409), (
+            operation,
+            answer.text,
+        )
 
 
 def test_joins_work_for_the_owner(client: httpx.Client, owner: tuple[Caller, dict[str, Ids]]) -> None:
