@@ -187,7 +187,7 @@ DROP POLICY IF EXISTS not_hidden ON neurigraph.fact_deltas;
 CREATE POLICY not_hidden ON neurigraph.fact_deltas AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_deltas.fact_id));
 
--- A verdict is visible with both its facts, whoever asks.
+-- A verdict is visible to every caller with both its facts.
 DROP POLICY IF EXISTS granted ON neurigraph.fact_verdicts;
 CREATE POLICY granted ON neurigraph.fact_verdicts FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_verdicts.later_id));

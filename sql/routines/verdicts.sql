@@ -1,4 +1,4 @@
--- Verdicts on facts: which records wait for them, and what they say of a fact for whoever asks.
+-- Verdicts on facts: which records wait for them, and what they say of a fact for the caller.
 
 -- Trigger on facts: records with new facts wait until these are compared with the known ones.
 CREATE OR REPLACE FUNCTION neurigraph.wait_for_verdicts() RETURNS trigger
@@ -16,7 +16,7 @@ CREATE OR REPLACE TRIGGER waits_for_verdicts AFTER INSERT ON neurigraph.facts
 REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.wait_for_verdicts();
 
 -- What replaces a fact, and what disputes it: the next version that stands, or else a fact that a verdict says
--- supersedes it; over what the caller sees. Whoever confirms a fact ends its part of the disputes before.
+-- supersedes it; over what the caller sees. Confirming a fact ends its part of the disputes before.
 CREATE OR REPLACE FUNCTION neurigraph.replacing(wanted uuid)
 RETURNS TABLE (superseded_by uuid, superseded_at timestamptz, disputed_by uuid [])
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
