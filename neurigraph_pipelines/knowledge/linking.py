@@ -96,7 +96,6 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
     if said.signature is not None:
         key = signer(context, said.signature.key_id)
         observer = key["holder"]
-    times = [utc(moment) if moment is not None else None for moment in (said.valid_from, said.valid_until)]
     new = NewLink(
         said.start,
         said.end,
@@ -107,8 +106,7 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
         said.strength,
         reason,
         said.messages,
-        times[0],
-        times[1],
+        *(utc(moment) if moment is not None else None for moment in (said.valid_from, said.valid_until)),
     ).stored()
     if said.signature is not None and key is not None:
         message = statement_bytes(str(new.start), str(new.end), new.relation, observer, new.valid_from)

@@ -203,10 +203,7 @@ def test_join_with_foreign_rows(client: httpx.Client, graph: CallerGraph, operat
 
 
 def test_same_calls_work_for_the_owner(client: httpx.Client, owner: tuple[Caller, dict[str, Ids]]) -> None:
-    """The control for the tests above: every operation succeeds, on a node that is there for it alone.
-
-    Only the owner's request for an action is answered otherwise: an owner asks nobody.
-    """
+    """The control for the tests above: each succeeds, on a node of its own; but owners ask nobody for an action."""
     caller, nodes = owner
     for number, (operation, body) in enumerate(OPERATIONS.items()):
         names = nodes[f"call{number}"].texts() | {"own_node": str(nodes[f"home{number % 2}"].node)}

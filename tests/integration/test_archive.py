@@ -71,12 +71,10 @@ def listed(graph: SharedGraph) -> list[archive.Archived]:
     return archive.page_of_archive(here.database, here.cursors, graph.owners).items
 
 
-def test_a_short_life(graph: SharedGraph) -> None:
+def assert_accesses_extend(graph: SharedGraph, record_id: UUID) -> None:
+    """Each access counts once an asker and hour, and extends the life of a memory that was just shown."""
     here = graph.installation
-    record_id = note(graph, "#Poisonfarm The zyxgrub of Mallory lies there. @Dave:bribery", Tier.SHORT)
-    (hit,) = [one for one in ask(graph, graph.owners, "zyxgrub") if one["record_id"] == str(record_id)]
     first = kept(graph, record_id)
-    assert (hit["tier"], hit["expiry_reason"]) == ("short", retention.ASKED_FOR)
     assert first["expires_at"] - first["granted_until"] < timedelta(minutes=1)
     assert (first["access_count"], first["access_days"]) == (1, 1), "the search that showed it"
     age(graph, record_id, 2)
@@ -97,6 +95,14 @@ def test_a_short_life(graph: SharedGraph) -> None:
         if one["record_id"] == str(record_id)
     } == {"short"}
     assert record_at(here.database, graph.owners, record_id)["tier"] == "short"
+
+
+def test_a_short_life(graph: SharedGraph) -> None:
+    here = graph.installation
+    record_id = note(graph, "#Poisonfarm The zyxgrub of Mallory lies there. @Dave:bribery", Tier.SHORT)
+    (hit,) = [one for one in ask(graph, graph.owners, "zyxgrub") if one["record_id"] == str(record_id)]
+    assert (hit["tier"], hit["expiry_reason"]) == ("short", retention.ASKED_FOR)
+    assert_accesses_extend(graph, record_id)
     before, definition = derived(graph), _definition(graph, "Poisonfarm")
 
     assert swept(graph).archived == 0, "it is not due"

@@ -55,12 +55,9 @@ def test_links_of_a_graph(graph: Graph) -> None:
     assert set(found) == {cause, *written}
 
     # What somebody rejected is not inferred again, from either end.
+    reject = "UPDATE neurigraph.links SET verdict = 'rejected', verdict_by = 'user:x', verdict_at = now()"
     with here.database.pipeline() as tx:
-        tx.execute(
-            "UPDATE neurigraph.links SET verdict = 'rejected', verdict_by = 'user:x', verdict_at = now() "
-            "WHERE link_id = %s",
-            [written[0]],
-        )
+        tx.execute(f"{reject} WHERE link_id = %s", [written[0]])
     assert link(here, user, inferred(later, small, "contradicts", observed_by="model:x")) == []
     # Times that turn out otherwise reject a cause, which can be stated again when it does not stand in the way.
     with here.database.pipeline() as tx:
