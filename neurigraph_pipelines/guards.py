@@ -32,7 +32,7 @@ class Guard:
             NeurigraphError: The change must not happen; the transaction is rolled back.
         """
 
-    def settle(self, tx: Transaction, result: object = None, *, status: int | None = None) -> None:
+    def note_result(self, tx: Transaction, result: object = None, *, status: int | None = None) -> None:
         """Note the result of the change, right before its transaction commits.
 
         Args:

@@ -139,9 +139,9 @@ class KeyedGuard(Guard):
         self._request.reserve(tx)
         self._inner.admit(tx)
 
-    def settle(self, tx: Transaction, result: object = None, *, status: int | None = None) -> None:
+    def note_result(self, tx: Transaction, result: object = None, *, status: int | None = None) -> None:
         """Keep the result as the answer."""
-        self._inner.settle(tx, result, status=status)
+        self._inner.note_result(tx, result, status=status)
         answer = asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
         assert answer is None or isinstance(answer, Mapping)
         self._request.keep(tx, status or self._status, answer)

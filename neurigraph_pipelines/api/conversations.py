@@ -48,7 +48,7 @@ def open_conversation(
         )
         opened = {"conversation_id": conversation_id}
         if created:
-            once.settle(tx, opened)
+            once.note_result(tx, opened)
     if not created:
         response.status_code = 200
     return opened

@@ -58,7 +58,7 @@ def open_event(
             appended = inbox.append(tx, SourceKind.EVENT, event_id, sources.new_messages(body.messages))
             opened["messages"] = asdict(appended)
         if created or body.messages:
-            once.settle(tx, opened, status=201 if created else 200)
+            once.note_result(tx, opened, status=201 if created else 200)
     if not created:
         response.status_code = 200
     return opened

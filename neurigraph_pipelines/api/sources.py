@@ -50,7 +50,7 @@ def append(
     with installation.database.agent(caller) as tx:
         guard.admit(tx)
         appended = asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
-        guard.settle(tx, appended)
+        guard.note_result(tx, appended)
     return appended
 
 

@@ -146,7 +146,7 @@ class _WithConfirmation(Guard):
     def admit(self, tx: Transaction) -> None:
         self._guard.admit(tx)
 
-    def settle(self, tx: Transaction, result: object = None, *, status: int | None = None) -> None:
+    def note_result(self, tx: Transaction, result: object = None, *, status: int | None = None) -> None:
         change = {"status": FactStatus.ACTIVE, "confirmed_at": datetime.now(UTC).isoformat()}
         tx.execute(_FACTS["change_fact"], {"fact_id": self._fact_id, "change": Jsonb(change)})
 

@@ -54,7 +54,7 @@ def pending_embeddings(
             "passages": done.passages,
             "failed for now": failures(done.failed),
             **_waiting(done.waiting),
-            "settled after a switch": sum(move.finished for move in done.moves),
+            "finished after a switch": sum(move.finished for move in done.moves),
             "seconds": round(time.monotonic() - started, 3),
         }
     )
@@ -185,7 +185,7 @@ def materializations(stored: Iterable[Committed], model: str) -> list[dg.AssetMa
 
 def _move_row(move: Move) -> dict[str, str | int]:
     state = f"{move.missing} records to go" if move.missing else "switched"
-    return {"user": str(move.user_id), "state": state, "settled": move.finished}
+    return {"user": str(move.user_id), "state": state, "finished": move.finished}
 
 
 def _waiting(found: healing.Waiting) -> dict[str, int | float]:

@@ -123,7 +123,7 @@ def give_alias(
         made = tx.execute(_QUERIES["give_alias"], values).fetchone()
         assert made is not None
         alias = {**made, "node_id": node_id, "type": alias_type.value, "value": shown, "verified": verified}
-        guard.settle(tx, alias)
+        guard.note_result(tx, alias)
     return alias
 
 

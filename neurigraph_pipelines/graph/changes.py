@@ -88,7 +88,7 @@ def change_graph(
 ) -> Iterator[tuple[Transaction, str]]:
     """Open a transaction as the owner of the tables, with the graph locked exclusively; a dry run is rolled back.
 
-    The guard admits the change here; the caller settles it with the result.
+    The guard admits the change here; the caller notes the result.
 
     Yields:
         The transaction, and the slug of the user.

@@ -97,7 +97,7 @@ def move_records(
             for node in (*leaving, target):
                 rebuild_shell(tx, node.node_id, slug)
         change = GraphChange(to_node_id, target.path, records=sum(map(len, leaving.values())), dry_run=dry_run)
-        guard.settle(tx, change)
+        guard.note_result(tx, change)
     return change
 
 
@@ -162,7 +162,7 @@ def split_node(
             rebuild_shell(tx, node.node_id, slug)
         created_id = None if dry_run else target.node_id
         change = GraphChange(created_id, target.path, records=len(record_ids), dry_run=dry_run)
-        guard.settle(tx, change)
+        guard.note_result(tx, change)
     return change
 
 

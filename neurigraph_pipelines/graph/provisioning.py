@@ -152,7 +152,7 @@ def provision_node(
             raise ConflictError(f"the parent has a node {shown!r} already: choose another name")
         plan = PlannedNode((*parent.names, shown), kind, 1.0, summary)
         node = _provision(tx, claims.user_id, slug, parent, plan, node_type)
-        guard.settle(tx, {"node_id": node.node_id})
+        guard.note_result(tx, {"node_id": node.node_id})
         return node
 
 

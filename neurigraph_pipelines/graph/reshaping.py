@@ -75,7 +75,7 @@ def rename_node(
             update_candidates(tx, claims.user_id, before, now, {})
             node = now[0]
         change = GraphChange(node_id, node.path, dry_run=dry_run)
-        guard.settle(tx, change)
+        guard.note_result(tx, change)
     return change
 
 
@@ -94,7 +94,7 @@ def move_node(
         node = before[0]
         if _parent_of(node, "moved") == parent_id:
             unmoved = GraphChange(node_id, node.path, dry_run=dry_run)
-            guard.settle(tx, unmoved)
+            guard.note_result(tx, unmoved)
             return unmoved
         parent, *below = node_and_below(tx, claims.user_id, parent_id)
         if parent_id in {other.node_id for other in before}:
@@ -109,7 +109,7 @@ def move_node(
         now = node_and_below(tx, claims.user_id, node_id)
         update_candidates(tx, claims.user_id, before, now, {})
         change = GraphChange(node_id, now[0].path, nodes_moved=len(now), dry_run=dry_run)
-        guard.settle(tx, change)
+        guard.note_result(tx, change)
     return change
 
 
@@ -167,7 +167,7 @@ def merge_nodes(
             grants_ended=grants["grants"],
             dry_run=dry_run,
         )
-        guard.settle(tx, change)
+        guard.note_result(tx, change)
     return change
 
 

@@ -213,7 +213,7 @@ class Inbox:
         intakes = [Intake(sources[source_id], found, known[source_id]) for source_id, found in checked.items()]
         counts = iter(self._tokens.count_each([text for intake in intakes for text in intake.uncounted]))
         for intake in intakes:
-            intake.take(counts)
+            intake.run(counts)
         write(tx, intakes)
         return [intake.result() for intake in intakes]
 

@@ -136,7 +136,7 @@ class Intake:
         self._sent = [(one, _content_hash(one.message)) for one in messages]
         self.uncounted = [one.message.content for one, digest in self._sent if self._stored(one, digest) is None]
 
-    def take(self, counts: Iterator[int]) -> None:
+    def run(self, counts: Iterator[int]) -> None:
         """Decide for each message.
 
         Args:

@@ -53,7 +53,7 @@ def set_privacy(
         row = tx.execute(_QUERIES["set_privacy"], values).fetchone()
         if row is None:
             raise NotFoundError
-        guard.settle(tx)
+        guard.note_result(tx)
         if row["privacy"] == privacy:
             return
         values["source"] = f"{row['kind']}:{source_id}"

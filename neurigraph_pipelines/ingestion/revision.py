@@ -78,7 +78,7 @@ def revise(
         words = lock_words(tx, user_id, record_id)
         guard.admit(tx)
         replace_words(tx, words, values, vector, context.embedder.model, author_of(context.claims), context.claims)
-        guard.settle(tx)
+        guard.note_result(tx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def supersede(database: Database, claims: Claims, record_id: UUID, by: UUID | No
             newer = _superseded_by(tx, newer)
         authored(tx, author_of(claims), claims)
         tx.execute(_QUERIES["set_superseded"].format(schema=location.schema), {"record_id": record_id, "by": by})
-        guard.settle(tx)
+        guard.note_result(tx)
 
 
 def _superseded_by(tx: Transaction, record_id: UUID) -> UUID | None:

@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.knowledge.links import row_of
-from neurigraph_pipelines.knowledge.signing import bytes_of, ending_bytes, holds, signer, statement_bytes
+from neurigraph_pipelines.knowledge.signing import bytes_of, ending_bytes, is_signed_by, signer, statement_bytes
 from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.links import (
     MAX_LINK_MESSAGES,
@@ -110,7 +110,7 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
     ).stored()
     if said.signature is not None and key is not None:
         message = statement_bytes(str(new.start), str(new.end), new.relation, observer, new.valid_from)
-        if not holds(key["public_key"], said.signature.value, message):
+        if not is_signed_by(key["public_key"], said.signature.value, message):
             raise InvalidInputError("the signature is not one of this link by this key")
     signed = {
         "key_id": said.signature.key_id if said.signature else None,
@@ -127,7 +127,7 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
             raise NotFoundError from error
         assert made is not None
         written = Written(made["link_id"], made["created"])
-        guard.settle(tx, {"link_id": str(written.link_id), "created": written.created})
+        guard.note_result(tx, {"link_id": str(written.link_id), "created": written.created})
     return written
 
 
@@ -158,7 +158,7 @@ def end_link(
             raise InvalidInputError("a signed ending names its time")
         key = signer(context, signature.key_id)
         ended_by = key["holder"]
-        if not holds(key["public_key"], signature.value, ending_bytes(bytes_of(row), ended_by, until)):
+        if not is_signed_by(key["public_key"], signature.value, ending_bytes(bytes_of(row), ended_by, until)):
             raise InvalidInputError("the signature is not one of this ending by this key")
     values = {
         "link_id": link_id,
@@ -191,7 +191,7 @@ def _change(context: Context, query: SQL, values: dict[str, Any], guard: Guard) 
             raise ConflictError(str(error.diag.message_primary)) from error
         if changed is None:
             raise NotFoundError
-        guard.settle(tx)
+        guard.note_result(tx)
 
 
 def _checked(context: Context, said: StatedLink) -> str | None:

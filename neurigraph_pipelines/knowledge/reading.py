@@ -197,7 +197,7 @@ def _attempt(context: Context, leased: _Leased) -> tuple[int, int] | Exception:
         raise
     except (NotFoundError, ConflictError):  # forgotten meanwhile, or without a transcript: there is nothing to read
         with context.database.pipeline() as tx:
-            tx.execute(_QUERIES["settle"], {"record_id": leased.record_id, "attempts": leased.attempts})
+            tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
         return 0, 0
     except Exception as error:  # one bad item must not fail the others
         return error
@@ -213,8 +213,8 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     facts = within_bounds(list(grounded.values()), segment.messages)
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, leased.user_id)
-        settled = tx.execute(_QUERIES["settle"], {"record_id": leased.record_id, "attempts": leased.attempts})
-        if settled.fetchone() is None:
+        ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
+        if ended.fetchone() is None:
             return 0, 0  # another run has taken it over, or it was forgotten
         if stated is not None:
             write_stated(tx, leased.record_id, leased.user_id, stated)

@@ -155,8 +155,8 @@ def _reconcile_record(
     )
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, user_id)
-        settled = tx.execute(_QUERIES["settle"], {"record_id": leased["record_id"], "attempts": leased["attempts"]})
-        if settled.fetchone() is None:
+        ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased["record_id"], "attempts": leased["attempts"]})
+        if ended.fetchone() is None:
             return None
         tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
         return write_effects(tx, user_id, decisions, context.language_model.name, before_effects)

@@ -44,7 +44,7 @@ def ending_bytes(statement: bytes, ended_by: str, valid_until: datetime) -> byte
     return b"\n".join([b"neurigraph link end 1", statement, ended_by.encode(), _moment(valid_until).encode()])
 
 
-def holds(public_key: bytes, signature: bytes, message: bytes) -> bool:
+def is_signed_by(public_key: bytes, signature: bytes, message: bytes) -> bool:
     """Return whether a signature of some bytes was made with the private half of a key."""
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
@@ -57,7 +57,7 @@ def attest_of(row: Mapping[str, Any]) -> Attest:
     """Return who signed a link, given its row with ``public_key``, ``holder`` and ``revoked_at`` of its key."""
     if row["signature"] is None or row["public_key"] is None or row["revoked_at"] is not None:
         return Attest.UNSIGNED
-    if row["holder"] != row["observed_by"] or not holds(row["public_key"], row["signature"], bytes_of(row)):
+    if row["holder"] != row["observed_by"] or not is_signed_by(row["public_key"], row["signature"], bytes_of(row)):
         return Attest.UNSIGNED
     return Attest.PEER if row["holder"].startswith(_PEER) else Attest.SELF
 

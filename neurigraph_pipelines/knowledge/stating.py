@@ -151,7 +151,7 @@ def _change(context: Context, fact_id: UUID, change: Mapping[str, Any], guard: G
             raise NotFoundError
         if "status" in change and place.is_by_hand:
             settle_memories(tx, fact_id)
-        guard.settle(tx)
+        guard.note_result(tx)
 
 
 def _require_write(context: Context, fact_id: UUID) -> _Place:

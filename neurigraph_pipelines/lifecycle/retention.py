@@ -119,7 +119,7 @@ def set_tier(
         if claims.role != "user" and _is_shorter(after["expires_at"], before["expires_at"]):
             raise ForbiddenError("only the owner of the graph shortens the life of a memory: choose a longer tier")
         append_delta(tx, record_id, _plain(before), _plain(after), author_of(claims), operation="keep")
-        guard.settle(tx)
+        guard.note_result(tx)
     return _now(context, record_id)
 
 
@@ -136,7 +136,7 @@ def promote(context: Context, record_id: UUID, *, reason: str = _BY_HAND, guard:
         guard.admit(tx)
         authored(tx, author_of(context.claims), context.claims)
         promote_records(tx, context.settings, [record_id], author_of(context.claims), reason, is_by_hand=True)
-        guard.settle(tx)
+        guard.note_result(tx)
     return _now(context, record_id)
 
 

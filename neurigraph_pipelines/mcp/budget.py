@@ -53,7 +53,7 @@ class Budget:
         """Whether nothing worth showing fits any more."""
         return self._left < _WORTH_SHOWING
 
-    def takes(self, *texts: str | None, fixed: int = 0) -> bool:
+    def fits(self, *texts: str | None, fixed: int = 0) -> bool:
         """Take an item whole, and return whether it fits.
 
         Args:

@@ -87,7 +87,7 @@ class Anchors:
         self._counting = counting | {"at", "for", "is", "was", "to", "only", "about"}
         self._genders = self._read_genders(prose)
 
-    def hold(self, unit: Unit) -> bool:
+    def stand_alone(self, unit: Unit) -> bool:
         """Return whether nothing is missing; True in other languages than English."""
         if self._prose.sentences[unit.sentences[0]].language != "en":
             return True

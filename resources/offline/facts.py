@@ -73,7 +73,7 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
         if weight < MIN_WEIGHT:
             return
-        if anchors.hold(unit):
+        if anchors.stand_alone(unit):
             yield unit
 
 

@@ -95,7 +95,7 @@ class _Choice:
     def _holds(self, unit: Unit) -> bool:
         """Whether a unit can be understood by somebody who was not there."""
         if unit not in self._held:
-            self._held[unit] = len(self._held) < _READ and self._anchors.hold(unit)
+            self._held[unit] = len(self._held) < _READ and self._anchors.stand_alone(unit)
         return self._held[unit]
 
     def _says_enough(self, unit: Unit, salience: Salience) -> bool:

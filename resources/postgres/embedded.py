@@ -48,7 +48,7 @@ from neurigraph_pipelines.statements import statements
 from resources.files import write_private
 from resources.postgres.cluster import SUPERUSER, make_cluster, make_folder
 from resources.postgres.installation import Account, last_line, programs, server_account
-from resources.postgres.ownership import claim
+from resources.postgres.ownership import mark_owner
 from resources.postgres.process import find_postmaster, postgres_processes, works_in
 
 HOST = "127.0.0.1"
@@ -155,7 +155,7 @@ class EmbeddedPostgres:
         with self._exclusively():
             account = server_account(self._data)
             make_folder(self._folder, account)
-            claim(self._home, self._folder)
+            mark_owner(self._home, self._folder)
             # Closing releases the lock, so every lease has its own descriptor; no child inherits it.
             descriptor = os.open(self._folder / "leases.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             try:
@@ -238,7 +238,7 @@ class EmbeddedPostgres:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 if self._folder.is_dir():
-                    claim(self._home, self._folder)
+                    mark_owner(self._home, self._folder)
                 yield
             finally:
                 os.close(lock)

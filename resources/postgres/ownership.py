@@ -22,7 +22,7 @@ A copy of this folder is not a backup: `neurigraph backup FOLDER` makes one, whi
 """
 
 
-def claim(home: Path, folder: Path) -> None:
+def mark_owner(home: Path, folder: Path) -> None:
     """Check that a server's folder belongs to a home, and record it; write where the data is.
 
     Args:

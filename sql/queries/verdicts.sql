@@ -37,7 +37,7 @@ UPDATE neurigraph.pending_verdicts SET
     next_attempt_at = now() + make_interval(secs => %(delay_seconds)s), last_error = %(error)s
 WHERE record_id = %(record_id)s AND attempts = %(attempts)s;
 
--- name: settle
+-- name: end_wait
 -- Ends the wait of a record, if this attempt still holds it.
 DELETE FROM neurigraph.pending_verdicts AS p
 WHERE p.record_id = %(record_id)s AND p.attempts = %(attempts)s

@@ -147,7 +147,7 @@ def test_thanks_before_an_answer_are_left_out() -> None:
 def test_reader_needs_nothing_else(text: str, holds: bool) -> None:
     prose = Prose(chat(("Ann", "Dov rang and he was late. Dov says he is ill."), ("Ben", text)))
     unit = Unit((len(prose.sentences) - 1,), (text,))
-    assert Anchors(prose, find_names(prose)).hold(unit) is holds
+    assert Anchors(prose, find_names(prose)).stand_alone(unit) is holds
 
 
 def test_chosen_sentences_of_a_message_are_one_sentence() -> None:

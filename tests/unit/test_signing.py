@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from neurigraph_pipelines.knowledge.signing import ending_bytes, holds, statement_bytes
+from neurigraph_pipelines.knowledge.signing import ending_bytes, is_signed_by, statement_bytes
 
 VECTORS = [
     (
@@ -33,14 +33,14 @@ VECTORS = [
 @pytest.mark.parametrize(("key", "message", "signature"), VECTORS)
 def test_vectors_of_the_standard(key: str, message: str, signature: str) -> None:
     parts = [bytes.fromhex(one) for one in (key, signature, message)]
-    assert holds(*parts)
+    assert is_signed_by(*parts)
     for place, part in enumerate(parts):
         for bit in range(len(part) * 8):
             flipped = bytearray(part)
             flipped[bit // 8] ^= 1 << bit % 8
-            assert not holds(*[bytes(flipped) if at == place else one for at, one in enumerate(parts)])
-    assert not holds(parts[0][:-1], parts[1], parts[2])
-    assert not holds(parts[0], parts[1][:-1], parts[2])
+            assert not is_signed_by(*[bytes(flipped) if at == place else one for at, one in enumerate(parts)])
+    assert not is_signed_by(parts[0][:-1], parts[1], parts[2])
+    assert not is_signed_by(parts[0], parts[1][:-1], parts[2])
 
 
 def test_bytes_say_what_is_stated() -> None:

@@ -87,7 +87,7 @@ def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
     for hit in hits[: given.limit]:
         stop_if_cancelled()
         document = _document(call, given, hit, said.get(key_of(hit), [])[:CHUNKS])
-        if not budget.takes(as_json(document.model_dump())):
+        if not budget.fits(as_json(document.model_dump())):
             break
         if given.includeFullDocs:
             document.content = _content(call, hit, budget)

@@ -72,9 +72,9 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
     if given.fact_id is not None:
         found = plain(presentation.fact(listing.fact(database, claims, given.fact_id)))
         shown = _of(found, _FACT)
-        budget.takes(as_json(shown))
+        budget.fits(as_json(shown))
         places = [_of(one, _SAID) | {"role": _role(one["messages"])} for one in found["said_in"]]
-        fitting = [place for place in places if budget.takes(as_json(place))]
+        fitting = [place for place in places if budget.fits(as_json(place))]
         left = len(places) - len(fitting)
         notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
         return Facts(facts=[shown], said_in=fitting, notes=notes)
@@ -91,7 +91,7 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
     facts = list[dict[str, Any]]()
     for one in page.items:
         fact = _of(plain(presentation.fact(one)), _FACT)
-        if not budget.takes(as_json(fact)) and facts:
+        if not budget.fits(as_json(fact)) and facts:
             break
         facts.append(fact)
     return Facts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)

@@ -87,7 +87,7 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
     records = page.items[: given.limit]
     budget, notes = call.budget(given.max_tokens), list[str]()
     node["summary"] = budget.cut(node["summary"] or "")
-    budget.takes(as_json({name: node[name] for name in ("node_id", "path", "kind", "parent_node_id")}))
+    budget.fits(as_json({name: node[name] for name in ("node_id", "path", "kind", "parent_node_id")}))
     children = _fitting([_of(one, _BELOW) for one in node["children"]], "nodes below it", budget, notes)
     edges = _fitting([_of(one, _EDGE) for one in node["edges"]], "edges", budget, notes)
     listed_records = [_of(plain(presentation.record(one)), _RECORD) for one in records]
@@ -110,7 +110,7 @@ def _of(found: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 def _fitting(items: list[dict[str, Any]], what: str, budget: Budget, notes: list[str]) -> list[dict[str, Any]]:
     """Return the first items that fit, and note how many do not."""
     for number, item in enumerate(items):
-        if not budget.takes(as_json(item)):
+        if not budget.fits(as_json(item)):
             notes.append(f"{len(items) - number} {what} are left out: call again with a larger max_tokens.")
             return items[:number]
     return items
@@ -199,7 +199,7 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
             plain(presentation.delta(delta)),
             ("delta_id", "operation", "changed_at", "authored_by", "before", "after", "notes"),
         )
-        if not budget.takes(as_json(one)):
+        if not budget.fits(as_json(one)):
             if shown:
                 break
             one = {**one, "before": _beginnings(one["before"]), "after": _beginnings(one["after"])}

@@ -100,7 +100,7 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     budget = call.budget(given.max_tokens)
     if given.cursor:  # the answer before has shown it
         found["summary"] = ""
-    budget.takes(found["title"], found["summary"])
+    budget.fits(found["title"], found["summary"])
     shown, cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget)
     named = {name: plain(found[name]) for name in Opened.model_fields if name in found}
     return Opened(**named, messages=shown, next_cursor=cursor)
@@ -184,7 +184,7 @@ def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
     found: dict[str, Any] = presentation.message(opened)
     values = {name: plain(found[name]) for name in Message.model_fields if name in found}
     about = Message(**{**values, "content": "", "is_whole": True})
-    budget.takes("\n".join(about.lines()))
+    budget.fits("\n".join(about.lines()))
     rest = str(values["content"])[begin:]
     part = budget.cut(rest) or rest[:_LEAST]
     return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.text)})

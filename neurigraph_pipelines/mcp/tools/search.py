@@ -135,7 +135,7 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
     facts = [
         fact
         for fact in map(_fact, (found.facts or ())[: given.limit])
-        if budget.takes(fact.statement, fact.author, fixed=_FACT_TOKENS)
+        if budget.fits(fact.statement, fact.author, fixed=_FACT_TOKENS)
     ]
     said: dict[str, list[Mapping[str, Any]]] = {}
     for message in found.messages:
@@ -143,10 +143,10 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
     hits = found.hits[given.skip :]
     for hit in hits[: given.limit]:
         one = _hit(hit, said.get(key_of(hit), [])[:_MESSAGES])
-        if not budget.takes(one.title, one.summary, one.node_path or "", fixed=_HIT_TOKENS):
+        if not budget.fits(one.title, one.summary, one.node_path or "", fixed=_HIT_TOKENS):
             if shown:
                 break
-            budget.takes(one.title, one.node_path or "", fixed=_HIT_TOKENS)
+            budget.fits(one.title, one.node_path or "", fixed=_HIT_TOKENS)
             one.summary = f"{budget.cut(one.summary)}…"
         shown.append(one)
     rest = len(hits) > len(shown)
@@ -254,7 +254,7 @@ def ask_memory(call: Call, given: AskArguments) -> Reply:
         citation = Citation(
             **{name: plain(value) for name, value in asdict(one).items() if name in Citation.model_fields}
         )
-        if not budget.takes(citation.title, citation.text, citation.node_path or "", fixed=_HIT_TOKENS):
+        if not budget.fits(citation.title, citation.text, citation.node_path or "", fixed=_HIT_TOKENS):
             left = ", ".join(str(other.number) for other in reply.citations[len(shown) :])
             notes.append(f"Citations {left} are left out: call again with a larger max_tokens.")
             break

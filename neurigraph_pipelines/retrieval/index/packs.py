@@ -103,7 +103,7 @@ def unpack(packed: bytes, node_id: str, version: str, model: str | None, horizon
     text_ends, starts = reader.array("<i4", records), reader.array("<i4", lexemes + 1)
     occurrences = reader.array("<i4", counts["occurrences"], 2)
     columns["role"], columns["voice"] = reader.array("i1", 2, passages)
-    spans, authors, ids, sections = (reader.take(counts[n]) for n in _COUNTS[-4:])
+    spans, authors, ids, sections = (reader.next(counts[n]) for n in _COUNTS[-4:])
     pack = Pack(
         node_id,
         version,
@@ -139,7 +139,7 @@ class _Reader:
         self._place += found.nbytes
         return found.reshape(shape) if len(shape) > 1 else found
 
-    def take(self, size: int) -> bytes:
+    def next(self, size: int) -> bytes:
         self._place += size
         return self._packed[self._place - size : self._place]
 
