@@ -16,8 +16,8 @@ from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import actions as responses
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.deciding import actions, standards
-from neurigraph_pipelines.governance.proposals import ActionKind, ActionState
 from neurigraph_pipelines.governance.standards import standard_of
+from neurigraph_pipelines.model.actions import ActionKind, ActionState
 
 router = APIRouter(tags=["actions"], responses=documented(401, 404, 422, 503))
 

@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from neurigraph_pipelines import presentation
+from neurigraph_pipelines.access import require_visible
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner
 from neurigraph_pipelines.api.idempotency import IsRepeated
 from neurigraph_pipelines.api.paging import Cursor, Limit
@@ -106,6 +107,8 @@ def list_archive(
 @router.post("/archive", response_model=responses.ArchiveChange, responses=documented(413))
 def add(body: NewArchived, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Put memories out of every default read, and keep them. Returns those that were not in the archive before."""
+    for record_id in body.record_ids:
+        require_visible(installation.database, caller, "kept record", record_id)
     return {"record_ids": archive.archive(installation.acting_for(caller), body.record_ids, body.reason)}
 
 

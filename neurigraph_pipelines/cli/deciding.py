@@ -11,8 +11,8 @@ import typer
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output, more
 from neurigraph_pipelines.cli.session import Cursor, Limit, UserSlug, claims_of, node_id_of, opened, parse_id
-from neurigraph_pipelines.governance.proposals import ActionKind
 from neurigraph_pipelines.governance.standards import Rule
+from neurigraph_pipelines.model.actions import ActionKind
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.deciding.actions import Action
@@ -33,7 +33,7 @@ def list_actions(
 ) -> None:
     """List what waits for a decision, newest first."""
     from neurigraph_pipelines.deciding import actions
-    from neurigraph_pipelines.governance.proposals import ActionState
+    from neurigraph_pipelines.model.actions import ActionState
 
     with opened() as installation:
         found = actions.page_of_actions(

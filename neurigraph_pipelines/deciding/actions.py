@@ -15,8 +15,8 @@ from neurigraph_pipelines.access import require_visible
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.deciding.execution import carry_out
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
-from neurigraph_pipelines.governance.proposals import ActionKind, ActionState
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.statements import statements

@@ -26,7 +26,6 @@ from neurigraph_pipelines.errors import (
     RehydratingError,
     TransientError,
 )
-from neurigraph_pipelines.governance.proposals import ActionKind, ActionState
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion.revision import supersede
@@ -34,6 +33,7 @@ from neurigraph_pipelines.knowledge.stating import retract
 from neurigraph_pipelines.lifecycle.archive import archive, restore
 from neurigraph_pipelines.lifecycle.retention import promote
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.facts import FactStatus
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -21,35 +21,6 @@ DEFAULT_HOURS = 24.0
 """How long an action stays open unless its proposal says otherwise."""
 
 _QUERIES = statements("actions")
-
-
-class ActionKind(StrEnum):
-    """What is done if an action is approved.
-
-    ``resolve`` keeps the first of two facts that contradict each other and takes the second back.
-    """
-
-    STORE = "store"
-    DELETE = "delete"
-    PROMOTE = "promote"
-    ARCHIVE = "archive"
-    RESTORE = "restore"
-    SUPERSEDE = "supersede"
-    LINK = "link"
-    MERGE_NODES = "merge_nodes"
-    RESOLVE = "resolve"
-    DIGEST = "digest"
-
-
-class ActionState(StrEnum):
-    """The state of an action. An approved one is about to be carried out, or its process died before it was."""
-
-    OPEN = "open"
-    APPROVED = "approved"
-    REJECTED = "rejected"
-    EXECUTED = "executed"
-    FAILED = "failed"
-    EXPIRED = "expired"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.governance.proposals import ActionKind, Doubt, propose
+from neurigraph_pipelines.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge.believing import DISPUTED, Grounds, beliefs, is_shaken
 from neurigraph_pipelines.knowledge.superseding import Decision
+from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.verdicts import Effect, KnownFact, Verdict
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements

@@ -29,6 +29,15 @@ BEGIN
             SELECT r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
             FROM neurigraph.record_index AS r WHERE of_kind = 'record' AND r.record_id = wanted
             UNION ALL
+            -- What is in the archive may be put there again.
+            SELECT
+                r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
+                r.quarantined AND NOT EXISTS (
+                    SELECT FROM neurigraph.record_retention AS t
+                    WHERE t.record_id = r.record_id AND t.archived_at IS NOT NULL
+                )
+            FROM neurigraph.record_index AS r WHERE of_kind = 'kept record' AND r.record_id = wanted
+            UNION ALL
             SELECT
                 r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
                 r.quarantined OR f.forgotten_at IS NOT NULL OR coalesce(f.forget_after <= now(), false)

@@ -26,9 +26,10 @@ from schemathesis.specs.openapi.checks import (
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.governance.proposals import ActionKind, Doubt, propose
+from neurigraph_pipelines.governance.proposals import Doubt, propose
 from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
+from neurigraph_pipelines.model.actions import ActionKind
 from tests.conftest import ADMIN_KEY, ROOT
 from tests.support.api_server import serving
 from tests.support.callers import Caller, Ids, new_owner

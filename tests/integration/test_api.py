@@ -117,7 +117,8 @@ def test_search_returns_documented_fields(client: httpx.Client, installation: In
     assert set(found) == {"hits", "messages", "anchors", "warmed", "notes", "periods"}
     assert set(found["hits"][0]) == {
         "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source_kind",
-        "source_id", "source_external_id", "file_id", "file_state", "origin", "stored",
+        "source_id", "source_external_id", "file_id", "file_state", "origin", "stored", "tier", "expires_at",
+        "expiry_reason",
     }  # fmt: skip
     fields = {
         *("record_id", "source_id", "stored", "external_id", "seq", "score", "author", "section", "voice", "restated")

@@ -1,0 +1,34 @@
+"""Vocabulary of actions: what somebody has to decide about, and how it stands."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ActionKind(StrEnum):
+    """What is done if an action is approved.
+
+    ``resolve`` keeps the first of two facts that contradict each other and takes the second back.
+    """
+
+    STORE = "store"
+    DELETE = "delete"
+    PROMOTE = "promote"
+    ARCHIVE = "archive"
+    RESTORE = "restore"
+    SUPERSEDE = "supersede"
+    LINK = "link"
+    MERGE_NODES = "merge_nodes"
+    RESOLVE = "resolve"
+    DIGEST = "digest"
+
+
+class ActionState(StrEnum):
+    """The state of an action. An approved one is about to be carried out, or its process died before it was."""
+
+    OPEN = "open"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXECUTED = "executed"
+    FAILED = "failed"
+    EXPIRED = "expired"
