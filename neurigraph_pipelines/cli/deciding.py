@@ -11,8 +11,7 @@ import typer
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output, more
 from neurigraph_pipelines.cli.session import Cursor, Limit, UserSlug, claims_of, node_id_of, opened, parse_id
-from neurigraph_pipelines.governance.standards import Rule
-from neurigraph_pipelines.model.actions import ActionKind
+from neurigraph_pipelines.model.actions import ActionKind, Rule
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.deciding.actions import Action

@@ -9,9 +9,10 @@ import psycopg
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.governance.standards import Rule, Setting, standard_of
+from neurigraph_pipelines.governance.standards import Setting, standard_of
 from neurigraph_pipelines.graph.changes import require_owner_of
 from neurigraph_pipelines.ingestion.notes import NewNote, OnConflict, write_note
+from neurigraph_pipelines.model.actions import Rule
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
@@ -18,18 +17,6 @@ from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("actions")
 _NUMBERS = ("ttl_seconds",)
-
-
-class Rule(StrEnum):
-    """Who may do something, of those who have a grant to write: all, all but jobs, nobody, or after an approval.
-
-    The owner of the graph always may.
-    """
-
-    ANY = "any"
-    REGISTERED = "registered"
-    OWNER = "owner"
-    APPROVE = "approve"
 
 
 @dataclass(frozen=True, slots=True)

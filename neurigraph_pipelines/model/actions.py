@@ -1,4 +1,4 @@
-"""Vocabulary of actions: what somebody has to decide about, and how it stands."""
+"""Vocabulary of actions and standards: what somebody has to decide about, how it stands, and who may do what."""
 
 from __future__ import annotations
 
@@ -32,3 +32,15 @@ class ActionState(StrEnum):
     EXECUTED = "executed"
     FAILED = "failed"
     EXPIRED = "expired"
+
+
+class Rule(StrEnum):
+    """Who may do something, of those who have a grant to write: all, all but jobs, nobody, or after an approval.
+
+    The owner of the graph always may.
+    """
+
+    ANY = "any"
+    REGISTERED = "registered"
+    OWNER = "owner"
+    APPROVE = "approve"

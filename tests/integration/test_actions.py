@@ -19,11 +19,11 @@ from neurigraph_pipelines.deciding.actions import Action
 from neurigraph_pipelines.deciding.standards import NewStandard, set_standard
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.governance.proposals import Doubt, propose
-from neurigraph_pipelines.governance.standards import Rule, standard_for_jobs, standard_of
+from neurigraph_pipelines.governance.standards import standard_for_jobs, standard_of
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
+from neurigraph_pipelines.model.actions import ActionKind, ActionState, Rule
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import ROOT, SECRET
