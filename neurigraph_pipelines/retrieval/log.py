@@ -82,14 +82,15 @@ def _is_due(context: Context) -> bool:
     return caches.watched.peek(user_id) is not False or caches.expiring.peek(user_id) is not False
 
 
-def expiring(context: Context, record_ids: Sequence[UUID]) -> dict[UUID, Retention]:
+def expiring(context: Context, record_ids: Iterable[str]) -> dict[str, Retention]:
     """Return the retention of records that are about to be shown, if anything in the graph may expire.
 
     Asked of the database in one statement, about a millisecond, and not at all in graphs where nothing expires.
     """
     if caches_of(context.database).expiring.peek(context.claims.user_id) is False:
         return {}
-    return retention_of(context.database, context.claims, record_ids)
+    kept = retention_of(context.database, context.claims, [UUID(one) for one in record_ids])
+    return {str(record_id): one for record_id, one in kept.items()}
 
 
 def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed, parameters: dict[str, object]) -> None:

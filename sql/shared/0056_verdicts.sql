@@ -1,6 +1,7 @@
 -- Verdicts on pairs of facts: what the later one means for the earlier one, and what followed from it. Records that
 -- wait until their facts are compared with the known ones.
 
+-- What a later fact means for an earlier one, with the reason, and what followed from it.
 CREATE TABLE IF NOT EXISTS neurigraph.fact_verdicts (
     -- In the world's order, whichever of them arrived first.
     later_id uuid NOT NULL REFERENCES neurigraph.facts ON DELETE CASCADE,
@@ -31,6 +32,7 @@ CREATE TABLE IF NOT EXISTS neurigraph.fact_verdicts (
 CREATE INDEX IF NOT EXISTS fact_verdicts_earlier_id ON neurigraph.fact_verdicts (earlier_id);
 CREATE INDEX IF NOT EXISTS fact_verdicts_user_id ON neurigraph.fact_verdicts (user_id);
 
+-- Records whose facts were not yet compared with the known ones.
 CREATE TABLE IF NOT EXISTS neurigraph.pending_verdicts (
     record_id uuid PRIMARY KEY REFERENCES neurigraph.record_index ON DELETE CASCADE,
     user_id uuid NOT NULL,

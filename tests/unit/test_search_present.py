@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from neurigraph_pipelines.model import Period, Voice
+from neurigraph_pipelines.lifecycle.retention import Retention
+from neurigraph_pipelines.model import Period, Tier, Voice
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.present import ANCHORS_SHOWN, present
@@ -65,6 +66,9 @@ SHOWN = Answer(
                     "updated_at": None,
                 },
             },
+            "tier": "long",
+            "expires_at": None,
+            "expiry_reason": None,
         }
     ],
     messages=[
@@ -98,6 +102,11 @@ def test_explanation_and_superseded_are_shown_if_asked_for() -> None:
     assert (hit["explain"], hit["superseded"]) == ({"passage": 0.5, "summary_dense": None}, True)
     hit["explain"].clear()
     assert one.parts, "the caller gets a copy"
+
+
+def test_what_expires_says_when_and_why() -> None:
+    (hit,) = present(FOUND, expiry={"r1": Retention(Tier.SHORT, MAY, "for a day")}).hits
+    assert (hit["tier"], hit["expires_at"], hit["expiry_reason"]) == ("short", MAY.isoformat(), "for a day")
 
 
 def test_ten_anchors_are_shown() -> None:

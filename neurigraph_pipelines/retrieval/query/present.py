@@ -23,7 +23,7 @@ ANCHORS_SHOWN = 10
 
 @measured("search.present")
 def present(
-    found: Found, periods: Sequence[Period] = (), expiry: Mapping[UUID, Retention] = MappingProxyType({})
+    found: Found, periods: Sequence[Period] = (), expiry: Mapping[str, Retention] = MappingProxyType({})
 ) -> Answer:
     """Return a result as plain values that the caller may change.
 
@@ -66,9 +66,9 @@ def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
     }
 
 
-def _hit(found: FoundRecord, restated: int, expiry: Mapping[UUID, Retention]) -> dict[str, Any]:
+def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> dict[str, Any]:
     record = found.record
-    kept = expiry.get(UUID(record.record_id), KEPT) if found.is_stored else KEPT
+    kept = expiry.get(record.record_id, KEPT) if found.is_stored else KEPT
     hit: dict[str, Any] = {
         "record_id": record.record_id if found.is_stored else None,
         "stored": found.is_stored,

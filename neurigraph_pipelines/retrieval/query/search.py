@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
-from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.measuring import measured, report
@@ -73,7 +72,7 @@ def search(
         )
         note(context, "search", chain(*returned), question.query)
     report("searched", records=len(found.records), messages=len(found.messages))
-    expiry = expiring(context, [UUID(one.record.record_id) for one in found.records if one.is_stored])
+    expiry = expiring(context, (one.record.record_id for one in found.records if one.is_stored))
     return present(found, periods, expiry)
 
 
