@@ -30,6 +30,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion.revision import supersede
 from neurigraph_pipelines.knowledge.stating import retract
+from neurigraph_pipelines.knowledge.undoing import accept_update
 from neurigraph_pipelines.lifecycle.archive import archive, restore
 from neurigraph_pipelines.lifecycle.retention import promote
 from neurigraph_pipelines.model import Claims
@@ -162,6 +163,7 @@ _EXECUTIONS: dict[tuple[str, bool], _Execution] = {
     (ActionKind.ARCHIVE, False): _archive,
     (ActionKind.RESTORE, False): _restore,
     (ActionKind.SUPERSEDE, False): _supersede_record,
+    (ActionKind.SUPERSEDE, True): accept_update,
     (ActionKind.MERGE_NODES, False): _merge,
     (ActionKind.RESOLVE, True): _resolve,
 }
