@@ -1,4 +1,4 @@
-"""The queue of what waits for a decision: an asset with its figures over time, its checks, and the sensor that tells."""
+"""The queue of what waits for a decision: an asset with its figures over time, its checks, and a sensor that tells."""
 
 from typing import Any
 
