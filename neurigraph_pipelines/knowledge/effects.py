@@ -44,7 +44,7 @@ def write_effects(
     told = [one for one in decisions if one.judgement.verdict is not Verdict.UNRELATED]
     ids = {fact.fact_id for one in told for fact in (one.pair.later, one.pair.earlier)}
     rows = tx.execute(_QUERIES["standing"], {"fact_ids": sorted(ids), "user_id": user_id}).fetchall()
-    standing = {row["fact_id"] for row in rows}
+    standing = {row["fact_id"] for row in rows if not row["is_archived"]}
     told = [one for one in told if {one.pair.later.fact_id, one.pair.earlier.fact_id} <= standing]
     # A fact that others depend on may fall with what is decided here.
     resting = dependants(tx, [one.pair.earlier.fact_id for one in told if one.effect is Effect.SUPERSEDES])

@@ -1,4 +1,4 @@
-"""Taking back what verdicts decided about facts, and deciding an update that waited.
+"""Taking back what verdicts decided about facts.
 
 Everything is as it was before: the facts, their chains of versions, and what waits for a person. The rows of the
 verdicts stay as a log, and the same is not decided again.
@@ -6,20 +6,18 @@ verdicts stay as a log, and the same is not decided again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, NotFoundError
+from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.knowledge import chains
 from neurigraph_pipelines.knowledge.believing import is_shaken
-from neurigraph_pipelines.knowledge.effects import ask_about_fallen, dependants, read_beliefs
+from neurigraph_pipelines.knowledge.effects import dependants, read_beliefs
 from neurigraph_pipelines.model.verdicts import Effect
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -73,31 +71,6 @@ def take_back(tx: Transaction, user_id: UUID, fact_id: UUID, other_id: UUID | No
             chains.part(tx, row["later_id"], row["earlier_id"])
     _withdraw_fallen(tx, {row[side] for row in found for side in ("later_id", "earlier_id")})
     return [Undone(row["later_id"], row["earlier_id"], Effect(row["effect"])) for row in found]
-
-
-def accept_update(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    """Let a fact be superseded by another one, as an action asks for: the update waited for a person.
-
-    Raises:
-        NotFoundError: One of them was forgotten or taken back, or somebody took the verdict back.
-        ConflictError: It waits no longer.
-    """
-    user_id, earlier_id, later_id = context.claims.user_id, row["fact_id"], row["other_fact_id"]
-    pair = {"later_id": later_id, "earlier_id": earlier_id}
-    with context.database.pipeline() as tx:
-        lock_graph_shared(tx, user_id)
-        tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
-        guard.admit(tx)
-        both = tx.execute(_QUERIES["standing"], {"fact_ids": [earlier_id, later_id], "user_id": user_id}).fetchall()
-        if len(both) < len(pair):
-            raise NotFoundError("one of the two facts is gone")
-        before = read_beliefs(tx, dependants(tx, [earlier_id]))
-        if tx.execute(_QUERIES["accept"], pair).fetchone() is None:
-            raise ConflictError("this update waits no longer: somebody decided about it")
-        rows = tx.execute(_QUERIES["superseding"], pair).fetchall()
-        chains.enter(tx, later_id, earlier_id, {(one["later_id"], one["earlier_id"]) for one in rows})
-        ask_about_fallen(tx, user_id, before)
-        guard.note_result(tx)
 
 
 def _withdraw_fallen(tx: Transaction, fact_ids: set[UUID]) -> None:

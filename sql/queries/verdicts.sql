@@ -115,10 +115,12 @@ FROM neurigraph.fact_verdicts AS v
 WHERE v.later_id = ANY(%(fact_ids)s) OR v.earlier_id = ANY(%(fact_ids)s);
 
 -- name: standing
--- Those of some facts that stand, locked.
-SELECT f.fact_id
+-- Some facts, locked, with whether they were taken back.
+SELECT
+    f.fact_id,
+    f.status = 'archived' AS is_archived
 FROM neurigraph.facts AS f
-WHERE f.fact_id = ANY(%(fact_ids)s) AND f.user_id = %(user_id)s AND f.status <> 'archived'
+WHERE f.fact_id = ANY(%(fact_ids)s) AND f.user_id = %(user_id)s
 ORDER BY f.fact_id
 FOR UPDATE;
 
@@ -176,6 +178,16 @@ VALUES (
 ON CONFLICT DO NOTHING
 RETURNING later_id;
 
+-- name: write_approved
+-- A person approved that the later fact supersedes the earlier one, whatever was said of them before.
+INSERT INTO neurigraph.fact_verdicts (
+    later_id, earlier_id, user_id, verdict, confidence, reason, effect, judged_by
+)
+VALUES (%(later_id)s, %(earlier_id)s, %(user_id)s, 'updates', 1, 'a person approved it', 'supersedes', %(judged_by)s)
+ON CONFLICT (later_id, earlier_id) DO UPDATE SET
+    verdict = excluded.verdict, confidence = excluded.confidence, reason = excluded.reason, missing = DEFAULT,
+    effect = excluded.effect, judged_by = excluded.judged_by, judged_at = now(), undone_at = NULL, undone_by = NULL;
+
 -- name: note_entry
 UPDATE neurigraph.fact_verdicts SET entered = %(entered)s
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
@@ -196,13 +208,6 @@ FOR UPDATE;
 -- name: undo
 UPDATE neurigraph.fact_verdicts SET undone_at = now(), undone_by = %(undone_by)s
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
-
--- name: accept
--- An update that waited for a person supersedes.
-UPDATE neurigraph.fact_verdicts SET effect = 'supersedes'
-WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s AND verdict = 'updates' AND effect = 'flagged'
-    AND undone_at IS NULL
-RETURNING later_id;
 
 -- name: superseding
 -- What supersedes what, among the facts of the chains of two facts.
