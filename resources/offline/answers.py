@@ -9,6 +9,7 @@ theirs.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,10 @@ CLOSE = 3.5
 SPEAKS = 0.6
 """Share of the best match of others from which what the owner said speaks to the question: then others are left out."""
 
+OF_OTHER = -1.5
+"""How far below the best of other sentences one that somebody else says of themselves is, at least, if the question seems
+to name the wrong speaker, in logits."""
+
 SAME = 0.6
 """Share of the question's words that two sentences have in common if one replaces the other."""
 
@@ -67,6 +72,8 @@ def answer(
         return []
     candidates = _without_others(candidates, evidence)
     _score(candidates, evidence)
+    if _names_wrong_speaker(candidates):
+        return []
     best: dict[int, Candidate] = {}
     for candidate in sorted(candidates, key=lambda one: -one.score):
         best.setdefault(candidate.evidence, candidate)
@@ -95,6 +102,13 @@ def _score(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> Non
             + ASKS * one.is_question
             + OF_ASSISTANT * (spoken.voice is Voice.ASSISTANT)
         )
+
+
+def _names_wrong_speaker(candidates: Sequence[Candidate]) -> bool:
+    """Return whether what another speaker says of themselves answers nearly as well as anything else."""
+    others = max((one.score for one in candidates if one.is_of_other), default=-math.inf)
+    rest = max((one.score for one in candidates if not one.is_of_other and not one.is_question), default=-math.inf)
+    return others > rest + OF_OTHER
 
 
 def _without_others(candidates: list[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:
