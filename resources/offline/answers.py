@@ -35,6 +35,9 @@ LATE, WRONG_SUBJECT, ASKS, OF_ASSISTANT = 1.3, -0.9, -2.4, -1.0
 """What a sentence's score is made of, in logits: fitted to LoCoMo and the development half of the labelled
 conversations, each conversation judged by weights fitted to the others."""
 
+SETS_DATE = 2.0
+"""What a word such as "deadline" beside a date adds, in logits. Set by hand."""
+
 CLOSE = 3.5
 """How far below the best sentence another one is quoted, too, in logits."""
 
@@ -98,6 +101,7 @@ def _score(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> Non
             + MEANING * one.meaning
             + ORDER * one.place
             + LATE * lateness[spoken.occurred_at]
+            + SETS_DATE * one.sets_date
             + WRONG_SUBJECT * one.is_foreign
             + ASKS * one.is_question
             + OF_ASSISTANT * (spoken.voice is Voice.ASSISTANT)

@@ -15,7 +15,7 @@ from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Evidence
 from neurigraph_pipelines.ports import Embedder
 from resources.offline import questions
-from resources.offline.fitting import fit, names_in, uncapitalised
+from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
 from resources.offline.prose import sentences
 from resources.offline.questions import LISTS, Asked, Trust, Words
 
@@ -82,6 +82,7 @@ class Candidate:
         understood: Lexemes of its speaker, of whom it speaks to, and of the question that it replies to.
         place: 1 for the first evidence of the search, near 0 for the last.
         is_foreign: Whether it speaks of somebody else than the question.
+        sets_date: Whether it says that it gives the date that is asked for.
         is_of_other: The same, where the question is about somebody who speaks, too.
     """
 
@@ -102,6 +103,7 @@ class Candidate:
     meaning: float = 0.0
     is_foreign: bool = False
     is_of_other: bool = False
+    sets_date: bool = False
     score: float = 0.0
 
     @property
@@ -169,6 +171,7 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
         one.around += OF_TITLE * sum(weights[lexeme] for lexeme in (one.title - one.near) & asked.anchors) / total
         one.place = 1 - one.evidence / len(evidence)
         one.fit = fit(asked, one.text, words, people)
+        one.sets_date = sets_date(asked, one.text)
         one.proof = 1.0 if asked.trust is Trust.NONE else one.fit
     found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.evidence))
     found = found[:MAX_SENTENCES]
