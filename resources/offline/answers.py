@@ -45,8 +45,8 @@ SPEAKS = 0.6
 """Share of the best match of others from which what the owner said speaks to the question: then others are left out."""
 
 OF_OTHER = -1.5
-"""How far below the best of other sentences one that somebody else says of themselves is, at least, if the question seems
-to name the wrong speaker, in logits."""
+"""The question names the wrong speaker if what somebody else says of themselves is at most so far below the best other
+sentence, in logits."""
 
 SAME = 0.6
 """Share of the question's words that two sentences have in common if one replaces the other."""
