@@ -307,7 +307,7 @@ SELECT
     coalesce(m.messages, jsonb_build_array()) AS messages
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o
-    ON f.user_id = o.user_id AND o.restated = f.restated
+    ON f.user_id = o.user_id AND f.restated = o.restated
 INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
 LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
 LEFT JOIN LATERAL (
