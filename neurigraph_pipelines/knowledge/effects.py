@@ -5,7 +5,7 @@ Callers hold the lock of the user's beliefs. ``superseding`` decides what the ef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -52,12 +52,31 @@ def write_effects(
     written = [one for one in told if _write(tx, user_id, one, judged_by)]
     if before_effects is not None:
         before_effects()
+    superseding = {
+        (one.pair.later.fact_id, one.pair.earlier.fact_id) for one in decisions if one.effect is Effect.SUPERSEDES
+    }
     for one in sorted(written, key=lambda one: (one.pair.later.order, one.pair.earlier.order), reverse=True):
         if one.effect is Effect.SUPERSEDES:
-            _enter_chain(tx, user_id, one, decisions)
+            pair = {"later_id": one.pair.later.fact_id, "earlier_id": one.pair.earlier.fact_id}
+            _enter_chain(tx, user_id, pair, superseding)
     _propose(tx, user_id, written)
     _cascade(tx, user_id, before)
     return written
+
+
+def write_approved_update(tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID, approved_by: str) -> None:
+    """Let a later fact supersede an earlier one because a person says so, whatever was decided of the pair before.
+
+    Args:
+        tx: A transaction of the pipeline that has locked the beliefs of the user.
+    """
+    pair = {"later_id": later_id, "earlier_id": earlier_id}
+    resting = _dependants(tx, [earlier_id])
+    before = read_beliefs(tx, resting)
+    undo(tx, user_id, later_id, earlier_id, approved_by)  # they cannot supersede each other
+    tx.execute(_QUERIES["write_approved"], {**pair, "user_id": user_id, "judged_by": approved_by})
+    _enter_chain(tx, user_id, pair, {(later_id, earlier_id)})
+    _cascade(tx, user_id, before)
 
 
 def undo(tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID | None, undone_by: str) -> int:
@@ -123,13 +142,17 @@ def _write(tx: Transaction, user_id: UUID, decision: Decision, judged_by: str) -
     return tx.execute(_QUERIES["write_verdict"], values).fetchone() is not None
 
 
-def _enter_chain(tx: Transaction, user_id: UUID, decision: Decision, decisions: Sequence[Decision]) -> None:
+def _enter_chain(
+    tx: Transaction, user_id: UUID, pair: Mapping[str, UUID], superseding: Collection[tuple[UUID, UUID]]
+) -> None:
     """Let the one of two facts that stands alone enter the chain of the other, at its place in the world's order.
 
     A place between two versions needs that the later of them supersedes it, too.
+
+    Args:
+        superseding: The pairs of which the later one supersedes the earlier one.
     """
-    pair = decision.pair
-    ids = [pair.later.fact_id, pair.earlier.fact_id]
+    ids = [pair["later_id"], pair["earlier_id"]]
     places = {row["fact_id"]: row for row in tx.execute(_QUERIES["standing"], {"fact_ids": ids, "user_id": user_id})}
     chains = {one: _chain(tx, places[one]["root_id"]) for one in ids}
     if places[ids[0]]["root_id"] == places[ids[1]]["root_id"]:
@@ -140,17 +163,13 @@ def _enter_chain(tx: Transaction, user_id: UUID, decision: Decision, decisions: 
         (entering, chain), after = (ids[1], chains[ids[0]]), chains[ids[0]].index(ids[0])
     else:
         return  # two chains: the verdict alone says it
-    superseding = {
-        (one.pair.later.fact_id, one.pair.earlier.fact_id) for one in decisions if one.effect is Effect.SUPERSEDES
-    }
     before, behind = chain[:after], chain[after:]
     is_fitting = (not before or (entering, before[-1]) in superseding) and (
         not behind or (behind[0], entering) in superseding
     )
     if is_fitting:
         tx.execute(_QUERIES["write_chain"], {"fact_ids": [*before, entering, *behind]})
-        values = {"later_id": ids[0], "earlier_id": ids[1], "entered": "later" if entering == ids[0] else "earlier"}
-        tx.execute(_QUERIES["note_entry"], values)
+        tx.execute(_QUERIES["note_entry"], {**pair, "entered": "later" if entering == ids[0] else "earlier"})
 
 
 def _leave_chain(tx: Transaction, fact_id: UUID) -> None:

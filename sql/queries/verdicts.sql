@@ -161,6 +161,16 @@ VALUES (
 ON CONFLICT DO NOTHING
 RETURNING later_id;
 
+-- name: write_approved
+-- A person approved that the later fact supersedes the earlier one, whatever was said of them before.
+INSERT INTO neurigraph.fact_verdicts (
+    later_id, earlier_id, user_id, verdict, confidence, reason, effect, judged_by
+)
+VALUES (%(later_id)s, %(earlier_id)s, %(user_id)s, 'updates', 1, 'a person approved it', 'supersedes', %(judged_by)s)
+ON CONFLICT (later_id, earlier_id) DO UPDATE SET
+    verdict = excluded.verdict, confidence = excluded.confidence, reason = excluded.reason, missing = DEFAULT,
+    effect = excluded.effect, judged_by = excluded.judged_by, judged_at = now(), undone_at = NULL, undone_by = NULL;
+
 -- name: note_entry
 UPDATE neurigraph.fact_verdicts SET entered = %(entered)s
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
