@@ -308,14 +308,13 @@ CROSS JOIN LATERAL (
             max(o.confidence) AS confidence
         FROM neurigraph.facts AS o
         INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
-        WHERE o.user_id = f.user_id AND o.status <> 'archived' AND o.forgotten_at IS NULL AND (
-            md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
-            OR o.fact_id IN (
-                SELECT CASE v.later_id WHEN f.fact_id THEN v.earlier_id ELSE v.later_id END
-                FROM neurigraph.fact_verdicts AS v
-                WHERE (v.later_id = f.fact_id OR v.earlier_id = f.fact_id) AND v.verdict = 'same'
-                    AND v.undone_at IS NULL
-            )
+        WHERE o.user_id = f.user_id AND o.status <> 'archived' AND o.forgotten_at IS NULL AND o.fact_id IN (
+            SELECT x.fact_id FROM neurigraph.facts AS x
+            WHERE x.user_id = f.user_id AND x.restated = f.restated
+            UNION ALL
+            SELECT CASE v.later_id WHEN f.fact_id THEN v.earlier_id ELSE v.later_id END AS fact_id
+            FROM neurigraph.fact_verdicts AS v
+            WHERE (v.later_id = f.fact_id OR v.earlier_id = f.fact_id) AND v.verdict = 'same' AND v.undone_at IS NULL
         )
         GROUP BY r.source
     ) AS c
