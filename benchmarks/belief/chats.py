@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -88,7 +88,8 @@ def tables(bench: Bench) -> Iterator[str]:
             claims = Claims.of_user(user.user_id)
             with installation.database.agent(claims) as tx:
                 for conversation in given.conversations:
-                    Inbox(installation.context).add_conversation(tx, user.user_id, conversation)
+                    ended = replace(conversation, ended_at=conversation.started_at)
+                    Inbox(installation.context).add_conversation(tx, user.user_id, ended)
             for result in run_due(installation.context, "benchmark"):
                 assert not result.returned, result.returned
             costs.append([given.name, *_costs(installation, claims)])
