@@ -19,6 +19,9 @@ COARSE = ("month_and_year", "month", "season", "year", "unit")
 FRAGMENT = 3
 """So few words have no verb; longer sentences have one, known or not."""
 
+ENDS = re.compile(r"\s*(?:[.,;:!]|$|of\b|\b(?:now|jetzt|ahora|maintenant)\b)")
+"""What follows a weekday that stands for today."""
+
 _DENIED = re.compile(r" nicht\b")
 _CLAUSE = re.compile(r"[,:](?!\d)|[;()–]|\s-\s")
 
@@ -56,6 +59,16 @@ def _lean_of_question(question: str, cues: Cues) -> float:
     if tenses & {"past", "participle"} and "future" not in tenses:
         return PAST
     return FUTURE if tenses else 0.0
+
+
+def says_today(text: str, match: re.Match[str], cues: Cues | None) -> bool:
+    """Whether a weekday says which day it is: as a heading, such as ``Friday: 29 sold``, or after ``it's``."""
+    if not text[: match.start()].strip() and text.startswith(": ", match.end()):
+        return True
+    start, _ = clause(text, match.start(), match.end())
+    if cues is None or not any(map(str.isalpha, text[start : match.start()])):
+        return False
+    return cues.today_is.fullmatch(text, start, match.start()) is not None and ENDS.match(text, match.end()) is not None
 
 
 def is_repeated(text: str, match: re.Match[str], cues: Cues | None) -> bool:
