@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
 from resources.offline.date_scene import Scene, nearest
-from resources.offline.date_tense import ENDS, UNKNOWN, says_today
+from resources.offline.date_tense import ENDS, FUTURE, UNKNOWN, says_today
 from resources.offline.date_words import part
 
 FILLED_DAYS = 3
@@ -29,6 +29,9 @@ WEEKEND = 5
 """The number of the first weekday of a weekend."""
 
 _YEARS_AHEAD = 60
+_SOON = 21
+"""Most days from a day to the next one of its sentence, of which only the number is named."""
+
 _LISTED = 150
 """Most days between two days of one list."""
 
@@ -134,6 +137,10 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
             return [_month_of(scene.today.year, month)]
         passed = month >= scene.today.month if sign < 0 else month <= scene.today.month
         return [_month_of(scene.today.year + sign * passed, month)]
+    if last := scene.last_month:
+        is_ahead = last > (scene.today.year, scene.today.month) and 0 < scene.lean < FUTURE
+        if is_ahead or _UNTIL.fullmatch(part(match, "prefix") or ""):
+            return [_month_of(last[0] + (month < last[1]), month)]
     if not scene.lean:
         return []  # a few words without a verb, such as ``13 in November.``
     middle = 15 if month != scene.today.month else scene.today.day
@@ -156,6 +163,8 @@ def _season(match: re.Match[str], scene: Scene) -> list[str]:
 
 
 def _holiday(match: re.Match[str], scene: Scene) -> list[str]:
+    if scene.habit:
+        return []
     for pattern, month_day in scene.words.holidays.items():
         if re.fullmatch(pattern, match.group(), re.IGNORECASE):
             month, day = map(int, month_day.split("-"))
@@ -227,6 +236,8 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     days = [one for one in _existing([*_months_spoken_of(scene), *around], day) if number in (None, one.weekday())]
     if scene.month is not None and days:
         return [days[0].isoformat()]
+    if following := [one for one in days if scene.last is not None and 0 < (one - scene.last).days <= _SOON]:
+        return [following[0].isoformat()]
     if scene.lean < 0:
         return [nearest(days, scene).isoformat()]
     ahead = [one for one in days if one >= today]
@@ -350,6 +361,7 @@ READINGS: dict[str, Reading] = {
     "year": _year,
 }
 
+_UNTIL = re.compile(r"to|till|until|through|bis|hasta|a|jusqu['’]en|jusqu['’]à", re.I)
 _SO_MANY = re.compile(r"\d \w+ $")
 _YEARS = re.compile(r"\b(?:1[6-9]|20)\d\d ?[–-] ?$")
 _YEARS_FOLLOW = re.compile(r" ?[–-] ?(?:1[6-9]|20)\d\d\b")

@@ -24,6 +24,12 @@ ENDS = re.compile(r"\s*(?:[.,;:!]|$|of\b|\b(?:now|jetzt|ahora|maintenant)\b)")
 
 _DENIED = re.compile(r" nicht\b")
 _CLAUSE = re.compile(r"[,:](?!\d)|[;()–]|\s-\s")
+_JOINED = re.compile(
+    r"\b(?:and|but|so|because|und|aber|weil|y|pero|porque|et|mais|car)"
+    r"(?= (?:i|he|she|it|we|they|ich|er|sie|es|wir|yo|él|ella|nosotros|ellos|je|il|elle|nous|on|ils)\b)",
+    re.I,
+)
+"""Begins another clause, with a tense of its own."""
 
 
 def lean_of(kind: str, text: str, match: re.Match[str], cues: Cues | None, question: str = "") -> float:
@@ -44,6 +50,7 @@ def lean_of(kind: str, text: str, match: re.Match[str], cues: Cues | None, quest
     if cues.forward.search(before):
         return FUTURE
     start, end = clause(text, match.start(), match.end())
+    start = max((joined.end() for joined in _JOINED.finditer(text, start, match.start())), default=start)
     if kind not in ("weekday", "near") and cues.moved.search(text, start, end):
         return UNKNOWN
     if {verb.lastgroup for verb in cues.tense.finditer(text, start, end)} == {"past"}:
