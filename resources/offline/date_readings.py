@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
 from resources.offline.date_scene import Scene, nearest
-from resources.offline.date_tense import ENDS, FUTURE, UNKNOWN, says_today
+from resources.offline.date_tense import ENDS, UNKNOWN, says_today
 from resources.offline.date_words import part
 
 FILLED_DAYS = 3
@@ -29,9 +29,7 @@ WEEKEND = 5
 """The number of the first weekday of a weekend."""
 
 _YEARS_AHEAD = 60
-_SOON = 21
-"""Most days from a day to the next one of its sentence, of which only the number is named."""
-
+_SOON = 21  # days from a day to the next one of its sentence
 _LISTED = 150
 """Most days between two days of one list."""
 
@@ -137,10 +135,8 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
             return [_month_of(scene.today.year, month)]
         passed = month >= scene.today.month if sign < 0 else month <= scene.today.month
         return [_month_of(scene.today.year + sign * passed, month)]
-    if last := scene.last_month:
-        is_ahead = last > (scene.today.year, scene.today.month) and 0 < scene.lean < FUTURE
-        if is_ahead or _UNTIL.fullmatch(part(match, "prefix") or ""):
-            return [_month_of(last[0] + (month < last[1]), month)]
+    if (last := scene.last_month) and (scene.goes_on_from(last) or _UNTIL.fullmatch(part(match, "prefix") or "")):
+        return [_month_of(last[0] + (month < last[1]), month)]
     if not scene.lean:
         return []  # a few words without a verb, such as ``13 in November.``
     middle = 15 if month != scene.today.month else scene.today.day

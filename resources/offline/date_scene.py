@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from resources.offline.date_tense import FUTURE
 from resources.offline.date_words import DateWords
 
 LONG_AGO = 200
@@ -61,6 +62,10 @@ class Scene:
                 self.recent.append(date.fromisoformat(day))
                 self.just_now.append(self.recent[-1])
                 self.last = self.recent[-1]
+
+    def goes_on_from(self, month: tuple[int, int]) -> bool:
+        """Return whether a month ahead was named, and the verb does not say that the next one is before it."""
+        return month > (self.today.year, self.today.month) and 0 < self.lean < FUTURE
 
     def lately(self) -> list[date]:
         """Return the days that were spoken of and do not lie far from the message."""
