@@ -21,8 +21,8 @@ from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords, require_period, state_values, word_values
-from neurigraph_pipelines.knowledge.note_memories import settle_memories
 from neurigraph_pipelines.knowledge.writing import fact_id_of
+from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.facts import FactKind, FactStatus, Impact, StatedAs
 from neurigraph_pipelines.statements import statements
