@@ -8,9 +8,12 @@ from uuid import UUID
 import httpx
 import pytest
 
+from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import authenticate, issue_api_key
+from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from neurigraph_pipelines.quarantine.holding import quarantine, release
 from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
@@ -91,3 +94,43 @@ def test_version_that_waits_follows_what_is_left(owner: Facts, erased: str) -> N
     owner.read()
     assert owner.chain(waiting["fact_id"]) == [(left, 1, "superseded"), ("Acme.", 2, "active")]
     assert owner.current_memories() == ["Ana works at Acme."]
+
+
+def test_taking_a_fact_back_takes_back_what_says_the_same(owner: Facts) -> None:
+    graph = owner.graph
+    graph.remember("#Boats The keel needs bolts.", "#Boats The mast is of oak.")
+    owner.read()
+    read = {one["statement"]: one["fact_id"] for one in owner.call("GET", "")["facts"]}["#Boats The keel needs bolts."]
+    again = owner.state("#boats the KEEL needs bolts", path="Work")
+    assert owner.get(read)["said_count"] == 2
+    owner.call("POST", f"/{again}/retract", 204)
+    assert owner.listed() == ["#Boats The mast is of oak."], "what says the same is not shown in its place"
+    assert owner.get(read)["status"] == "archived"
+    owner.call("POST", f"/{again}/confirm", 204)
+    assert [owner.get(one)["status"] for one in (read, again)] == ["active", "active"]
+    assert owner.get(again)["said_count"] == 2
+    changes = owner.call("GET", f"/{read}/history")["changes"]
+    assert [(one["operation"], one["authored_by"]) for one in changes] == [
+        ("restore", f"user:{graph.user.user_id}"),
+        ("retract", f"user:{graph.user.user_id}"),
+    ]
+
+
+def test_taking_back_is_not_counted_for_what_others_may_not_change(owner: Facts) -> None:
+    """A persona takes back what it may change; what lies elsewhere stays, and no longer counts the other."""
+    graph, database = owner.graph, owner.graph.here.database
+    here = owner.state("The keel needs bolts.", path="Boats")
+    elsewhere = owner.state("The keel needs bolts.", path="Work/Harbour")
+    persona = sharing.add_node(database, graph.claims, graph.user.root_node_id, "Butler", node_type=NodeType.PERSONA)
+    subject = Subject(SubjectType.PERSONA, str(persona))
+    for path, level in (("Boats", GrantType.READ_WRITE), ("Work/Harbour", GrantType.READ)):
+        sharing.grant(database, graph.claims, subject, graph.node(path), level)
+    butler = Facts(owner.client, graph, sharing.issue_key(database, graph.claims, subject=subject)[1])
+    assert_problem(owner.client.post(f"/facts/{elsewhere}/retract", headers=butler.headers), 403)
+    butler.call("POST", f"/{here}/retract", 204)
+    for one in (owner, butler):
+        assert (one.get(here)["status"], one.get(elsewhere)["status"]) == ("archived", "active")
+        assert one.get(elsewhere)["said_count"] == 1
+        assert one.get(elsewhere)["canonical_id"] == elsewhere
+    owner.call("POST", f"/{elsewhere}/retract", 204)
+    assert owner.listed() == []
