@@ -137,4 +137,5 @@ CREATE OR REPLACE TRIGGER logged BEFORE UPDATE ON neurigraph.facts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.log_fact_change();
 
 REVOKE ALL ON FUNCTION neurigraph.root_fact(), neurigraph.require_version_before(), neurigraph.close_ranks(),
-neurigraph.follow_what_is_left(), neurigraph.log_fact_change(), neurigraph_private.evolving(neurigraph.facts) FROM PUBLIC;
+neurigraph.follow_what_is_left(), neurigraph.log_fact_change(),
+neurigraph_private.evolving(neurigraph.facts) FROM PUBLIC;
