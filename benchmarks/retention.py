@@ -28,7 +28,7 @@ REPEATS = 200
 _METHOD = f"""{ROWS:,} rows of retention, of which {DUE:,} have expired: memories with {MESSAGES} messages each in one
 node. *Nothing due* is a dry run before they expire; *sweep* archives them with everything that is counted from them and
 a delta each, at most 100 in a transaction. The baseline sets a flag on as many rows of a plain table of this size with
-the same index. *Hits* is what a search asks beside everything else where something expires: the expiries of {HITS} hits.
+the same index. *Hits* is what a search asks beside all else where something expires: the expiries of {HITS} hits.
 *Counted* is the statement in the background that extends the lives of {HITS} memories, and *not counted* the same again
 within the hour."""
 
