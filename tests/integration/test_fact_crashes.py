@@ -88,7 +88,7 @@ def test_killed_run_leaves_whole_facts(shared_installation: Installation, moment
 
     finish()
     assert (seen(here, claims), counts(here, user)) == ({FIRST: "active"}, (1, 0, 0, 0, 1))
-    converse(here, claims, LATER, hours=48)
+    converse(here, claims, LATER, first=61)
     kill_at(here, user, moment, occurrence)
     assert (seen(here, claims), counts(here, user)) == AFTER[moment]
     assert verify(here.context, user_id=user.user_id).findings == []
