@@ -6,6 +6,7 @@ Each side of a cue is matched with the fact that shares most of its words. Engli
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -79,11 +80,11 @@ def _said_in(facts: Sequence[Told], messages: Sequence[Message]) -> Iterator[tup
     Args:
         messages: In order.
     """
-    waiting = sorted(facts, key=lambda one: one.first_message, reverse=True)
+    waiting = deque(sorted(facts, key=lambda one: one.first_message))
     said: list[Told] = []
     for message in messages:
-        while waiting and waiting[-1].first_message <= message.seq:
-            said.append(waiting.pop())
+        while waiting and waiting[0].first_message <= message.seq:
+            said.append(waiting.popleft())
         said = [fact for fact in said if message.seq <= fact.last_message]
         yield message, said
 
