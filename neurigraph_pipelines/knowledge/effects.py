@@ -76,6 +76,19 @@ def undo(tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID | None
     return len(found)
 
 
+def reject_verdict(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, rejected_by: str) -> None:
+    """Take a verdict back, with what followed from it."""
+    if not undo(tx, user_id, earlier_id, later_id, rejected_by):
+        tx.execute(_QUERIES["undo"], {"later_id": later_id, "earlier_id": earlier_id, "undone_by": rejected_by})
+
+
+def confirm_verdict(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, confirmed_by: str) -> bool:
+    """Confirm a verdict; return False if its effects were taken back, which is not done again."""
+    tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
+    values = {"later_id": later_id, "earlier_id": earlier_id, "confirmed_by": confirmed_by}
+    return tx.execute(_QUERIES["confirm"], values).fetchone() is not None
+
+
 def read_beliefs(tx: Transaction, fact_ids: Iterable[UUID]) -> dict[UUID, float]:
     """Return the belief in some facts, from what the role of the transaction sees."""
     wanted = sorted(fact_ids)

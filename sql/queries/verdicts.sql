@@ -179,8 +179,17 @@ ORDER BY v.later_id
 FOR UPDATE;
 
 -- name: undo
-UPDATE neurigraph.fact_verdicts SET undone_at = now(), undone_by = %(undone_by)s, entered = NULL
+UPDATE neurigraph.fact_verdicts SET
+    undone_at = now(), undone_by = %(undone_by)s, entered = NULL, confirmed_at = NULL, confirmed_by = NULL
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
+
+-- name: confirm
+-- Confirms a verdict, also one that was taken back if nothing had followed from it.
+UPDATE neurigraph.fact_verdicts AS v SET
+    confirmed_at = now(), confirmed_by = %(confirmed_by)s, undone_at = NULL, undone_by = NULL
+WHERE v.later_id = %(later_id)s AND v.earlier_id = %(earlier_id)s
+    AND (v.undone_at IS NULL OR v.effect IN ('none', 'flagged'))
+RETURNING v.later_id;
 
 -- name: dependants
 -- The facts that depend on some facts, by up to six steps, and those facts themselves.
