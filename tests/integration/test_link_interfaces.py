@@ -36,7 +36,8 @@ class Story:
         headers = {"Authorization": f"Bearer {key}"}
         self.client = httpx.Client(base_url=address, timeout=60.0, headers=headers)
 
-    def ask(self, method: str, path: str, body: Any = None, status: int = 200, **headers: str) -> Any:
+    def ask(self, method: str, path: str, body: Any = None, status: int = 200, key: str | None = None) -> Any:
+        headers = {"Idempotency-Key": key} if key is not None else {}
         answer = self.client.request(method, f"/v1/{path}", json=body, headers=headers)
         assert answer.status_code == status, answer.text
         return answer.json()
@@ -104,10 +105,9 @@ def test_people_decide_and_end(story: Story) -> None:
     assert (rejected["verdict"], rejected["verdict_by"]) == ("rejected", f"user:{story.graph.user.user_id}")
     assert (story.links(listed), len(story.links(listed, all=True))) == ([], 1)
     assert story.ask("POST", f"links/{made}/confirm")["verdict"] == "confirmed"
-    key = {"Idempotency-Key": "ended"}
-    ended = story.ask("POST", f"links/{made}/end", {"valid_until": "2026-06-01T00:00:00Z"}, **key)
+    ended = story.ask("POST", f"links/{made}/end", {"valid_until": "2026-06-01T00:00:00Z"}, key="ended")
     assert ended["valid_until"] == "2026-06-01T00:00:00Z"
-    assert story.ask("POST", f"links/{made}/end", {"valid_until": "2026-06-01T00:00:00Z"}, **key) == ended
+    assert story.ask("POST", f"links/{made}/end", {"valid_until": "2026-06-01T00:00:00Z"}, key="ended") == ended
     story.ask("POST", f"links/{made}/end", {}, 409)
     assert (story.links(listed), len(story.links(listed, all=True))) == ([], 1)
 
