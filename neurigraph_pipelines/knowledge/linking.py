@@ -19,7 +19,7 @@ from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidIn
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
-from neurigraph_pipelines.knowledge.effects import confirm_verdict, reject_verdict
+from neurigraph_pipelines.knowledge import undoing
 from neurigraph_pipelines.knowledge.links import row_of
 from neurigraph_pipelines.knowledge.signing import bytes_of, ending_bytes, is_signed_by, signer, statement_bytes
 from neurigraph_pipelines.model import Detector
@@ -177,7 +177,8 @@ def end_link(
 def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Guard = FREE) -> None:
     """Confirm or reject a link. What is rejected is followed by no query, and not inferred again. Idempotent.
 
-    A link that a verdict on two facts says is that verdict: rejecting it takes back what followed from it.
+    A link that a verdict on two facts says is that verdict, about which the owner of the graph decides: rejecting it
+    takes back what followed from it.
 
     Raises:
         ConflictError: A link that was rejected would close a cycle now, or the effects of a verdict were taken back.
@@ -197,8 +198,8 @@ def _decide_verdict(context: Context, row: Mapping[str, Any], verdict: LinkVerdi
         lock_graph_shared(tx, user_id)
         guard.admit(tx)
         if verdict is LinkVerdict.REJECTED:
-            reject_verdict(tx, user_id, *pair, author)
-        elif not confirm_verdict(tx, user_id, *pair, author):
+            undoing.reject(tx, user_id, *pair, author)
+        elif not undoing.confirm(tx, user_id, *pair, author):
             raise ConflictError("what followed from this verdict was taken back: state what holds instead")
         guard.note_result(tx)
 

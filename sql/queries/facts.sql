@@ -265,7 +265,7 @@ CROSS JOIN LATERAL (
     INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
     LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(r.source, ':', 2)::uuid
     WHERE o.user_id = f.user_id
-        AND md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
+        AND o.restated = f.restated
         AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
 ) AS c
 WHERE f.user_id = %(user_id)s
@@ -307,7 +307,7 @@ SELECT
     coalesce(m.messages, jsonb_build_array()) AS messages
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o
-    ON f.user_id = o.user_id AND md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
+    ON f.user_id = o.user_id AND f.restated = o.restated
 INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
 LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
 LEFT JOIN LATERAL (

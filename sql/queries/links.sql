@@ -111,8 +111,8 @@ WHERE o.user_id = %(user_id)s AND o.relation = %(relation)s AND o.observed_by = 
 LIMIT 1;
 
 -- name: writable_link
--- A link that the caller sees, and whether the caller may change it: where it starts decides. A verdict on facts is
--- changed by those who may write at both of them.
+-- A link that the caller sees, and whether the caller may change it: where it starts decides. Verdicts on facts are
+-- the owner's.
 SELECT
     l.link_id,
     l.from_fact_id,
@@ -143,12 +143,10 @@ SELECT
     NULL AS valid_from,
     NULL AS ended_at,
     true AS is_of_verdict,
-    neurigraph.may_write_node(li.node_id) AND neurigraph.may_write_node(ei.node_id) AS writable
+    coalesce(v.user_id = neurigraph.asking_user_id(), false) AS writable
 FROM neurigraph.fact_verdicts AS v
 INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
 INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
-INNER JOIN neurigraph.record_index AS li ON l.record_id = li.record_id
-INNER JOIN neurigraph.record_index AS ei ON e.record_id = ei.record_id
 WHERE v.link_id = %(link_id)s AND (
     v.verdict IN ('contradicts', 'elaborates', 'supports', 'depends_on')
     OR (v.effect = 'supersedes' AND l.root_id <> e.root_id)

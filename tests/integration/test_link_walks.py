@@ -30,7 +30,7 @@ from tests.support.exported_user import export, restore
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import plant_fact
 from tests.support.memories import rows
-from tests.support.people import People
+from tests.support.told_people import People
 
 
 class Links:

@@ -1,4 +1,4 @@
-"""Reconciliation: what newer facts do to known ones, that nothing is lost by it, and that all of it can be undone."""
+"""Reconciliation: what newer facts do to known ones, and that nothing is lost by it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.privacy import set_privacy
-from neurigraph_pipelines.knowledge.effects import undo
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
@@ -21,40 +20,12 @@ from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import plain_context
-from tests.support.people import People
+from tests.support.told_people import People
 
 
 @pytest.fixture
 def people(shared_installation: Installation) -> People:
     return People(shared_installation)
-
-
-def test_a_chain_grows_at_its_ends_and_between_and_shrinks_exactly(people: People) -> None:
-    _, record = people.record()
-    _, late = people.record()
-    told = [("Ana lives in Porto.", 0), ("Ana now lives in Lisbon.", 100), ("Ana is living in Madrid now.", 50)]
-    told.append(("Ana has moved to Porto.", 150))
-    ids, before = [], []
-    for number, (statement, day) in enumerate(told):
-        ids.append(people.tell(record if number != 2 else late, statement, day))
-        before.append(people.chains())
-        people.reconcile()
-    porto, lisbon, madrid, again = ids
-    root = porto
-    assert people.chains() == [(porto, root, 1), (madrid, root, 2), (lisbon, root, 3), (again, root, 4)]
-    assert people.statuses() == {again: "active"} | dict.fromkeys((porto, madrid, lisbon), "superseded")
-    assert people.reconcile().records == 0
-    deltas = people.rows("SELECT reason, judged_by, effect FROM neurigraph.fact_verdicts WHERE user_id = %s")
-    assert all(row["reason"] and row["judged_by"] == "plain" for row in deltas)
-    for fact_id, earlier in zip(reversed(ids), reversed(before), strict=True):
-        with people.here.database.pipeline() as tx:
-            for one in ids:
-                undo(tx, people.user.user_id, one, fact_id, "test")
-                undo(tx, people.user.user_id, fact_id, one, "test")
-        ours = {one for one, *_ in earlier}
-        assert [one for one in people.chains() if one[0] in ours] == earlier
-    assert set(people.statuses().values()) == {"active"}
-    assert people.reconcile().records == 0
 
 
 def _killed(context: Context, user_id: UUID) -> None:

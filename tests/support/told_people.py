@@ -1,4 +1,4 @@
-"""One graph with facts as reading finds them, and what is believed of them."""
+"""One graph, what is told in it, and what is believed of it: facts are written as reading would write them."""
 
 from __future__ import annotations
 
