@@ -155,6 +155,13 @@ def test_signed_links(story: Story) -> None:
     ended = story.ask("POST", f"links/{made}/end", {"valid_until": until.isoformat(), "signature": ending})
     assert (ended["attest"], ended["end_attest"]) == ("self", "self")
 
+    # A row that was changed behind the back of its observer counts as unsigned.
+    change = "UPDATE neurigraph.links SET relation = %s WHERE link_id = %s"
+    for relation, attest in (("elaborates", "unsigned"), ("supports", "self")):
+        with story.graph.here.database.pipeline() as tx:
+            tx.execute(change, [relation, made])
+        assert [story.ask("GET", f"links/{made}")[name] for name in ("attest", "end_attest")] == [attest] * 2
+
     newer = Ed25519PrivateKey.generate()
     path = f"signing-keys/{key['signing_key_id']}"
     # A rotation whose new key cannot be registered leaves the old one as it is.

@@ -201,6 +201,30 @@ def test_rejecting_a_verdict_takes_its_effect_back(shared_installation: Installa
         decide_link(context, found["link_id"], LinkVerdict.CONFIRMED)
 
 
+def test_others_neither_decide_about_verdicts_nor_read_their_words(shared_installation: Installation) -> None:
+    people = People(shared_installation)
+    here = people.here
+    _, record = people.record()
+    first, second = people.tell(record, "Ana likes tea.", 0), people.tell(record, "Ana drinks tea.", 1)
+    plant_verdict(people, second, first, "supports", "none")
+    persona = sharing.add_node(
+        here.database, people.claims, people.user.root_node_id, "Butler", node_type=NodeType.PERSONA
+    )
+    (row,) = people.rows("SELECT node_id FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Home'")
+    subject = sharing.Subject(SubjectType.PERSONA, str(persona))
+    sharing.grant(here.database, people.claims, subject, row["node_id"], GrantType.READ_WRITE)
+    butler = Claims(sub=str(persona), role="persona", user_id=people.user.user_id)
+    for claims, reason in ((butler, "it makes the other one more likely"), (people.claims, "planted")):
+        (found,) = listing.list_links(here.database, here.cursors, claims, LinkFilter(fact_id=first)).items
+        assert found["reason"] == reason
+    with pytest.raises(ForbiddenError):
+        decide_link(here.acting_for(butler), found["link_id"], LinkVerdict.REJECTED)
+    with pytest.raises(NotFoundError):
+        decide_link(here.acting_for(new_graph(here).claims), found["link_id"], LinkVerdict.REJECTED)
+    decide_link(here.acting_for(people.claims), found["link_id"], LinkVerdict.REJECTED)
+    assert listed(here, butler, fact_id=first) == []
+
+
 def plant_verdict(people: People, later: UUID, earlier: UUID, verdict: str, effect: str) -> None:
     """Judge two facts, instead of what was judged before."""
     with people.here.database.pipeline() as tx:
