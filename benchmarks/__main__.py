@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks import (
     access,
     backup,
+    belief,
     chunk_detection,
     code_location,
     daemon,
@@ -79,6 +80,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "history": history.run,
     "forget": forget.run,
     "retention": retention.run,
+    "belief": belief.run,
     "access": access.run,
     "hidden_ids": hidden_ids.run,
     "mcp": mcp.run,
