@@ -27,6 +27,8 @@ from tests.support.linked_facts import chain, inferred, judge, link, plant_fact
 from tests.support.memories import converse, ingest, plain_context, stored
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
+pytestmark = pytest.mark.attack
+
 
 @pytest.fixture
 def graph(shared_installation: Installation) -> SharedGraph:
