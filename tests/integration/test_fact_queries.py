@@ -19,6 +19,7 @@ from neurigraph_pipelines.model.links import End, EndKind
 from neurigraph_pipelines.retrieval import walks
 from neurigraph_pipelines.retrieval.fact_queries import FactAnswer, FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.wiring import Installation
+from tests.support.agents import call_over_http, failure, found, text_of
 from tests.support.api_server import serving
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import chain, inferred, judge, link, plant_fact
@@ -143,9 +144,9 @@ def test_connected_shows_what_matters_by_distance(graph: Graph) -> None:
     ring = [*zip(facts, [*facts[1:], facts[0]], strict=True), (facts[0], facts[4])]
     link(here, user, *(inferred(one, other, "relates_to") for one, other in ring))
     answer = ask(graph, fact_id=facts[0], kind=CONNECTED)
-    found = [(one.hops, one.fact.fields["fact_id"]) for one in answer.related]
-    assert set(found) == {(1, facts[4]), (1, facts[8]), (2, facts[2]), (3, facts[6])}
-    assert [hops for hops, _ in found] == [1, 1, 2, 3]
+    reached = [(one.hops, one.fact.fields["fact_id"]) for one in answer.related]
+    assert set(reached) == {(1, facts[4]), (1, facts[8]), (2, facts[2]), (3, facts[6])}
+    assert [hops for hops, _ in reached] == [1, 1, 2, 3]
     assert len(ask(graph, fact_id=facts[0], max_hops=6).related) == 8
     assert len(ask(graph, fact_id=facts[0], max_hops=1).related) == 3
     assert len(ask(graph, fact_id=facts[0], max_hops=6, max_nodes=4).related) == 3, "the match is one of them"
@@ -250,11 +251,11 @@ def test_over_http_and_by_the_client(graph: Graph) -> None:
     link(here, graph.user.user_id, inferred(effect, cause, "caused_by"))
     key = issue_api_key(here.database, graph.user.user_id)
     with serving(here) as address, Memory(address, key) as memory:
-        found = memory.query_facts(kind="why", fact_id=effect, include_graph=True)
-        assert [one.fact.statement for one in found.related] == ["It rains."]
-        assert " was caused by " in found.related[0].path_description
-        assert found.graph is not None
-        assert [one["relation"] for one in found.graph["links"]] == ["caused_by"]
+        asked = memory.query_facts(kind="why", fact_id=effect, include_graph=True)
+        assert [one.fact.statement for one in asked.related] == ["It rains."]
+        assert " was caused by " in asked.related[0].path_description
+        assert asked.graph is not None
+        assert [one["relation"] for one in asked.graph["links"]] == ["caused_by"]
         assert memory.query_facts(fact_id=effect).graph is None
         assert memory.query_facts(fact_id=effect, time_range={"start": "2001-01-01"}).related != []
         assert memory.query_facts(fact_id=effect, time_range={"end": "2001-01-01"}).related == []
@@ -264,6 +265,24 @@ def test_over_http_and_by_the_client(graph: Graph) -> None:
                 memory.call("POST", "/v1/facts/query", {"query": "x", **wrong})
         with pytest.raises(NotFound):
             memory.query_facts(fact_id=uuid4())
+
+
+def test_by_an_agent(graph: Graph) -> None:
+    here = graph.here
+    (record,) = graph.remember("#Home Something.")
+    effect, cause = plant_fact(here, record, "It is wet."), plant_fact(here, record, "It rains.")
+    link(here, graph.user.user_id, inferred(effect, cause, "caused_by"))
+    key = issue_api_key(here.database, graph.user.user_id)
+    stranger = issue_api_key(here.database, new_graph(here).user.user_id)
+    with serving(here) as address:
+        answer = call_over_http(address, key, "memory_facts", fact_id=str(effect), walk="why")
+        assert [one["fact_id"] for one in found(answer)["facts"]] == [str(effect), str(cause)]
+        (path,) = found(answer)["paths"]
+        assert f"| {path}" in text_of(answer)
+        assert " was caused by “It rains”" in path
+        assert "give a query" in failure(call_over_http(address, key, "memory_facts", walk="why"))
+        hidden = failure(call_over_http(address, stranger, "memory_facts", fact_id=str(effect), walk="why"))
+        assert hidden == failure(call_over_http(address, stranger, "memory_facts", fact_id=str(uuid4()), walk="why"))
 
 
 @pytest.mark.parametrize(
