@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 VARIABLE = "NEURIGRAPH_STACK"
@@ -33,16 +35,51 @@ def kill_marked(mark: str, *, grace_seconds: float = 0.0) -> int:
     Returns:
         How many there were at first.
     """
-    first = marked(mark)
-    if grace_seconds:
-        _signal(first, signal.SIGINT)
-        deadline = time.monotonic() + grace_seconds
-        while marked(mark) and time.monotonic() < deadline:
-            time.sleep(_POLL_SECONDS)
-    while left := marked(mark):  # one of them may have started another
-        _signal(left, signal.SIGKILL)
-        time.sleep(_POLL_SECONDS)
+    with killed_after(mark) as first:
+        if grace_seconds:
+            _signal(first, signal.SIGINT)
+            deadline = time.monotonic() + grace_seconds
+            while marked(mark) and time.monotonic() < deadline:
+                time.sleep(_POLL_SECONDS)
     return len(first)
+
+
+@contextlib.contextmanager
+def killed_after(mark: str) -> Iterator[list[int]]:
+    """Kill all marked processes after the block, and wait until they have closed their files, such as locks.
+
+    A dying process loses its environment before it closes its files. So processes that were there at the start of the
+    block are waited for, however they ended.
+
+    Yields:
+        The ids of the processes at the start of the block.
+    """
+    first = marked(mark)
+    with contextlib.ExitStack() as opened:
+        seen = _descriptors(first, opened)
+        yield first
+        while left := marked(mark):  # one of them may have started another
+            seen += _descriptors(left, opened)
+            _signal(left, signal.SIGKILL)
+            time.sleep(_POLL_SECONDS)
+        for descriptor in seen:
+            _wait(descriptor)
+
+
+def _descriptors(pids: list[int], opened: contextlib.ExitStack) -> list[int]:
+    """Return descriptors of processes, which become readable at their ends; closed with ``opened``."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            found.append(os.pidfd_open(pid))
+            opened.callback(os.close, found[-1])
+    return found
+
+
+def _wait(descriptor: int) -> None:
+    ended = select.poll()
+    ended.register(descriptor, select.POLLIN)
+    ended.poll()
 
 
 def _signal(pids: list[int], number: signal.Signals) -> None:

@@ -19,7 +19,7 @@ from typing import Self
 
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.restarts import Restarts
-from neurigraph_pipelines.stack.marks import kill_marked
+from neurigraph_pipelines.stack.marks import killed_after
 
 START_SECONDS = 120.0
 STOP_SECONDS = 30.0
@@ -132,16 +132,17 @@ class Supervisor:
         if self._thread is not None:
             self._thread.join()
         children = list(reversed(self._children.values()))
+        with killed_after(self.mark):
+            for child in children:
+                _signal_group(child.process, signal.SIGINT)
+            deadline = time.monotonic() + STOP_SECONDS
+            for child in children:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.process.wait(max(deadline - time.monotonic(), 0.1))
         for child in children:
-            _signal_group(child.process, signal.SIGINT)
-        deadline = time.monotonic() + STOP_SECONDS
-        for child in children:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.process.wait(max(deadline - time.monotonic(), 0.1))
-            _signal_group(child.process, signal.SIGKILL)  # ends what a child left behind in its group, too
+            _signal_group(child.process, signal.SIGKILL)  # ends what is in its group where marks cannot be read
             child.process.wait()
         self._children.clear()
-        kill_marked(self.mark)
 
     def _watch(self) -> None:
         chores_at = 0.0

@@ -89,9 +89,9 @@ def plain_words(text: str) -> str:
     return " ".join(word for word in _WORD.findall(text.casefold()) if word not in _ARTICLES)
 
 
-def _count(told: str) -> tuple[str, str] | None:
-    """Return how many of what; None unless a number of several things is told, or none of them."""
-    found = _COUNTED.match(told.casefold())
+def _count(value: str) -> tuple[str, str] | None:
+    """Return how many of what; None unless the text counts several things, or says that there are none."""
+    found = _COUNTED.match(value.casefold())
     if found is None:
         return None
     count = _NUMBERS.get(found["count"], found["count"])

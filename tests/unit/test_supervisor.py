@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -110,6 +111,21 @@ def test_stop_ends_descendants_in_other_sessions(stack: Stack) -> None:
     os.kill(stack.pid("parent"), signal.SIGKILL)  # its children live on, without a parent that knows them
     stack.supervisor.stop()
     assert marked(stack.mark) == []
+
+
+@ON_LINUX
+def test_stop_frees_what_descendants_held(stack: Stack, tmp_path: Path) -> None:
+    held = tmp_path / "lock"
+    holds = (
+        f"import fcntl as f, time; one = open({str(held)!r}, 'w'); f.flock(one, f.LOCK_EX); many = b'x' * 2**29;"
+        f" open({str(held) + '.ready'!r}, 'w'); time.sleep(600)"  # much memory: it takes time to die
+    )
+    script = f"import subprocess as s; s.run([{sys.executable!r}, '-c', {holds!r}], start_new_session=True)"
+    stack.supervisor.start(stack.part("parent", sys.executable, "-c", script))
+    wait_until(Path(f"{held}.ready").exists, seconds=20)
+    stack.supervisor.stop()
+    with held.open("w") as again:
+        fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @ON_LINUX
