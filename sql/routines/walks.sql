@@ -3,8 +3,8 @@
 -- The memories that facts lead to, with how: the facts first, then those one step away, and so on. `parent` is the step
 -- that led there. A link of a record holds for its facts, at 0.7 of its strength. Versions of a fact, and verdicts on
 -- it, are links, too. At most 50 of the strongest links of a memory are followed, and at most 200 memories from each
--- level; what is hidden from the caller takes no place in either. The walk ends after `patience` seconds. It may begin at
--- a fact that was retracted.
+-- level; what is hidden from the caller takes no place in either. The walk ends after `patience` seconds. It may begin
+-- at a fact that was retracted.
 DROP FUNCTION IF EXISTS neurigraph.walk_facts(jsonb);
 CREATE FUNCTION neurigraph.walk_facts(asked jsonb)
 RETURNS TABLE (
