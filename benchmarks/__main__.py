@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks import (
     access,
     backup,
+    belief,
     chunk_detection,
     code_location,
     daemon,
@@ -81,6 +82,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "forget": forget.run,
     "graph_queries": graph_queries.run,
     "retention": retention.run,
+    "belief": belief.run,
     "access": access.run,
     "hidden_ids": hidden_ids.run,
     "mcp": mcp.run,
