@@ -211,6 +211,25 @@ class Duplicates(_Answer):
     threshold: float
 
 
+class RelatedFact(_Answer):
+    """A fact that a graph query reached, with the memories and links on the way, and the way in words."""
+
+    fact: FactHit
+    path: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    path_description: str
+    hops: int
+
+
+class FactQueryResult(_Answer):
+    """The facts that a graph query begins at, and those related to them; ``graph`` is there if it was asked for."""
+
+    matches: list[FactHit]
+    related: list[RelatedFact]
+    graph: dict[str, list[dict[str, Any]]] | None = None
+    notes: list[str]
+
+
 class Citation(_Answer):
     """A message that an answer rests on."""
 

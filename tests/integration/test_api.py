@@ -301,7 +301,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/duplicates", "/v1/archive", "/v1/archive/purge", "/v1/archive/restore", "/v1/records/{record_id}/promote",
         "/v1/records/{record_id}/retention",
         "/v1/unstored/{source_id}", "/v1/facts", "/v1/facts/{fact_id}", "/v1/facts/{fact_id}/history",
-        "/v1/facts/{fact_id}/belief", "/v1/facts/{fact_id}/undo", "/v1/facts/{fact_id}/links",
+        "/v1/facts/{fact_id}/belief", "/v1/facts/query", "/v1/facts/{fact_id}/undo", "/v1/facts/{fact_id}/links",
         "/v1/records/{record_id}/links", "/v1/links",
         "/v1/links/{link_id}", "/v1/links/{link_id}/end", "/v1/links/{link_id}/confirm", "/v1/links/{link_id}/reject",
         "/v1/signing-keys", "/v1/signing-keys/{signing_key_id}", "/v1/signing-keys/{signing_key_id}/rotate",
