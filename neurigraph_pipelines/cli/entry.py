@@ -46,6 +46,7 @@ from neurigraph_pipelines.cli import (
     stack,
     status,
     storing,
+    walking,
 )
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.cli.signals import install_handlers
@@ -100,6 +101,7 @@ for subject in (
     retention,
     lifecycle,
     belief,
+    walking,
     facts,
     fact,
     failures,

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.client.models import Duplicates, Fact, StatedFact
+from neurigraph_pipelines.client.models import Duplicates, Fact, FactQueryResult, StatedFact
 
 
 class AsyncFacts(ABC):
@@ -43,6 +43,16 @@ class AsyncFacts(ABC):
         body = {"text": text, "limit": limit}
         return Duplicates.model_validate(await self.call("POST", "/v1/duplicates", body))
 
+    async def query_facts(self, query: str | None = None, kind: str = "search", **fields: Any) -> FactQueryResult:
+        """Follow the links of facts: to causes, versions, or whatever is connected, each with its path in words.
+
+        Args:
+            kind: ``search``, ``why``, ``changed``, ``about`` or ``connected``.
+            fields: As the API takes them, such as ``fact_id``, ``max_hops``, ``traverse_types`` and ``include_graph``.
+        """
+        body = {"query": query, "kind": kind, **fields}
+        return FactQueryResult.model_validate(await self.call("POST", "/v1/facts/query", body))
+
     async def state_fact(self, statement: str, **fields: Any) -> StatedFact:
         """State a fact. It is there when its note is stored and read.
 
@@ -63,6 +73,12 @@ class AsyncFacts(ABC):
     async def confirm_fact(self, fact_id: UUID) -> None:
         """Say that a fact holds, also one that was taken back."""
         await self.call("POST", f"/v1/facts/{fact_id}/confirm")
+
+    async def undo_decisions(self, fact_id: UUID, other_fact_id: UUID | None = None) -> list[dict[str, Any]]:
+        """Take back what followed from comparing a fact with others, or with one other; return the decisions."""
+        limit = f"?other_fact_id={other_fact_id}" if other_fact_id is not None else ""
+        answer: dict[str, list[dict[str, Any]]] = await self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")
+        return answer["undone"]
 
     async def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> dict[str, Any]:
         """Erase a fact for good, or say what would be erased.
