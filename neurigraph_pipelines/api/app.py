@@ -17,6 +17,7 @@ import neurigraph_pipelines
 from neurigraph_pipelines.api import (
     actions,
     conversations,
+    digests,
     documentation,
     erasures,
     events,
@@ -92,6 +93,7 @@ _SUBJECTS = (
     nodes,
     memories,
     facts,
+    digests,
     graph_changes,
     evidence,
     erasures,

@@ -42,6 +42,11 @@ OPERATIONS: dict[str, Any] = {
     "GET /v1/nodes/{node}/records": None,
     "GET /v1/nodes/{node}/mentions": None,
     "GET /v1/nodes/{node}/profile": None,
+    "GET /v1/nodes/{node}/digests": None,
+    "GET /v1/digests?node_id={node}": None,
+    "GET /v1/digests?record_id={record}": None,
+    "GET /v1/digests/{digest}": None,
+    "DELETE /v1/digests/{digest}": None,
     "GET /v1/nodes/{node}/standard": None,
     "PUT /v1/nodes/{node}/standard": {"write": "any"},
     "GET /v1/actions?node_id={node}": None,
@@ -119,6 +124,7 @@ OPERATIONS: dict[str, Any] = {
 JOINS = [
     ("POST /v1/records/{own_record}/move", {"node_id": "{node}"}),
     ("POST /v1/records/{own_record}/supersede", {"by": "{record}"}),
+    ("POST /v1/digests", {"record_ids": ["{own_record}", "{record}"]}),
     ("PATCH /v1/nodes/{own_node}", {"parent_node_id": "{node}"}),
     ("POST /v1/nodes/{own_node}/merge", {"into_node_id": "{node}"}),
 ]
