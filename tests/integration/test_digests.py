@@ -283,7 +283,7 @@ def _killed(context: Context, user_id: UUID) -> None:
     digesting.sweep(own.using(language_model=Killing()), 100, user_id)
 
 
-def test_a_killed_sweep_is_continued(graph: DigestedGraph) -> None:
+def test_killed_sweep_of_digests_is_continued(graph: DigestedGraph) -> None:
     process = multiprocessing.get_context("fork").Process(target=_killed, args=(graph.context, graph.user.user_id))
     process.start()
     process.join(60)
@@ -292,3 +292,29 @@ def test_a_killed_sweep_is_continued(graph: DigestedGraph) -> None:
     assert digests.faulty_digests(graph.here.database) == []
     assert graph.sweep().written == WINDOWS - 2
     assert graph.sweep().windows == 0
+
+
+ATTACKS = [
+    "INSERT INTO neurigraph.digests (digest_id, user_id, covers, title, text, records, facts, made_by) "
+    "SELECT gen_random_uuid(), user_id, 'shared', 'x', 'x', 1, 0, 'x' FROM neurigraph.graph_index LIMIT 1",
+    "UPDATE neurigraph.digests SET text = 'Mine.'",
+    "INSERT INTO neurigraph.digest_records SELECT digest_id, record_id, user_id FROM neurigraph.digest_records",
+    "DELETE FROM neurigraph.digest_records",
+    "DELETE FROM neurigraph.digest_failures",
+    "SELECT neurigraph.drop_uncovered_digests()",
+]
+
+
+@pytest.mark.attack
+def test_raw_sql_changes_no_digest(graph: DigestedGraph) -> None:
+    graph.sweep()
+    before = graph.seen()
+    for claims in (graph.claims, graph.persona):
+        for attack in ATTACKS:
+            with graph.here.database.agent(claims) as tx, pytest.raises(psycopg.Error):
+                tx.execute(attack)
+    for claims, removed in ((graph.persona, 0), (new_digested_graph(graph.here).claims, 0), (graph.claims, WINDOWS)):
+        with graph.here.database.agent(claims) as tx:
+            assert tx.execute("DELETE FROM neurigraph.digests").rowcount == removed
+            tx.rollback()
+    assert graph.seen() == before
