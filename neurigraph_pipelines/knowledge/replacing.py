@@ -9,7 +9,10 @@ from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFou
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
-from neurigraph_pipelines.knowledge.effects import write_approved_update
+from neurigraph_pipelines.knowledge import chains
+from neurigraph_pipelines.knowledge.effects import ask_about_fallen, dependants, read_beliefs
+from neurigraph_pipelines.knowledge.undoing import take_back
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("verdicts")
@@ -39,5 +42,16 @@ def supersede_fact(context: Context, fact_id: UUID, by: UUID, guard: Guard = FRE
             raise NotFoundError
         if any(row["is_archived"] for row in rows):
             raise ConflictError("one of these facts was taken back: confirm it first")
-        write_approved_update(tx, user_id, fact_id, by, author_of(context.claims))
+        _write(tx, user_id, fact_id, by, author_of(context.claims))
         guard.note_result(tx)
+
+
+def _write(tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID, approved_by: str) -> None:
+    """Let a later fact supersede an earlier one, whatever was decided of the two before."""
+    pair = {"later_id": later_id, "earlier_id": earlier_id}
+    before = read_beliefs(tx, dependants(tx, [earlier_id]))
+    take_back(tx, user_id, earlier_id, later_id, approved_by)  # they cannot supersede each other
+    tx.execute(_QUERIES["write_approved"], {**pair, "user_id": user_id, "judged_by": approved_by})
+    rows = tx.execute(_QUERIES["superseding"], pair).fetchall()
+    chains.enter(tx, later_id, earlier_id, {(row["later_id"], row["earlier_id"]) for row in rows})
+    ask_about_fallen(tx, user_id, before)

@@ -13,8 +13,8 @@ from neurigraph_pipelines.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge.stating import retract
 from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.wiring import Installation
-from tests.integration.test_reconciling import People
 from tests.support.memories import rows
+from tests.support.told_people import People
 
 
 @pytest.fixture
