@@ -33,6 +33,7 @@ from neurigraph_pipelines.cli import (
     graph_changes,
     graph_lists,
     lifecycle,
+    links,
     listing,
     memories,
     noting,
@@ -44,9 +45,11 @@ from neurigraph_pipelines.cli import (
     retention,
     retrievals,
     sharing,
+    signing_keys,
     stack,
     status,
     storing,
+    walking,
 )
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.cli.signals import install_handlers
@@ -101,8 +104,11 @@ for subject in (
     retention,
     lifecycle,
     belief,
+    walking,
     facts,
     fact,
+    links,
+    signing_keys,
     failures,
     backfills,
     profiles,

@@ -67,6 +67,15 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/facts/{fact}/undo": None,
     "GET /v1/facts/{fact}/belief": None,
     "POST /v1/facts": {"statement": "Planted.", "node_id": "{node}"},
+    "GET /v1/facts/{fact}/links": None,
+    "GET /v1/records/{record}/links": None,
+    "GET /v1/links/{link}": None,
+    "POST /v1/links/{link}/confirm": None,
+    "POST /v1/links/{link}/reject": None,
+    "POST /v1/links/{link}/end": {},
+    "POST /v1/links": {"from_fact_id": "{fact}", "relation": "owned_by", "to_node_id": "{own_node}"},
+    "POST /v1/signing-keys/{signing_key}/rotate": {"public_key": "TWluZSBub3csIGFuZCBub2JvZHkgZWxzZSdzIGV2ZXI="},
+    "DELETE /v1/signing-keys/{signing_key}": None,
     "DELETE /v1/facts/{fact}?dry_run=true": None,
     "DELETE /v1/facts/{fact}": None,
     "DELETE /v1/nodes/{node}": None,
@@ -124,6 +133,10 @@ OPERATIONS: dict[str, Any] = {
 
 # What joins the caller's own with somebody else's.
 JOINS = [
+    ("POST /v1/links", {"from_record_id": "{own_record}", "relation": "supports", "to_fact_id": "{fact}"}),
+    ("POST /v1/links", {"from_record_id": "{own_record}", "relation": "part_of", "to_record_id": "{record}"}),
+    ("POST /v1/links", {"from_fact_id": "{own_fact}", "relation": "owned_by", "to_node_id": "{node}"}),
+    ("POST /v1/links", {"from_fact_id": "{own_fact}", "relation": "mentioned_in", "to_source_id": "{conversation}"}),
     ("POST /v1/records/{own_record}/move", {"node_id": "{node}"}),
     ("POST /v1/records/{own_record}/supersede", {"by": "{record}"}),
     ("POST /v1/digests", {"record_ids": ["{own_record}", "{record}"]}),
