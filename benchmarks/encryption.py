@@ -34,7 +34,7 @@ def main() -> None:
         plain = LocalObjectStore(Path(folder, "plain"))
         below = LocalObjectStore(Path(folder, "encrypted"))
         keys = GraphKeys(below, MasterKeyFile(Path(folder, "master_key")))
-        stores = {"plain": plain, "encrypted": EncryptedObjectStore(below, keys, writes=True)}
+        stores: dict[str, ObjectStore] = {"plain": plain, "encrypted": EncryptedObjectStore(below, keys, writes=True)}
         for name, size in _SIZES.items():
             found[name] = _ratios(stores, size)
     json.dump(found, sys.stdout, indent=1)
