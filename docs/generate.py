@@ -153,12 +153,17 @@ def synchronous_client(name: str) -> str:
 
 _SYNCHRONOUS = {
     "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
+    "retention_": (
+        '"""Waiting calls on retention. Written by docs/generate.py from ``retention_asynchronous``: change that."""'
+    ),
     "facts_": '"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
 }
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",
     "AsyncFacts": "Facts",
     "facts_asynchronous": "facts_synchronous",
+    "AsyncRetention": "Retention",
+    "retention_asynchronous": "retention_synchronous",
     "AsyncClient": "Client",
     "AsyncRetrying": "Retrying",
     "aclose": "close",
