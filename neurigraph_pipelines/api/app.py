@@ -17,6 +17,7 @@ import neurigraph_pipelines
 from neurigraph_pipelines.api import (
     actions,
     conversations,
+    digests,
     documentation,
     erasures,
     events,
@@ -93,6 +94,7 @@ _SUBJECTS = (
     nodes,
     memories,
     facts,
+    digests,
     links,
     graph_changes,
     evidence,

@@ -104,6 +104,17 @@ BEGIN
             SELECT a.user_id, a.node_id, NULL, NULL, false
             FROM neurigraph.actions AS a WHERE of_kind = 'action' AND a.action_id = wanted
             UNION ALL
+            SELECT
+                d.user_id, (array_agg(i.node_id))[1], NULL, NULL,
+                bool_or(
+                    i.quarantined OR i.node_id <> ALL(readable) OR split_part(i.source, ':', 2)::uuid = ANY(hidden)
+                )
+            FROM neurigraph.digests AS d
+            INNER JOIN neurigraph.digest_records AS r ON d.digest_id = r.digest_id
+            INNER JOIN neurigraph.record_index AS i ON r.record_id = i.record_id
+            WHERE of_kind = 'digest' AND d.digest_id = wanted
+            GROUP BY d.digest_id
+            UNION ALL
             -- What was forgotten has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false
             FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record', 'fact') AND e.subject_id = wanted

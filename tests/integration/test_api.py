@@ -307,7 +307,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/signing-keys", "/v1/signing-keys/{signing_key_id}", "/v1/signing-keys/{signing_key_id}/rotate",
         "/v1/facts/{fact_id}/retract", "/v1/facts/{fact_id}/confirm", "/v1/nodes/{node_id}/facts",
         "/v1/records/{record_id}/facts", "/v1/nodes/{node_id}/mentions",
-        "/v1/nodes/{node_id}/profile",
+        "/v1/nodes/{node_id}/profile", "/v1/digests", "/v1/digests/{digest_id}", "/v1/nodes/{node_id}/digests",
         "/v1/edges/{edge_id}/evidence", "/v1/nodes/{node_id}/aliases", "/v1/aliases",
         "/healthz", "/readyz", "/v1/ask", "/v1/conversations", "/v1/conversations/{conversation_id}",
         "/v1/conversations/{conversation_id}/end", "/v1/conversations/{conversation_id}/messages", "/v1/erasures",
