@@ -89,6 +89,9 @@ BEGIN
             SELECT a.user_id, a.node_id, NULL, NULL, false
             FROM neurigraph.actions AS a WHERE of_kind = 'action' AND a.action_id = wanted
             UNION ALL
+            SELECT w.user_id, NULL, NULL, NULL, false
+            FROM neurigraph.webhooks AS w WHERE of_kind = 'webhook' AND w.webhook_id = wanted
+            UNION ALL
             -- What was forgotten has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false
             FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record', 'fact') AND e.subject_id = wanted
