@@ -250,6 +250,18 @@ def test_delivery_follows_the_commit(installation: Installation) -> None:
     assert upkeep.figures(owner.outbox).share == 0.0
 
 
+def test_late_worker_changes_nothing(installation: Installation) -> None:
+    with WebhookReceiver("500") as receiver:
+        owner = Owner(installation, receiver.url)
+        owner.revise()
+        late = delivery._lease(owner.outbox)
+        make_due(installation)
+        assert delivery.deliver_due(owner.outbox) == delivery.Sent(failed=1)
+        delivery._settle(owner.outbox, [delivery._Outcome(late[0], DeliveryState.DELIVERED, 200)])
+        assert owner.deliveries()[0].state is DeliveryState.WAITING
+        assert delivery._lease(owner.outbox) == []
+
+
 def test_old_events_are_dropped(installation: Installation) -> None:
     with WebhookReceiver() as receiver:
         owner = Owner(installation, receiver.url)

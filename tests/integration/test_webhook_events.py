@@ -23,6 +23,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.knowledge import reading, stating
+from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.webhooks import EVENTS, WebhookState
@@ -114,7 +115,7 @@ def test_life_of_a_fact(graph: SharedGraph) -> None:
     assert first[0]["record_id"]
     stating.confirm(acting(graph), fact)
     stating.retract(acting(graph), fact)
-    stating.change_fact(acting(graph), first[1]["fact_id"], stating.FactWords(), stating.FactState(pinned=True))
+    stating.change_fact(acting(graph), first[1]["fact_id"], FactWords(), FactState(pinned=True))
     forget(acting(graph), Subject(SubjectKind.FACT, fact), through="test")
     later = raised(here, webhook)[len(first) :]
     assert [(event["event"], event["fact_id"]) for event in later] == [
@@ -194,9 +195,11 @@ def test_quarantine_raises_and_shows_nothing(graph: SharedGraph) -> None:
     here, webhook = graph.installation, listen(graph)
     record, _ = graph.record_of("Family/Dave")
     revise(acting(graph), record, Revision(title="Before"))
-    seen = lambda: [  # noqa: E731
-        one.event for one in subscriptions.page_of_deliveries(here.database, here.cursors, graph.owners, webhook).items
-    ]
+
+    def seen() -> list[str]:
+        page = subscriptions.page_of_deliveries(here.database, here.cursors, graph.owners, webhook)
+        return [one.event for one in page.items]
+
     assert "record.revised" in seen()
     held = quarantine(acting(graph), Rule(source_id=source_of(graph, record)), "poison")
     assert "record.revised" not in seen()
