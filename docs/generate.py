@@ -153,12 +153,15 @@ def synchronous_client(name: str) -> str:
 
 _SYNCHRONOUS = {
     "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
+    "webhooks_": '"""Waiting calls about webhooks. Written by docs/generate.py from ``webhooks_asynchronous``."""',
     "facts_": '"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
 }
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",
     "AsyncFacts": "Facts",
+    "AsyncWebhooks": "Webhooks",
     "facts_asynchronous": "facts_synchronous",
+    "webhooks_asynchronous": "webhooks_synchronous",
     "AsyncClient": "Client",
     "AsyncRetrying": "Retrying",
     "aclose": "close",

@@ -375,7 +375,7 @@ class WebhookSender(Protocol):
         """Check whether an address may be called.
 
         Raises:
-            ConfigurationError: The settings allow no webhooks.
+            ConflictError: The settings allow no webhooks.
             InvalidInputError: The address may not be called; the message says why, without the address.
         """
         ...

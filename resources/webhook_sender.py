@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, ProviderError, TransientError
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, ProviderError, TransientError
 from neurigraph_pipelines.ports import WebhookAnswer
 from resources.outgoing_guard import refuse_link_local, require_global, split_url
 from resources.outgoing_request import send
@@ -42,7 +42,7 @@ class HttpWebhookSender:
     def check(self, url: str) -> None:
         """Check the form and the host of an address; its IP addresses are checked with every message."""
         if not self.is_on:
-            raise ConfigurationError("webhooks are off: name the hosts that may be called in NEURIGRAPH_WEBHOOK_HOSTS")
+            raise ConflictError("webhooks are off: name the hosts that may be called in NEURIGRAPH_WEBHOOK_HOSTS")
         self._is_local(url)
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes) -> WebhookAnswer:
@@ -50,7 +50,7 @@ class HttpWebhookSender:
         try:
             self.check(url)
             check_address = refuse_link_local if self._is_local(url) else require_global
-        except (InvalidInputError, ConfigurationError) as error:  # the settings have changed since it was added
+        except (InvalidInputError, ConflictError) as error:  # the settings have changed since it was added
             raise ProviderError(str(error)) from error
         try:
             answer = send(

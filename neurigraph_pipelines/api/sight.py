@@ -40,6 +40,7 @@ _KINDS = {
     "failure_id": "failure",
     "quarantine_id": "quarantine",
     "action_id": "action",
+    "webhook_id": "webhook",
 }
 """What the ids of addresses and bodies name."""
 

@@ -46,6 +46,7 @@ from neurigraph_pipelines.cli import (
     stack,
     status,
     storing,
+    webhooks,
 )
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.cli.signals import install_handlers
@@ -96,6 +97,7 @@ for subject in (
     deciding,
     quarantine,
     sharing,
+    webhooks,
     retrievals,
     retention,
     lifecycle,

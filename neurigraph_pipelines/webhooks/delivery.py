@@ -33,6 +33,12 @@ BATCH = 32
 OF_EACH = 8
 """Deliveries of one webhook in a batch, so that a slow receiver does not hold up the others."""
 
+POLL_SECONDS = 0.5
+"""Time between two looks for events while there are webhooks: one statement with an index lookup for each."""
+
+UNUSED_SECONDS = 5.0
+"""The same while there are none."""
+
 _JITTER = 0.2
 _GONE = 410
 _OUTSIDE = ("node_id", "record_id", "fact_id", "other_id", "action_id", "erasure_id", "author")
@@ -104,9 +110,23 @@ def deliver_test(outbox: Outbox, webhook_id: UUID) -> Delivery:
 
 def seconds_until_due(outbox: Outbox) -> float | None:
     """Return the seconds until a delivery is due, negative for one that is; None if none waits."""
+    seconds: float | None = _next_due(outbox)["seconds"]
+    return seconds
+
+
+def pause(outbox: Outbox) -> float:
+    """Return the seconds until it is time to look again: 0 if something is due, and longer without any webhook."""
+    found = _next_due(outbox)
+    if not found["has_webhooks"]:
+        return UNUSED_SECONDS
+    return POLL_SECONDS if found["seconds"] is None else min(max(found["seconds"], 0.0), POLL_SECONDS)
+
+
+def _next_due(outbox: Outbox) -> dict[str, Any]:
     with outbox.context.database.pipeline() as tx:
         row = tx.execute(_QUERIES["next_due"]).fetchone()
-    return None if row is None else row["seconds"]
+    assert row is not None
+    return row
 
 
 def _lease(outbox: Outbox, delivery_id: UUID | None = None) -> list[dict[str, Any]]:

@@ -94,9 +94,8 @@ def add(
 
     Raises:
         ForbiddenError: The caller does not own the graph; also in the functions below.
-        ConfigurationError: The settings allow no webhooks.
         InvalidInputError: The address may not be called, or a filter is none.
-        ConflictError: The user has as many webhooks as are allowed.
+        ConflictError: The settings allow no webhooks, or the user has as many as are allowed.
     """
     claims = outbox.context.claims
     require_owner(claims)

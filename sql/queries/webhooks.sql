@@ -155,16 +155,18 @@ UPDATE neurigraph.webhooks AS w SET state = 'gone'
 WHERE w.webhook_id = ANY(%(webhook_ids)s) AND w.state = 'active';
 
 -- name: next_due
--- Seconds until the next delivery is due; null if none waits.
-SELECT extract(EPOCH FROM min(d.next_attempt_at) - now())::double precision AS seconds
+-- Seconds until the next delivery is due, null if none waits; and whether there are webhooks.
+SELECT
+    extract(EPOCH FROM min(d.next_attempt_at) - now())::double precision AS seconds,
+    count(*) > 0 AS has_webhooks
 FROM neurigraph.webhooks AS w
-CROSS JOIN LATERAL (
+LEFT JOIN LATERAL (
     SELECT o.next_attempt_at
     FROM neurigraph.webhook_deliveries AS o
     WHERE o.webhook_id = w.webhook_id AND o.state = 'waiting'
     ORDER BY o.next_attempt_at
     LIMIT 1
-) AS d
+) AS d ON true
 WHERE w.state = 'active';
 
 -- name: figures

@@ -90,8 +90,6 @@ BEGIN
     INSERT INTO neurigraph.webhook_events SELECT happened.*;
     INSERT INTO neurigraph.webhook_deliveries (event_id, webhook_id, user_id)
     SELECT happened.event_id, w.webhook_id, happened.user_id FROM unnest(wanted) AS w (webhook_id);
-    -- Sent with the commit, once a transaction.
-    PERFORM pg_notify('neurigraph_webhooks', '');
 END
 $$;
 
@@ -376,9 +374,6 @@ BEGIN
             (one IS NULL AND d.state = 'dead') OR (d.delivery_id = one AND d.state IN ('dead', 'delivered'))
         );
     GET DIAGNOSTICS replayed = ROW_COUNT;
-    IF replayed > 0 THEN
-        PERFORM pg_notify('neurigraph_webhooks', '');
-    END IF;
     RETURN replayed;
 END
 $$;

@@ -19,7 +19,7 @@ from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.webhooks import DeliveryState, WebhookState
 from neurigraph_pipelines.webhooks import delivery, subscriptions, upkeep
-from neurigraph_pipelines.webhooks.listening import delivering
+from neurigraph_pipelines.webhooks.background import delivering
 from neurigraph_pipelines.webhooks.outbox import Outbox
 from neurigraph_pipelines.webhooks.subscriptions import Delivery, Webhook
 from neurigraph_pipelines.wiring import Installation

@@ -12,7 +12,6 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import (
-    ConfigurationError,
     ConflictError,
     ForbiddenError,
     InvalidInputError,
@@ -259,7 +258,7 @@ def test_wrong_webhooks_are_refused(graph: SharedGraph, fields: dict[str, object
 
 def test_limits_of_an_installation(graph: SharedGraph) -> None:
     here = local_outbox(graph.installation, graph.owners)
-    with pytest.raises(ConfigurationError, match="NEURIGRAPH_WEBHOOK_HOSTS"):
+    with pytest.raises(ConflictError, match="NEURIGRAPH_WEBHOOK_HOSTS"):
         subscriptions.add(graph.installation.webhooks.acting_for(graph.owners), ELSEWHERE)
     some = HttpWebhookSender(("*.example.com", "exact.test"), (), 1.0)
     allowed = Outbox(here.context, some, here.secret)
