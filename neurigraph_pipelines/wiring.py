@@ -145,6 +145,7 @@ class Installation(WiredModels):
             pool_size=self.settings.database.pool_size,
             statement_timeout=self.settings.database.statement_timeout_seconds,
             pool_wait=self.settings.database.wait_seconds,
+            action_hours=self.settings.lifecycle.action_expiry_hours,
         )
         self._open.callback(database.close)
         return database

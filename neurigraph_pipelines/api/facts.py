@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import presentation
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Writer
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.fact_forms import ChangeFact, StateFact
 from neurigraph_pipelines.api.idempotency import IsRepeated, Once
 from neurigraph_pipelines.api.lag import NotesLag
@@ -17,7 +17,7 @@ from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import facts as responses
 from neurigraph_pipelines.api.sight import look
-from neurigraph_pipelines.knowledge import stating
+from neurigraph_pipelines.knowledge import stating, undoing
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.listing.facts import FactFilter
@@ -180,3 +180,18 @@ def confirm_fact(
     """Confirm that a fact holds, also one that was retracted or disputed."""
     if not is_repeated:
         stating.confirm(installation.acting_for(caller), fact_id, once)
+
+
+@router.post("/facts/{fact_id}/undo", response_model=responses.UndoneDecisions, responses=documented(403))
+def undo_decisions(
+    fact_id: UUID,
+    caller: Owner,
+    installation: InstallationDep,
+    other_fact_id: Annotated[UUID | None, Query(description="Only what concerns this fact, too.")] = None,
+) -> dict[str, Any]:
+    """Take back what followed from comparing a fact with others: what superseded it, or it superseded, and disputes.
+
+    The facts and their versions are as if they had not been compared, what asks about them waits no longer, and they
+    are not compared again. Nothing happens if there is nothing to take back.
+    """
+    return {"undone": undoing.undo(installation.acting_for(caller), fact_id, other_fact_id)}

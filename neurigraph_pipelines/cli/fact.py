@@ -1,4 +1,4 @@
-"""Commands about one fact: ``fact show``, ``add``, ``change``, ``retract``, ``confirm`` and ``forget``."""
+"""Commands about one fact: ``fact show``, ``add``, ``change``, ``retract``, ``confirm``, ``undo`` and ``forget``."""
 
 from __future__ import annotations
 
@@ -154,6 +154,34 @@ def confirm(fact: _Fact, user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         stating.confirm(installation.acting_for(claims_of(installation, user)), parse_id(fact, "fact", "facts"))
     _decided(fact, "confirmed", as_json)
+
+
+@_group.command()
+def undo(
+    fact: _Fact,
+    user: UserSlug,
+    other: Annotated[
+        str | None, typer.Option(metavar="FACT_ID", help="Only what concerns this fact, too.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Take back what followed from comparing a fact with others: what superseded it, or it superseded, and disputes."""
+    from neurigraph_pipelines.knowledge import undoing
+
+    fact_id = parse_id(fact, "fact", "facts")
+    other_id = parse_id(other, "fact", "facts") if other is not None else None
+    with opened() as installation:
+        done = undoing.undo(installation.acting_for(claims_of(installation, user)), fact_id, other_id)
+    rows = [asdict(one) for one in done]
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        if not rows:
+            return views.lines("There is nothing to take back.")
+        return views.stacked(views.lines("Taken back:"), views.table(rows))
+
+    Output(as_json).result({"undone": rows}, view)
 
 
 @_group.command()

@@ -64,6 +64,12 @@ class Facts(ABC):
         """Say that a fact holds, also one that was taken back."""
         self.call("POST", f"/v1/facts/{fact_id}/confirm")
 
+    def undo_decisions(self, fact_id: UUID, other_fact_id: UUID | None = None) -> list[dict[str, Any]]:
+        """Take back what followed from comparing a fact with others, or with one other; return the decisions."""
+        limit = f"?other_fact_id={other_fact_id}" if other_fact_id is not None else ""
+        answer: dict[str, list[dict[str, Any]]] = self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")
+        return answer["undone"]
+
     def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> dict[str, Any]:
         """Erase a fact for good, or say what would be erased.
 

@@ -29,6 +29,7 @@ from neurigraph_pipelines.errors import (
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion.revision import supersede
+from neurigraph_pipelines.knowledge.replacing import supersede_fact
 from neurigraph_pipelines.knowledge.stating import retract
 from neurigraph_pipelines.lifecycle.archive import archive, restore
 from neurigraph_pipelines.lifecycle.retention import promote
@@ -116,6 +117,10 @@ def _delete_record(context: Context, row: Mapping[str, Any], guard: Guard) -> No
     forget(context, Subject(SubjectKind.RECORD, row["record_id"]), through="action", guard=guard)
 
 
+def _delete_fact(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+    forget(context, Subject(SubjectKind.FACT, row["fact_id"]), through="action", guard=guard)
+
+
 def _promote(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
     promote(context, row["record_id"], guard=guard)
 
@@ -130,6 +135,10 @@ def _restore(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
 
 def _supersede_record(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
     supersede(context.database, context.claims, row["record_id"], row["other_record_id"], guard)
+
+
+def _supersede_fact(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+    supersede_fact(context, row["fact_id"], row["other_fact_id"], guard)
 
 
 def _merge(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
@@ -158,10 +167,12 @@ def _resolve(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
 _EXECUTIONS: dict[tuple[str, bool], _Execution] = {
     (ActionKind.STORE, False): _store,
     (ActionKind.DELETE, False): _delete_record,
+    (ActionKind.DELETE, True): _delete_fact,
     (ActionKind.PROMOTE, False): _promote,
     (ActionKind.ARCHIVE, False): _archive,
     (ActionKind.RESTORE, False): _restore,
     (ActionKind.SUPERSEDE, False): _supersede_record,
+    (ActionKind.SUPERSEDE, True): _supersede_fact,
     (ActionKind.MERGE_NODES, False): _merge,
     (ActionKind.RESOLVE, True): _resolve,
 }

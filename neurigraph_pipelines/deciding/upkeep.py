@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.deciding.execution import carry_out
 from neurigraph_pipelines.statements import statements
 
-OVERDUE_SECONDS = 4 * 3600.0
-"""Waiting time from which an action is reported."""
+LATE_SECONDS = 3_600.0
+"""Time after its approval from which it counts as a fault that an action was not carried out."""
 
-_OVERDUE = {"seconds": OVERDUE_SECONDS}
 _QUERIES = statements("actions")
 
 
@@ -21,7 +21,7 @@ class Queue:
     """Counts of open actions.
 
     Attributes:
-        overdue: Those that have waited longer than ``OVERDUE_SECONDS``.
+        overdue: Those that have waited longer than the setting ``action_overdue_hours`` says.
         untold: Those of them that nobody was told of.
     """
 
@@ -42,7 +42,7 @@ class Kept:
 def has_work(context: Context) -> bool:
     """Return whether there is something to do; costs two index lookups."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_work"], _OVERDUE).fetchone()
+        row = tx.execute(_QUERIES["has_work"], _overdue(context)).fetchone()
     assert row is not None
     return bool(row["due"])
 
@@ -60,7 +60,7 @@ def keep(context: Context) -> Kept:
 def waiting(context: Context) -> Queue:
     """Count what waits for a decision."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["waiting"], _OVERDUE).fetchone()
+        row = tx.execute(_QUERIES["waiting"], _overdue(context)).fetchone()
     assert row is not None
     return Queue(**row)
 
@@ -73,4 +73,15 @@ def report(queue: Queue) -> dict[str, Any]:
 def told(context: Context) -> None:
     """Note that somebody was told of what has waited too long, so that nobody is told again."""
     with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["told"], _OVERDUE)
+        tx.execute(_QUERIES["told"], _overdue(context))
+
+
+def find_not_carried_out(context: Context) -> list[UUID]:
+    """Return the actions that were approved an hour ago and still are neither carried out nor failed."""
+    with context.database.pipeline() as tx:
+        rows = tx.execute(_QUERIES["not_carried_out"], {"seconds": LATE_SECONDS}).fetchall()
+    return [row["action_id"] for row in rows]
+
+
+def _overdue(context: Context) -> dict[str, float]:
+    return {"seconds": context.settings.lifecycle.action_overdue_hours * 3_600.0}

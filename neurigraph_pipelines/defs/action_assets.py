@@ -1,4 +1,4 @@
-"""The queue of what waits for a decision: an asset with its figures over time, its check, and the sensor that tells."""
+"""The queue of what waits for a decision: an asset with its figures over time, its checks, and a sensor that tells."""
 
 from typing import Any
 
@@ -24,9 +24,18 @@ def open_actions(context: dg.AssetExecutionContext, installation: InstallationRe
 
 @dg.asset_check(asset=open_actions)
 def no_action_waits_too_long(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No action has waited for a decision for more than four hours."""
+    """No action has waited for a decision for longer than the setting `action_overdue_hours` says."""
     queue = upkeep.waiting(installation.context)
     return dg.AssetCheckResult(passed=queue.overdue == 0, severity=dg.AssetCheckSeverity.WARN, metadata=_shown(queue))
+
+
+@dg.asset_check(asset=open_actions)
+def what_is_approved_is_carried_out(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No action was approved an hour ago and neither carried out nor marked as failed since."""
+    found = upkeep.find_not_carried_out(installation.context)
+    return dg.AssetCheckResult(
+        passed=not found, metadata={"actions": len(found), "ids": ", ".join(map(str, found[:20]))}
+    )
 
 
 actions_job = dg.define_asset_job(
@@ -51,7 +60,7 @@ def waiting_actions_sensor(installation: InstallationResource) -> dg.RunRequest 
 
 
 def _tell(context: dg.AssetExecutionContext, installation: InstallationResource, queue: upkeep.Queue) -> None:
-    context.log.warning("%d actions have waited for a decision for more than four hours", queue.overdue)
+    context.log.warning("%d actions have waited for a decision for too long", queue.overdue)
     webhook = installation.opened.failure_webhook
     try:
         if webhook is not None:
@@ -70,7 +79,7 @@ def definitions() -> dg.Definitions:
     """Return the definitions of the queue."""
     return dg.Definitions(
         assets=[open_actions],
-        asset_checks=[no_action_waits_too_long],
+        asset_checks=[no_action_waits_too_long, what_is_approved_is_carried_out],
         jobs=[actions_job],
         sensors=[waiting_actions_sensor],
     )

@@ -23,6 +23,7 @@ from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.ports import Transaction
@@ -30,6 +31,7 @@ from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("erasure")
 _EVIDENCE = statements("evidence")
+_NOTES = statements("notes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class RowsEraser:
         self._count(_QUERIES["count_of_records"], record_ids=[record_id])
         parts = self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), of_record).fetchall()
         derived = self._derived_of([record_id])
+        chains = self._chains_of([record_id])
         self._hand_over_originals(parts, [record_id])
         self._note_files(schema, [record_id], record_id)
         passages = self._tx.execute(_QUERIES["erase_passages"].format(schema=schema), of_record).rowcount
@@ -93,7 +96,7 @@ class RowsEraser:
         self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": [record_id]})
         self._erase_request_keys([record_id], parts)
         self._erase_parts(parts)
-        self._restore_superseded([record_id])
+        self._restore_superseded([record_id], chains)
         self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
         self._rebuild_graph(derived, slug)
         self._write_receipt()
@@ -128,6 +131,7 @@ class RowsEraser:
         # When a whole user is erased, no record remains to take over originals, and nothing to clean up.
         cleanup = None if erases_user else self._prepare_cleanup(nodes, node_ids, record_ids)
         before = self._counts_of_graph()
+        chains = [] if erases_user else self._chains_of(record_ids)
         for node in nodes:
             self._note_files(sql.Identifier(node.schema_name), record_ids, None)
         self._count(
@@ -146,7 +150,7 @@ class RowsEraser:
             self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": record_ids})
             self._erase_request_keys([*record_ids, *node_ids], cleanup.parts)
             self._erase_parts(cleanup.parts)
-            self._restore_superseded(record_ids)
+            self._restore_superseded(record_ids, chains)
             self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
             self._erase_candidates_below([node.names[1:] for node in nodes])
             self._rebuild_graph(replace(cleanup.derived, followers=cleanup.derived.followers.without(node_ids)), slug)
@@ -288,8 +292,17 @@ class RowsEraser:
         self._tx.execute(_QUERIES["clear_titles"], values)
         self._kept["sources"] += [source_id for source_id in sources if source_id not in set(erased)]
 
-    def _restore_superseded(self, record_ids: Sequence[UUID]) -> None:
-        """Undo the replacement of records that one of these records had superseded."""
+    def _chains_of(self, record_ids: Sequence[UUID]) -> list[UUID]:
+        """Return a fact that stays of each chain of versions that loses one with these records."""
+        rows = self._tx.execute(_NOTES["chains_of_records"], {"record_ids": record_ids})
+        return [row["fact_id"] for row in rows]
+
+    def _restore_superseded(self, record_ids: Sequence[UUID], chains: Sequence[UUID]) -> None:
+        """Undo the replacement of records that one of these records had superseded.
+
+        Args:
+            chains: A version of each chain from which one went: the next one supersedes the memory of the one before.
+        """
         values = {
             "user_id": self._user_id,
             "record_ids": record_ids,
@@ -303,6 +316,9 @@ class RowsEraser:
                 _QUERIES["clear_supersession"].format(schema=schema),
                 {"record_id": row["record_id"], "superseding": record_ids},
             )
+        for fact_id in chains:
+            authored(self._tx, f"user:{self._user_id}")
+            settle_memories(self._tx, fact_id)
 
     def _count(self, query: sql.SQL, **values: object) -> None:
         row = self._tx.execute(query, values).fetchone()

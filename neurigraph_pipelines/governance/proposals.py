@@ -17,9 +17,6 @@ from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
-DEFAULT_HOURS = 24.0
-"""How long an action stays open unless its proposal says otherwise."""
-
 _QUERIES = statements("actions")
 
 
@@ -34,7 +31,7 @@ class Doubt:
         other_fact_id: The other fact, record or node: what the first one is superseded by, contradicts, is linked to or
             is merged into.
         details: Numbers, booleans and single words, such as ``relation`` and ``confidence``.
-        hours: How long it stays open.
+        hours: How long it stays open; None for as long as the setting says.
     """
 
     kind: ActionKind
@@ -48,7 +45,7 @@ class Doubt:
     other_record_id: UUID | None = None
     other_node_id: UUID | None = None
     details: Mapping[str, str | float | bool | None] = field(default_factory=dict)
-    hours: float = DEFAULT_HOURS
+    hours: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ def propose(tx: Transaction, doubt: Doubt) -> Proposed:
         "other_record_id": doubt.other_record_id,
         "other_node_id": doubt.other_node_id,
         "details": dict(doubt.details),
-        "expires_at": datetime.now(UTC) + timedelta(hours=doubt.hours),
+        "expires_at": None if doubt.hours is None else datetime.now(UTC) + timedelta(hours=doubt.hours),
     }
     row = tx.execute(_QUERIES["propose"], {"proposed": Jsonb(_plain(proposed))}).fetchone()
     if row is None:

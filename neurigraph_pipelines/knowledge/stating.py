@@ -21,8 +21,8 @@ from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords, require_period, state_values, word_values
-from neurigraph_pipelines.knowledge.note_memories import settle_memories
 from neurigraph_pipelines.knowledge.writing import fact_id_of
+from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.facts import FactKind, FactStatus, Impact, StatedAs
 from neurigraph_pipelines.statements import statements
@@ -131,17 +131,24 @@ def change_fact(
 
 
 def retract(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
-    """Take a fact back: it is archived, and what it superseded stands again. Idempotent."""
+    """Take a fact back: it is archived, and what it superseded stands again. Idempotent.
+
+    So are the facts that say the same, but for other versions of it and those that the caller may not change.
+    """
     _change(context, fact_id, {"status": FactStatus.ARCHIVED}, guard)
 
 
 def confirm(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
-    """Confirm that a fact holds: it is active, also if it was retracted or disputed."""
+    """Confirm that a fact holds: it is active, also if it was retracted or disputed.
+
+    Facts that say the same and were taken back are active again, too.
+    """
     _change(context, fact_id, {"status": FactStatus.ACTIVE, "confirmed_at": datetime.now(UTC).isoformat()}, guard)
 
 
 def _change(context: Context, fact_id: UUID, change: Mapping[str, Any], guard: Guard = FREE) -> None:
     place = _require_write(context, fact_id)
+    restatements = _restatements(context, fact_id, change["status"]) if "status" in change else []
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, place.user_id)
         guard.admit(tx)
@@ -149,9 +156,18 @@ def _change(context: Context, fact_id: UUID, change: Mapping[str, Any], guard: G
         values = {"fact_id": fact_id, "change": Jsonb(dict(change))}
         if tx.execute(_QUERIES["change_fact"], values).fetchone() is None:
             raise NotFoundError
-        if "status" in change and place.is_by_hand:
-            settle_memories(tx, fact_id)
+        for one in restatements:
+            tx.execute(_QUERIES["change_fact"], {"fact_id": one, "change": Jsonb({"status": change["status"]})})
+        if "status" in change:
+            for one in [fact_id, *restatements]:
+                settle_memories(tx, one)
         guard.note_result(tx)
+
+
+def _restatements(context: Context, fact_id: UUID, status: FactStatus) -> list[UUID]:
+    """Return the facts of the same words that the caller may change and that do not have this status yet."""
+    values = {"fact_id": fact_id, "archived": status is not FactStatus.ARCHIVED}
+    return [row["fact_id"] for row in context.database.ask(context.claims, _QUERIES["restatements"], values)]
 
 
 def _require_write(context: Context, fact_id: UUID) -> _Place:

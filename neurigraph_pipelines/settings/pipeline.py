@@ -164,6 +164,19 @@ class LifecycleSettings(BaseModel):
     mid_tier_days: float = Field(
         default=7.0, gt=0, le=3_650, description="Days that a memory of the tier `mid` is kept after an access."
     )
+    action_expiry_hours: float = Field(
+        default=24.0,
+        ge=0.1,
+        le=8_760,
+        description="Hours after which an action that nobody decides about expires, unless its proposal says otherwise "
+        "(docs/actions.md).",
+    )
+    action_overdue_hours: float = Field(
+        default=4.0,
+        gt=0,
+        le=8_760,
+        description="Hours of waiting after which an action is reported to the failure webhook (docs/actions.md).",
+    )
     orphan_grace_hours: float = Field(
         default=24.0, ge=0, description="Hours for which an object that no record names is left alone."
     )

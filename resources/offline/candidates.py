@@ -15,7 +15,7 @@ from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Evidence
 from neurigraph_pipelines.ports import Embedder
 from resources.offline import questions
-from resources.offline.fitting import fit, names_in, uncapitalised
+from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
 from resources.offline.prose import sentences
 from resources.offline.questions import LISTS, Asked, Trust, Words
 
@@ -36,12 +36,15 @@ OF_PURITY = 0.3
 LEAST_CONTENT = 3
 """Letters of a word by which a clause may speak of something else."""
 
-PROOF, CLAUSE, PURITY, OWN, AROUND, MEANING, PLACE, FOREIGN = 0.5, 1.0, 1.2, 1.0, 0.9, 1.4, 1.1, -1.0
+FRAGMENT = 4
+"""A sentence of fewer words says nothing of its own subject: that stands in the sentence before it."""
+
+PROOF, CLAUSE, PURITY, OWN, AROUND, MEANING, PLACE = 0.5, 1.0, 1.2, 1.0, 0.9, 1.4, 1.1
 """What speaks for an amount, a count, a measure, a name or a number as the answer, in logits.
 
 Fitted by logistic regression to the best sentence of each such question of the development half of the labelled
 conversations: those that can be answered, the same without the sentences that hold the answer, and those that cannot.
-Each conversation was judged by weights fitted to the others, then they were rounded. ``FOREIGN`` was set by hand.
+Each conversation was judged by weights fitted to the others, then they were rounded.
 """
 
 LEAST = 3.2
@@ -79,6 +82,8 @@ class Candidate:
         understood: Lexemes of its speaker, of whom it speaks to, and of the question that it replies to.
         place: 1 for the first evidence of the search, near 0 for the last.
         is_foreign: Whether it speaks of somebody else than the question.
+        sets_date: Whether it says that it gives the date that is asked for.
+        is_of_other: The same, where the question is about somebody who speaks, too.
     """
 
     evidence: int
@@ -97,6 +102,8 @@ class Candidate:
     place: float = 0.0
     meaning: float = 0.0
     is_foreign: bool = False
+    is_of_other: bool = False
+    sets_date: bool = False
     score: float = 0.0
 
     @property
@@ -116,7 +123,7 @@ class Candidate:
             trust: How surely a sentence shows that it answers.
             usual_meaning: What counts as its cosine if there is no embedder.
         """
-        if self.is_question or not self.proof or not self.match:
+        if self.is_question or self.is_foreign or not self.proof or not self.match:
             return False
         if trust is not Trust.STRICT:
             least = SUPPORT_OF_PLACE if trust is Trust.LOOSE else SUPPORT_OF_ANYTHING
@@ -129,7 +136,6 @@ class Candidate:
             + AROUND * self.around
             + MEANING * (self.meaning or usual_meaning)
             + PLACE * self.place
-            + FOREIGN * self.is_foreign
         )
         return found >= LEAST
 
@@ -155,6 +161,7 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
             one.near |= named
             one.understood |= named
         one.is_foreign = bool(_FIRST_PERSON.search(one.text)) and _is_foreign(one, asked, spoken.speaker, subjects)
+        one.is_of_other = one.is_foreign and bool(subjects)
     spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
     weights = {lexeme: math.log(1 + (len(found) + 1) / (spread[lexeme] + 0.5)) for lexeme in asked.anchors}
     total = sum(weights.values()) or 1.0
@@ -164,6 +171,7 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
         one.around += OF_TITLE * sum(weights[lexeme] for lexeme in (one.title - one.near) & asked.anchors) / total
         one.place = 1 - one.evidence / len(evidence)
         one.fit = fit(asked, one.text, words, people)
+        one.sets_date = sets_date(asked, one.text)
         one.proof = 1.0 if asked.trust is Trust.NONE else one.fit
     found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.evidence))
     found = found[:MAX_SENTENCES]
@@ -202,9 +210,11 @@ def _candidates(number: int, one: Evidence, speaker: frozenset[str], words: Word
     texts = list(sentences(one.text))
     read = [frozenset(words.lexemes(text)) for text in texts]
     for place, text in enumerate(texts):
-        near = read[place].union(speaker, *read[max(0, place - 1) : place + 2], beside if place < 2 else ())
+        is_fragment = place > 0 and len(text.split()) < FRAGMENT
+        replies = place < 2 and not is_fragment
+        near = read[place].union(speaker, *read[max(0, place - 1) : place + 2 - is_fragment], beside if replies else ())
         context = asked if asked and place < 2 else texts[place - 1] if place and len(text.split()) < SHORT else ""
-        understood = speaker | beside if place < 2 else speaker
+        understood = speaker | beside if replies else speaker
         yield Candidate(number, text, read[place] | speaker, near, title, context, understood)
 
 

@@ -40,6 +40,7 @@ _DATE = re.compile(
 _VAGUE = re.compile(
     rf"\b(?:{any_of(LISTS['dates']['vague'])}|\d{{1,2}}[:.]\d\d|(?:every|jeden|jede|cada) \w+|\w+days)\b", re.I
 )
+_SET_DATE = re.compile(rf"\b(?:{any_of(LISTS['dates']['cues'])})\b", re.I)
 _NUMERAL = rf"(?:\d+(?:[.,:/]\d+)*|{any_of(LISTS['numbers']['words'])})"
 _NUMBER = re.compile(rf"(?<!\w){_NUMERAL}(?!\w)", re.I)
 _MONEY = re.compile(
@@ -80,6 +81,11 @@ def fit(asked: Asked, text: str, words: Words, people: frozenset[str]) -> float:
     """
     kinds = [kind for kind in asked.kinds if kind not in UNCHECKED]
     return sum(_fit(kind, asked, text, words, people) for kind in kinds) / len(kinds) if kinds else 1.0
+
+
+def sets_date(asked: Asked, text: str) -> bool:
+    """Return whether a time is asked for, and a sentence says that it gives a date: "the deadline is the 4th"."""
+    return Kind.WHEN in asked.kinds and _SET_DATE.search(text) is not None and bool(values(asked, text))
 
 
 def values(asked: Asked, text: str) -> frozenset[str]:

@@ -60,16 +60,25 @@ class PostgresDatabase:
         pool_size: Maximum number of connections per role.
         statement_timeout: Seconds after which an agent's statement is cancelled.
         pool_wait: Seconds to wait for a connection while all are in use.
+        action_hours: How long actions wait for a decision unless their proposal says otherwise.
     """
 
     def __init__(
-        self, url: str, secret: Secret, *, pool_size: int = 4, statement_timeout: float = 30.0, pool_wait: float = 30.0
+        self,
+        url: str,
+        secret: Secret,
+        *,
+        pool_size: int = 4,
+        statement_timeout: float = 30.0,
+        pool_wait: float = 30.0,
+        action_hours: float = 24.0,
     ) -> None:
         self._url = url
         self._secret = secret
         self._pool_size = pool_size
         self._statement_timeout = statement_timeout
         self._pool_wait = pool_wait
+        self._action_hours = action_hours
         self._pools: dict[str, ConnectionPool[_Connection]] = {}
         self._opening = threading.Lock()
         self._background: ThreadPoolExecutor | None = None
@@ -258,7 +267,7 @@ class PostgresDatabase:
 
     def _open(self, role: str) -> ConnectionPool[_Connection]:
         url = url_for_role(self._url, role, self._secret)
-        options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
+        options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC -c neurigraph.action_hours={self._action_hours}"
         if role == _AGENT:
             options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"
         keywords: dict[str, Any] = {

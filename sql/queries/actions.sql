@@ -156,8 +156,7 @@ FROM neurigraph.sources AS s
 INNER JOIN neurigraph.notes AS n ON s.source_id = n.source_id AND s.last_message = n.message
 CROSS JOIN LATERAL neurigraph.propose_action(jsonb_build_object(
     'user_id', s.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', n.node_id,
-    'source_id', s.source_id, 'message', n.message, 'requested_by', 'persona:' || s.persona_id,
-    'expires_at', clock_timestamp() + interval '24 hours'
+    'source_id', s.source_id, 'message', n.message, 'requested_by', 'persona:' || s.persona_id
 )) AS p
 WHERE s.held AND s.persona_id IS NOT NULL
     AND NOT EXISTS (
@@ -195,6 +194,13 @@ SELECT EXISTS (
         SELECT FROM neurigraph.actions AS a WHERE a.source_id = s.source_id AND a.finished_at IS NULL
     )
 ) AS due;
+
+-- name: not_carried_out
+SELECT a.action_id FROM neurigraph.actions AS a
+WHERE a.state = 'approved' AND a.finished_at IS NULL
+    AND a.decided_at < now() - make_interval(secs => %(seconds)s)
+ORDER BY a.decided_at
+LIMIT 100;
 
 -- name: told
 UPDATE neurigraph.actions AS a SET told_at = now()

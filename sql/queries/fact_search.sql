@@ -69,7 +69,7 @@ LEFT JOIN LATERAL (
 SELECT f.fact_id
 FROM neurigraph.facts AS f
 WHERE f.user_id = %(user_id)s
-    AND md5(rtrim(lower(f.statement), '.! ')) = md5(rtrim(lower(%(statement)s), '.! '))
+    AND f.restated = md5(rtrim(lower(%(statement)s), '.! '))::uuid
     AND f.status <> 'archived' AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
 ORDER BY f.recorded_at, f.fact_id
 LIMIT %(limit)s;

@@ -265,8 +265,12 @@ CROSS JOIN LATERAL (
     INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
     LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(r.source, ':', 2)::uuid
     WHERE o.user_id = f.user_id
-        AND md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
-        AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
+        AND o.restated = f.restated
+        AND (
+            o.fact_id = f.fact_id OR (
+                o.status <> 'archived' AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())
+            )
+        )
 ) AS c
 WHERE f.user_id = %(user_id)s
     AND (f.recorded_at, f.fact_id) < (%(at)s::timestamptz, %(id)s::uuid)
@@ -307,7 +311,7 @@ SELECT
     coalesce(m.messages, jsonb_build_array()) AS messages
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o
-    ON f.user_id = o.user_id AND md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
+    ON f.user_id = o.user_id AND f.restated = o.restated
 INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
 LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
 LEFT JOIN LATERAL (
@@ -328,7 +332,11 @@ LEFT JOIN LATERAL (
     WHERE w.source_id = p.source_id AND w.seq BETWEEN o.first_message AND least(o.last_message, o.first_message + 31)
 ) AS m ON true
 WHERE f.fact_id = %(fact_id)s
-    AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
+    AND (
+        o.fact_id = f.fact_id OR (
+            o.status <> 'archived' AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())
+        )
+    )
 ORDER BY is_private, occurred_at, o.fact_id
 LIMIT 100;
 
@@ -369,6 +377,16 @@ FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
 WHERE f.fact_id = %(fact_id)s;
+
+-- name: restatements
+-- The facts that say the same as a fact without being versions of it, and that are archived or not: of those that the
+-- caller may change.
+SELECT o.fact_id
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.facts AS o ON f.user_id = o.user_id AND f.restated = o.restated AND f.root_id <> o.root_id
+INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
+WHERE f.fact_id = %(fact_id)s AND (o.status = 'archived') = %(archived)s AND neurigraph.may_write_node(i.node_id)
+ORDER BY o.fact_id;
 
 -- name: words_of
 -- What the next version of a fact takes from it.

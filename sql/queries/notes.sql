@@ -134,3 +134,11 @@ INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE f.fact_id = %(fact_id)s AND o.extractor = 'stated' AND i.source LIKE 'note:%%' AND NOT i.quarantined
 ORDER BY o.version;
+
+-- name: chains_of_records
+-- Of each chain of versions with a fact of some records, a stated fact that other records have.
+SELECT DISTINCT ON (o.root_id) o.fact_id
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.facts AS o ON f.root_id = o.root_id
+WHERE f.record_id = ANY(%(record_ids)s) AND o.record_id <> ALL(%(record_ids)s) AND o.extractor = 'stated'
+ORDER BY o.root_id, o.version;

@@ -115,11 +115,9 @@ FROM neurigraph.fact_verdicts AS v
 WHERE v.later_id = ANY(%(fact_ids)s) OR v.earlier_id = ANY(%(fact_ids)s);
 
 -- name: standing
--- Those of some facts that stand, locked, with their places in chains.
+-- Some facts, locked, with whether they were taken back.
 SELECT
     f.fact_id,
-    f.root_id,
-    f.version,
     f.status = 'archived' AS is_archived
 FROM neurigraph.facts AS f
 WHERE f.fact_id = ANY(%(fact_ids)s) AND f.user_id = %(user_id)s
@@ -127,15 +125,34 @@ ORDER BY f.fact_id
 FOR UPDATE;
 
 -- name: chain
--- The versions of a chain, the first one first, locked.
+-- The versions of the chain of a fact, the first one first, locked.
 SELECT f.fact_id FROM neurigraph.facts AS f
-WHERE f.root_id = %(root_id)s
+WHERE f.root_id = (SELECT o.root_id FROM neurigraph.facts AS o WHERE o.fact_id = %(fact_id)s)
 ORDER BY f.version
 FOR UPDATE;
 
--- name: place_of
-SELECT f.root_id FROM neurigraph.facts AS f
-WHERE f.fact_id = %(fact_id)s;
+-- name: anchors
+-- Beside which other one the facts of a chain entered it: with a verdict, or as the next version that somebody stated.
+SELECT
+    CASE v.entered WHEN 'later' THEN v.later_id ELSE v.earlier_id END AS fact_id,
+    CASE v.entered WHEN 'later' THEN v.earlier_id ELSE v.later_id END AS anchor_id,
+    false AS is_stated
+FROM neurigraph.fact_verdicts AS v
+WHERE v.entered IS NOT NULL AND v.later_id = ANY(%(fact_ids)s) AND v.earlier_id = ANY(%(fact_ids)s)
+UNION ALL
+SELECT
+    f.fact_id,
+    n.follows AS anchor_id,
+    true AS is_stated
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+INNER JOIN neurigraph.notes AS n ON i.source = 'note:' || n.source_id AND f.first_message = n.message
+WHERE f.fact_id = ANY(%(fact_ids)s) AND f.extractor = 'stated' AND n.follows = ANY(%(fact_ids)s)
+ORDER BY is_stated;
+
+-- name: forget_entry
+UPDATE neurigraph.fact_verdicts SET entered = NULL
+WHERE (later_id, earlier_id) IN ((%(fact_id)s, %(anchor_id)s), (%(anchor_id)s, %(fact_id)s));
 
 -- name: write_chain
 -- Gives facts the places of one chain, in the given order.
@@ -161,26 +178,73 @@ VALUES (
 ON CONFLICT DO NOTHING
 RETURNING later_id;
 
+-- name: write_approved
+-- A person approved that the later fact supersedes the earlier one, whatever was said of them before.
+INSERT INTO neurigraph.fact_verdicts (
+    later_id, earlier_id, user_id, verdict, confidence, reason, effect, judged_by
+)
+VALUES (%(later_id)s, %(earlier_id)s, %(user_id)s, 'updates', 1, 'a person approved it', 'supersedes', %(judged_by)s)
+ON CONFLICT (later_id, earlier_id) DO UPDATE SET
+    verdict = excluded.verdict, confidence = excluded.confidence, reason = excluded.reason, missing = DEFAULT,
+    effect = excluded.effect, judged_by = excluded.judged_by, judged_at = now(), undone_at = NULL, undone_by = NULL;
+
 -- name: note_entry
 UPDATE neurigraph.fact_verdicts SET entered = %(entered)s
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
 
--- name: effects_of
--- The effects of verdicts on a fact, or of one pair, that nobody took back.
+-- name: decided
+-- What verdicts decided about a fact, or about two facts, and nobody took back; locked.
 SELECT
     v.later_id,
     v.earlier_id,
-    v.effect,
-    v.entered
+    v.effect
 FROM neurigraph.fact_verdicts AS v
-WHERE v.user_id = %(user_id)s AND v.undone_at IS NULL AND v.effect IN ('supersedes', 'disputes')
-    AND v.earlier_id = %(earlier_id)s AND (%(later_id)s::uuid IS NULL OR v.later_id = %(later_id)s)
-ORDER BY v.later_id
+WHERE v.user_id = %(user_id)s AND v.undone_at IS NULL AND v.effect <> 'none'
+    AND %(fact_id)s IN (v.later_id, v.earlier_id)
+    AND (%(other_id)s::uuid IS NULL OR %(other_id)s IN (v.later_id, v.earlier_id))
+ORDER BY v.later_id, v.earlier_id
 FOR UPDATE;
 
 -- name: undo
-UPDATE neurigraph.fact_verdicts SET undone_at = now(), undone_by = %(undone_by)s, entered = NULL
+UPDATE neurigraph.fact_verdicts SET undone_at = now(), undone_by = %(undone_by)s
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
+
+-- name: superseding
+-- What supersedes what, among the facts of the chains of two facts.
+WITH near AS (
+    SELECT f.fact_id
+    FROM neurigraph.facts AS o
+    INNER JOIN neurigraph.facts AS f ON o.root_id = f.root_id
+    WHERE o.fact_id IN (%(later_id)s, %(earlier_id)s)
+)
+
+SELECT
+    v.later_id,
+    v.earlier_id
+FROM neurigraph.fact_verdicts AS v
+WHERE v.effect = 'supersedes' AND v.undone_at IS NULL
+    AND v.later_id IN (SELECT n.fact_id FROM near AS n) AND v.earlier_id IN (SELECT n.fact_id FROM near AS n);
+
+-- name: withdraw_pair
+-- Somebody has decided about two facts: what asks about them waits no longer, and is not asked again.
+UPDATE neurigraph.actions SET state = 'rejected', decided_at = clock_timestamp(), finished_at = clock_timestamp()
+WHERE state = 'open' AND origin = 'doubt' AND kind IN ('supersede', 'resolve')
+    AND (fact_id, other_fact_id) IN ((%(later_id)s, %(earlier_id)s), (%(earlier_id)s, %(later_id)s));
+
+-- name: fallen
+-- What asks about beliefs that fell, of some facts.
+SELECT
+    a.action_id,
+    a.fact_id,
+    (a.details ->> 'before')::double precision AS before
+FROM neurigraph.actions AS a
+WHERE a.fact_id = ANY(%(fact_ids)s) AND a.reason = 'belief_fell' AND a.state = 'open'
+FOR UPDATE;
+
+-- name: withdraw_fallen
+-- If such a belief falls again, it is asked again.
+UPDATE neurigraph.actions SET state = 'expired', decided_at = clock_timestamp(), finished_at = clock_timestamp()
+WHERE action_id = ANY(%(action_ids)s);
 
 -- name: dependants
 -- The facts that depend on some facts, by up to six steps, and those facts themselves.
@@ -244,14 +308,13 @@ CROSS JOIN LATERAL (
             max(o.confidence) AS confidence
         FROM neurigraph.facts AS o
         INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
-        WHERE o.user_id = f.user_id AND o.status <> 'archived' AND o.forgotten_at IS NULL AND (
-            md5(rtrim(lower(o.statement), '.! ')) = md5(rtrim(lower(f.statement), '.! '))
-            OR o.fact_id IN (
-                SELECT CASE v.later_id WHEN f.fact_id THEN v.earlier_id ELSE v.later_id END
-                FROM neurigraph.fact_verdicts AS v
-                WHERE (v.later_id = f.fact_id OR v.earlier_id = f.fact_id) AND v.verdict = 'same'
-                    AND v.undone_at IS NULL
-            )
+        WHERE o.user_id = f.user_id AND o.status <> 'archived' AND o.forgotten_at IS NULL AND o.fact_id IN (
+            SELECT x.fact_id FROM neurigraph.facts AS x
+            WHERE x.user_id = f.user_id AND x.restated = f.restated
+            UNION ALL
+            SELECT CASE v.later_id WHEN f.fact_id THEN v.earlier_id ELSE v.later_id END AS fact_id
+            FROM neurigraph.fact_verdicts AS v
+            WHERE (v.later_id = f.fact_id OR v.earlier_id = f.fact_id) AND v.verdict = 'same' AND v.undone_at IS NULL
         )
         GROUP BY r.source
     ) AS c

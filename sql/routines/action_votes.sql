@@ -106,8 +106,7 @@ BEGIN
         SELECT p.action_id, p.state, p.created
         FROM neurigraph.propose_action(jsonb_build_object(
             'user_id', asking ->> 'user_id', 'kind', of_kind, 'origin', 'policy', 'reason', 'standard',
-            'record_id', wanted, 'requested_by', 'persona:' || persona,
-            'expires_at', clock_timestamp() + interval '24 hours'
+            'record_id', wanted, 'requested_by', 'persona:' || persona
         )) AS p
     )
     SELECT a.action_id, a.state, a.created FROM asked AS a;

@@ -59,6 +59,18 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS t
 $$;
 
+-- When an action expires by default. The hours are a parameter of the connection, from the setting of the installation;
+-- a caller who sets them otherwise, in SQL, moves at most the expiry of what it asks for itself.
+CREATE OR REPLACE FUNCTION neurigraph_private.expiry_of_actions() RETURNS timestamptz
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT clock_timestamp() + least(
+        greatest(
+            coalesce(nullif(current_setting('neurigraph.action_hours', true), '')::double precision, 24), 0.1
+        ),
+        8760
+    ) * interval '1 hour'
+$$;
+
 -- Put something in the queue, unless it is there. A doubt that was decided is not asked again while what it is about
 -- is as it was. No row if something that it is about is gone, or of another user.
 CREATE OR REPLACE FUNCTION neurigraph.propose_action(proposed jsonb)
@@ -99,6 +111,7 @@ BEGIN
         RETURN;
     END IF;
     asked.details := coalesce(asked.details, '{}');
+    asked.expires_at := coalesce(asked.expires_at, neurigraph_private.expiry_of_actions());
     asked.digest := neurigraph_private.digest_of_action(asked);
     asked.expected := neurigraph_private.expectation(asked);
     -- Those who propose the same at once take turns.
@@ -129,7 +142,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph_private.expectation(neurigraph.actions),
+REVOKE ALL ON FUNCTION neurigraph_private.expectation(neurigraph.actions), neurigraph_private.expiry_of_actions(),
 neurigraph_private.digest_of_action(neurigraph.actions), neurigraph.propose_action(jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.propose_action(jsonb) TO neurigraph_pipeline;
 
@@ -225,8 +238,7 @@ BEGIN
         PERFORM neurigraph.propose_action(jsonb_build_object(
             'user_id', NEW.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', NEW.node_id,
             'source_id', NEW.source_id, 'message', NEW.message,
-            'requested_by', 'persona:' || neurigraph_private.persona_of(asking),
-            'expires_at', clock_timestamp() + interval '24 hours'
+            'requested_by', 'persona:' || neurigraph_private.persona_of(asking)
         ));
     END IF;
     RETURN NULL;

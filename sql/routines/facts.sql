@@ -34,6 +34,34 @@ CREATE CONSTRAINT TRIGGER gapless AFTER INSERT OR UPDATE OF root_id, version ON 
 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.version > 1)
 EXECUTE FUNCTION neurigraph.require_version_before();
 
+-- Facts of records in quarantine are hidden from the owner, too: their versions, restatements and counts are over facts
+-- alone.
+DROP POLICY IF EXISTS not_hidden ON neurigraph.facts;
+CREATE POLICY not_hidden ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.sees_all_records())
+    OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id)
+);
+
+-- Trigger on facts: a version that waits to be stored follows the one before, or else the one after, the version that
+-- goes.
+CREATE OR REPLACE FUNCTION neurigraph.follow_what_is_left() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE neurigraph.notes AS n SET follows = (
+        SELECT f.fact_id FROM neurigraph.facts AS f
+        WHERE f.root_id = OLD.root_id AND f.fact_id <> OLD.fact_id
+        ORDER BY f.version > OLD.version, abs(f.version - OLD.version)
+        LIMIT 1
+    )
+    WHERE n.follows = OLD.fact_id;
+    RETURN OLD;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER followed BEFORE DELETE ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_what_is_left();
+
 -- Trigger on facts: when versions go, those after them move up, and the first that is left is the root.
 CREATE OR REPLACE FUNCTION neurigraph.close_ranks() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -109,4 +137,5 @@ CREATE OR REPLACE TRIGGER logged BEFORE UPDATE ON neurigraph.facts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.log_fact_change();
 
 REVOKE ALL ON FUNCTION neurigraph.root_fact(), neurigraph.require_version_before(), neurigraph.close_ranks(),
-neurigraph.log_fact_change(), neurigraph_private.evolving(neurigraph.facts) FROM PUBLIC;
+neurigraph.follow_what_is_left(), neurigraph.log_fact_change(),
+neurigraph_private.evolving(neurigraph.facts) FROM PUBLIC;

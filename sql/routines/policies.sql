@@ -170,8 +170,6 @@ DROP POLICY IF EXISTS granted ON neurigraph.facts;
 CREATE POLICY granted ON neurigraph.facts FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id));
 
--- Of databases from before: `granted` says the same.
-DROP POLICY IF EXISTS not_hidden ON neurigraph.facts;
 DROP POLICY IF EXISTS not_forgotten ON neurigraph.facts;
 CREATE POLICY not_forgotten ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (

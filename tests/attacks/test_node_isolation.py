@@ -59,6 +59,8 @@ OPERATIONS: dict[str, Any] = {
     "PATCH /v1/facts/{fact} to other words": {"statement": "Mine."},
     "POST /v1/facts/{fact}/retract": None,
     "POST /v1/facts/{fact}/confirm": None,
+    "POST /v1/facts/{fact}/undo": None,
+    "GET /v1/facts/{fact}/belief": None,
     "POST /v1/facts": {"statement": "Planted.", "node_id": "{node}"},
     "DELETE /v1/facts/{fact}?dry_run=true": None,
     "DELETE /v1/facts/{fact}": None,
@@ -121,6 +123,7 @@ JOINS = [
     ("POST /v1/records/{own_record}/supersede", {"by": "{record}"}),
     ("PATCH /v1/nodes/{own_node}", {"parent_node_id": "{node}"}),
     ("POST /v1/nodes/{own_node}/merge", {"into_node_id": "{node}"}),
+    ("POST /v1/facts/{own_fact}/undo?other_fact_id={fact}", {}),
 ]
 
 

@@ -143,6 +143,7 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             assert changed.tags == ["boat", "red"]
             await memory.retract_fact(stated.fact_id)
             await memory.confirm_fact(stated.fact_id)
+            assert await memory.undo_decisions(stated.fact_id) == []
             operations = [one["operation"] for one in (await memory.fact_history(stated.fact_id))["changes"]]
             assert operations == ["confirm", "retract", "change"]
             assert (await memory.forget_fact(stated.fact_id))["records"] == 1

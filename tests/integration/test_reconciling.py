@@ -1,4 +1,4 @@
-"""Reconciliation: what newer facts do to known ones, that nothing is lost by it, and that all of it can be undone."""
+"""Reconciliation: what newer facts do to known ones, and that nothing is lost by it."""
 
 from __future__ import annotations
 
@@ -6,116 +6,26 @@ import multiprocessing
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.privacy import set_privacy
-from neurigraph_pipelines.knowledge.effects import undo
-from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_waiting
+from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.wiring import Installation
-from resources.offline.fact_forms import read_fact
-from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
-
-BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
-
-
-class People:
-    """One graph, what is told in it, and what is believed of it."""
-
-    def __init__(self, here: Installation, setting: str = "auto") -> None:
-        self.here = here
-        self.user, self.claims = new_user(here)
-        settings = here.settings.model_copy(
-            update={"ingestion": here.settings.ingestion.model_copy(update={"reconciliation": setting})}
-        )
-        self.context: Context = plain_context(here).using(settings=settings)
-
-    def record(self) -> tuple[UUID, UUID]:
-        """Store a conversation; return its source and its record."""
-        source_id = converse(self.here, self.claims, f"#Home Something {uuid4().hex}.", "An assistant's words.")
-        (record,) = stored(ingest(self.context, self.user))
-        return source_id, record.record_id
-
-    def tell(self, record_id: UUID, statement: str, day: int, *, message: int = 1, confidence: float = 0.75) -> UUID:
-        """Add a fact to a record, as reading it would."""
-        read = read_fact(statement, statement, "en", is_dated=False)
-        slot, moment, fact_id = read.slot, BEGIN + timedelta(days=day), uuid4()
-        with self.here.database.pipeline() as tx:
-            tx.execute(
-                """INSERT INTO neurigraph.facts (fact_id, record_id, user_id, seq, first_message, last_message,
-                statement, kind, stated_as, who, why, subject, predicate, object, occurred, confidence, importance,
-                impact, extractor)
-                SELECT %s, %s, %s, count(*) + 1, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, tstzrange(%s, %s), %s, 0.5,
-                    'medium', 'test'
-                FROM neurigraph.facts WHERE record_id = %s""",
-                [
-                    fact_id, record_id, self.user.user_id, message, message, statement, read.kind, read.stated_as,
-                    [slot.subject] if slot else ["Ana"], read.why, *((slot.subject, slot.predicate, slot.object) if
-                    slot else (None, None, None)), moment, moment + timedelta(hours=1), confidence, record_id,
-                ],
-            )  # fmt: skip
-        return fact_id
-
-    def reconcile(self) -> Reconciled:
-        return reconcile_waiting(self.context, user_id=self.user.user_id)
-
-    def rows(self, query: str) -> list[dict[str, Any]]:
-        return rows(self.here, query, self.user.user_id)
-
-    def chains(self) -> list[tuple[UUID, UUID, int]]:
-        query = "SELECT fact_id, root_id, version FROM neurigraph.facts WHERE user_id = %s ORDER BY root_id, version"
-        return [(row["fact_id"], row["root_id"], row["version"]) for row in self.rows(query)]
-
-    def statuses(self, claims: Claims | None = None) -> dict[UUID, str]:
-        found = listing.list_facts(
-            self.here.database, self.here.cursors, claims or self.claims, listing.FactFilter(), limit=100
-        )
-        return {row["fact_id"]: row["status"] for row in found.items}
-
-    def actions(self) -> list[dict[str, Any]]:
-        return self.rows("SELECT * FROM neurigraph.actions WHERE user_id = %s")
+from tests.support.memories import plain_context
+from tests.support.told_people import People
 
 
 @pytest.fixture
 def people(shared_installation: Installation) -> People:
     return People(shared_installation)
-
-
-def test_a_chain_grows_at_its_ends_and_between_and_shrinks_exactly(people: People) -> None:
-    _, record = people.record()
-    _, late = people.record()
-    told = [("Ana lives in Porto.", 0), ("Ana now lives in Lisbon.", 100), ("Ana is living in Madrid now.", 50)]
-    told.append(("Ana has moved to Porto.", 150))
-    ids, before = [], []
-    for number, (statement, day) in enumerate(told):
-        ids.append(people.tell(record if number != 2 else late, statement, day))
-        before.append(people.chains())
-        people.reconcile()
-    porto, lisbon, madrid, again = ids
-    root = porto
-    assert people.chains() == [(porto, root, 1), (madrid, root, 2), (lisbon, root, 3), (again, root, 4)]
-    assert people.statuses() == {again: "active"} | dict.fromkeys((porto, madrid, lisbon), "superseded")
-    assert people.reconcile().records == 0
-    deltas = people.rows("SELECT reason, judged_by, effect FROM neurigraph.fact_verdicts WHERE user_id = %s")
-    assert all(row["reason"] and row["judged_by"] == "plain" for row in deltas)
-    for fact_id, earlier in zip(reversed(ids), reversed(before), strict=True):
-        with people.here.database.pipeline() as tx:
-            for one in ids:
-                undo(tx, people.user.user_id, one, fact_id, "test")
-                undo(tx, people.user.user_id, fact_id, one, "test")
-        ours = {one for one, *_ in earlier}
-        assert [one for one in people.chains() if one[0] in ours] == earlier
-    assert set(people.statuses().values()) == {"active"}
-    assert people.reconcile().records == 0
 
 
 def _killed(context: Context, user_id: UUID) -> None:

@@ -42,7 +42,9 @@ def computed(here: Installation, user_id: UUID, open_nodes: set[UUID] | None = N
         said[row["statement"].lower().rstrip(".! ")].append(row)
     seen: Seen = {}
     for row in visible:
-        chain, same = chains[row["root_id"]], said[row["statement"].lower().rstrip(".! ")]
+        chain = chains[row["root_id"]]
+        same = said[row["statement"].lower().rstrip(".! ")]
+        same = [one for one in same if one is row or one["status"] != "archived"]
         place = chain.index(row)
         after = next((one["fact_id"] for one in chain[place + 1 :] if one["status"] != "archived"), None)
         status = "superseded" if after is not None or row["superseded"] else row["status"]

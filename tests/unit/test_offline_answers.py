@@ -199,3 +199,31 @@ def test_amount_of_something_else_is_no_answer() -> None:
 def test_nothing_is_quoted_twice() -> None:
     evidence = said("The ferry leaves at 9:40.", "The ferry leaves at 9:40.", "Remember: the ferry leaves at 9:40.")
     assert len(MODEL.answer("When does the ferry leave?", AT, evidence)) == 1
+
+
+def test_nobody_answers_for_another_speaker() -> None:
+    evidence = [
+        Evidence("I raised 900 euros for the shelter.", "Ana", AT),
+        Evidence("The shelter is glad of every visit.", "Bob", AT),
+    ]
+    assert MODEL.answer("How much did Ana raise for the shelter?", AT, evidence)[0].evidence == (1,)
+    assert MODEL.answer("How much did Bob raise for the shelter?", AT, evidence) == []
+    painted = [Evidence("I painted a sunrise at the lake.", "Ana", AT), Evidence("Lovely weather today.", "Bob", AT)]
+    assert MODEL.answer("What did Ana paint at the lake?", AT, painted)[0].evidence == (1,)
+    assert MODEL.answer("What did Bob paint at the lake?", AT, painted) == []
+
+
+def test_bare_amount_is_of_the_sentence_before() -> None:
+    fair, bonus = "Dave wants a second boiler.", "He has earned his bonus."
+    assert MODEL.answer("How much does Dave earn?", AT, said(f"{fair} 5,900 euros. {bonus}")) == []
+    paid = said(f"{fair} Dave earns a good salary now. 3,400 euros. {bonus}")
+    assert MODEL.answer("How much does Dave earn?", AT, paid)[0].evidence == (1,)
+
+
+def test_sentence_that_sets_the_date_comes_first() -> None:
+    plan = "Planning the boat launch"
+    week = Evidence("We are in launch week now. I hope for the fair on Sunday.", "Bob", AT, plan)
+    target = Evidence("Target date is Thursday 18 September 2025.", "Bob", AT, plan)
+    crew = Evidence("The crew meets on Thursday 18 September 2025.", "Bob", AT, plan)
+    assert MODEL.answer("When is the boat launch?", AT, [week, target])[0].evidence == (2,)
+    assert MODEL.answer("When is the boat launch?", AT, [week, crew])[0].evidence == (1,)

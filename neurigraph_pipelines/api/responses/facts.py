@@ -196,3 +196,19 @@ class Belief(BaseModel):
         description="How far it is believed, with all that speaks for and against it. Null for all but the owner."
     )
     needs_review: bool = Field(description="Whether a conflict waits for a person.")
+
+
+class UndoneDecision(BaseModel):
+    """A decision about two facts that was taken back."""
+
+    later_fact_id: UUID
+    earlier_fact_id: UUID
+    effect: Literal["supersedes", "disputes", "flagged"] = Field(
+        description="What it was: the later fact superseded the earlier one, they disputed each other, or it waited."
+    )
+
+
+class UndoneDecisions(BaseModel):
+    """The decisions that were taken back."""
+
+    undone: list[UndoneDecision]

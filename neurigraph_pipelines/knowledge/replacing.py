@@ -1,0 +1,57 @@
+"""Superseding a fact by another one because a person decided so."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.locks import lock_graph_shared
+from neurigraph_pipelines.guards import FREE, Guard
+from neurigraph_pipelines.history import author_of
+from neurigraph_pipelines.knowledge import chains
+from neurigraph_pipelines.knowledge.effects import ask_about_fallen, dependants, read_beliefs
+from neurigraph_pipelines.knowledge.undoing import take_back
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+_QUERIES = statements("verdicts")
+
+
+def supersede_fact(context: Context, fact_id: UUID, by: UUID, guard: Guard = FREE) -> None:
+    """Let a fact be superseded by another one; taking the other one back takes this back.
+
+    Args:
+        context: With the claims of the owner of the graph.
+        guard: Called with the graph locked, and before the commit.
+
+    Raises:
+        InvalidInputError: A fact cannot supersede itself.
+        NotFoundError: One of them does not exist, or belongs to another user.
+        ConflictError: One of them was taken back.
+    """
+    if fact_id == by:
+        raise InvalidInputError("a fact cannot supersede itself: name another one")
+    user_id = context.claims.user_id
+    with context.database.pipeline() as tx:
+        lock_graph_shared(tx, user_id)
+        tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
+        guard.admit(tx)
+        rows = tx.execute(_QUERIES["standing"], {"fact_ids": [fact_id, by], "user_id": user_id}).fetchall()
+        if len(rows) < 2:
+            raise NotFoundError
+        if any(row["is_archived"] for row in rows):
+            raise ConflictError("one of these facts was taken back: confirm it first")
+        _write(tx, user_id, fact_id, by, author_of(context.claims))
+        guard.note_result(tx)
+
+
+def _write(tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID, approved_by: str) -> None:
+    """Let a later fact supersede an earlier one, whatever was decided of the two before."""
+    pair = {"later_id": later_id, "earlier_id": earlier_id}
+    before = read_beliefs(tx, dependants(tx, [earlier_id]))
+    take_back(tx, user_id, earlier_id, later_id, approved_by)  # they cannot supersede each other
+    tx.execute(_QUERIES["write_approved"], {**pair, "user_id": user_id, "judged_by": approved_by})
+    rows = tx.execute(_QUERIES["superseding"], pair).fetchall()
+    chains.enter(tx, later_id, earlier_id, {(row["later_id"], row["earlier_id"]) for row in rows})
+    ask_about_fallen(tx, user_id, before)
