@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+from uuid import uuid4
+
+import httpx
 import psycopg
 import pytest
 
+from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model import Claims, NodeType, SubjectType
 from neurigraph_pipelines.webhooks import subscriptions
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
+from tests.support.api_calls import SAME_ID
+from tests.support.api_server import serving
 from tests.support.two_users import World, new_world
 from tests.support.webhooks import ELSEWHERE, local_outbox, make_due
 
@@ -79,3 +86,37 @@ def test_webhook_for_another_user_is_refused(world: World) -> None:
         assert connection.execute(insert, [world.bob.user_id]).rowcount == 1
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(insert, [world.alice.user_id])
+
+
+def test_denied_and_absent_are_one_answer(world: World) -> None:
+    database = world.installation.database
+    webhook = subscriptions.add(local_outbox(world.installation, world.alices), ELSEWHERE).webhook_id
+    persona = sharing.add_node(database, world.alices, world.alice.root_node_id, "Agent", node_type=NodeType.PERSONA)
+    subject = sharing.Subject(SubjectType.PERSONA, str(persona))
+    keys = {
+        "bob": sharing.issue_key(database, world.bobs)[1],
+        "persona": sharing.issue_key(database, world.alices, subject=subject)[1],
+    }
+    owners = sharing.issue_key(database, world.alices)[1]
+    calls: list[tuple[str, str, Any]] = [
+        ("GET", "", None), ("PATCH", "", {"state": "active"}), ("POST", "/test", None), ("POST", "/rotate", None),
+        ("GET", "/deliveries", None), ("POST", "/replay", {}), ("DELETE", "", None),
+    ]  # fmt: skip
+    with (
+        serving(world.installation) as address,
+        httpx.Client(base_url=address, timeout=60.0, headers=SAME_ID) as client,
+    ):
+        for method, rest, body in calls:
+            for key in keys.values():
+                headers = {"Authorization": f"Bearer {key}"}
+                denied, absent = (
+                    client.request(method, f"/v1/webhooks/{one}{rest}", headers=headers, json=body)
+                    for one in (webhook, uuid4())
+                )
+                assert (denied.status_code, denied.content) == (absent.status_code, absent.content)
+                assert denied.status_code in (403, 404)
+        for method, rest, body in calls:
+            answer = client.request(
+                method, f"/v1/webhooks/{webhook}{rest}", headers={"Authorization": f"Bearer {owners}"}, json=body
+            )
+            assert answer.status_code in (200, 204, 409), (method, rest, answer.text)
