@@ -38,6 +38,7 @@ from benchmarks import (
     retention,
     throughput,
     unstored,
+    webhooks,
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.ratios import check
@@ -79,6 +80,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "history": history.run,
     "forget": forget.run,
     "retention": retention.run,
+    "webhooks": webhooks.run,
     "access": access.run,
     "hidden_ids": hidden_ids.run,
     "mcp": mcp.run,

@@ -20,7 +20,3 @@ CREATE DATABASE {name};
 -- name: data_folder
 -- The folder of the server that answers: another server may have taken the port.
 SELECT current_setting('data_directory') AS folder;
-
--- name: listen_for_events
--- What raises events for webhooks says so with its commit.
-LISTEN neurigraph_webhooks;
