@@ -111,7 +111,8 @@ def test_asset_sends_what_was_left(allowed: Installation, monkeypatch: pytest.Mo
     resources = {"installation": InstallationResource()}
 
     def look() -> object:
-        return webhook_sensor(dg.build_sensor_context(resources=resources))
+        with dg.build_sensor_context(resources=resources) as context:
+            return webhook_sensor(context)
 
     assert isinstance(look(), dg.SkipReason)
     with WebhookReceiver() as receiver:
