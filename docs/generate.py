@@ -154,6 +154,9 @@ def synchronous_client(name: str) -> str:
 _SYNCHRONOUS = {
     "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
     "webhooks_": '"""Waiting calls about webhooks. Written by docs/generate.py from ``webhooks_asynchronous``."""',
+    "retention_": (
+        '"""Waiting calls on retention. Written by docs/generate.py from ``retention_asynchronous``: change that."""'
+    ),
     "facts_": '"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
 }
 _WITHOUT_ASYNC = {
@@ -162,6 +165,8 @@ _WITHOUT_ASYNC = {
     "AsyncWebhooks": "Webhooks",
     "facts_asynchronous": "facts_synchronous",
     "webhooks_asynchronous": "webhooks_synchronous",
+    "AsyncRetention": "Retention",
+    "retention_asynchronous": "retention_synchronous",
     "AsyncClient": "Client",
     "AsyncRetrying": "Retrying",
     "aclose": "close",

@@ -36,6 +36,28 @@ class LabelledQuestion:
     answer: str = ""
 
 
+BELIEF = {
+    "contradiction_resolution": "contradictions",
+    "knowledge_update": "updates",
+    "event_ordering": "order of events",
+    "abstention": "never said",
+}
+"""BEAM's kinds of questions that are about what is believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefQuestion:
+    """A question about two statements of which the later one contradicts or updates the earlier one, as message ids.
+
+    An ordering has only ``later``, and what was never said has neither.
+    """
+
+    text: str
+    kind: str
+    earlier: frozenset[str] = frozenset()
+    later: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """Conversations of one user, and questions about them. External ids of messages are unique."""
@@ -90,6 +112,23 @@ def qmsum() -> list[Sample]:
 def beam() -> list[Sample]:
     """Read the chats of BEAM: a user and an assistant over months, one user for each chat."""
     return [_chat(path) for path in sorted((DATA / "beam").glob("*.chat.json"))]
+
+
+def beam_beliefs() -> Iterator[tuple[Sample, list[BeliefQuestion]]]:
+    """Yield the chats of BEAM with their questions about what is believed."""
+    for path in sorted((DATA / "beam").glob("*.questions.json")):
+        given = json.loads(path.read_text(encoding="utf-8"))
+        questions = []
+        for name, kind in BELIEF.items():
+            for item in given[name]:
+                sides = item.get("source_chat_ids") or []
+                groups = [
+                    frozenset(map(str, _leaves(side)))
+                    for side in (sides.values() if isinstance(sides, dict) else [sides])
+                ]
+                earlier, later = groups if len(groups) == 2 else (frozenset(), groups[0])
+                questions.append(BeliefQuestion(item["question"], kind, earlier, later))
+        yield _chat(path.with_name(path.name.replace("questions", "chat"))), questions
 
 
 def together(name: str, samples: Sequence[Sample]) -> Sample:

@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from neurigraph_pipelines import model, sharing
-from neurigraph_pipelines.api.source_fields import SourceFields, VersionFields
+from neurigraph_pipelines.api.source_fields import PRIVACY, SourceFields, VersionFields
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion import notes
 from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
@@ -83,7 +83,7 @@ class NewConversation(Form, VersionFields):
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     started_at: datetime | None = Field(default=None, description="Default: now.")
-    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: only the owner of the graph sees it.")
+    privacy: Privacy | None = Field(default=None, description=PRIVACY)
 
 
 class Sharing(Form):
@@ -201,7 +201,7 @@ class NewNote(Form, SourceFields):
         "supersedes the old one.",
     )
     replaces: UUID | None = Field(default=None, description="Another note of yours, which this one supersedes.")
-    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: only the owner of the graph sees it.")
+    privacy: Privacy | None = Field(default=None, description=PRIVACY)
 
     @property
     def note(self) -> notes.NewNote:
@@ -223,7 +223,7 @@ class NewEvent(Form, VersionFields):
     title: str = Field(json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     started_at: datetime | None = Field(default=None, description="Default: now.")
-    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: only the owner of the graph sees it.")
+    privacy: Privacy | None = Field(default=None, description=PRIVACY)
     messages: list[NewEventMessage] = Field(
         default_factory=list, max_length=MAX_MESSAGES, description="The messages so far."
     )

@@ -11,13 +11,15 @@ from fastapi import APIRouter, BackgroundTasks, Query
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
-from neurigraph_pipelines.api.fact_forms import SayTheSame
+from neurigraph_pipelines.api.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import retrieval as responses
+from neurigraph_pipelines.api.responses.fact_queries import QueriedFacts
 from neurigraph_pipelines.api.responses.files import UnstoredMessages
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
+from neurigraph_pipelines.retrieval.fact_queries import query_facts
 from neurigraph_pipelines.retrieval.query import search as phase_one
 from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
 
@@ -44,6 +46,13 @@ def duplicates(body: SayTheSame, caller: Caller, installation: InstallationDep) 
     """Say what is remembered already that says the same as a text, before it is written. Nothing is written."""
     found = find_duplicates(installation.acting_for(caller), body.text, body.limit)
     return {**asdict(found), "threshold": SIMILAR}
+
+
+@router.post("/facts/query", response_model=QueriedFacts, response_model_exclude_unset=True)
+def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Follow the links of facts: to causes, earlier and later versions, or whatever is connected, with each path."""
+    look(installation, caller, fact_id=body.fact_id)
+    return query_facts(installation.acting_for(caller), body.asked).shown()
 
 
 @router.post("/ask", response_model=responses.Reply)

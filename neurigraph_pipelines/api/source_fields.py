@@ -26,6 +26,10 @@ _URL = "A page to read it at: `http` or `https`, without a user name or password
 _CHANNEL = "Who could read it where it comes from."
 _AUTHOR = "Who wrote it."
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
+PRIVACY = (
+    "`private`: only the owner of the graph sees it. Default: `private` if the owner hands it in and its `channel` is "
+    "`dm` or `private`, otherwise `shared`."
+)
 _UPDATED = "When it last changed where it comes from."
 
 

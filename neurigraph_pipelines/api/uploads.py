@@ -19,7 +19,7 @@ from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.api.sight import look
-from neurigraph_pipelines.api.source_fields import VersionFields
+from neurigraph_pipelines.api.source_fields import PRIVACY, VersionFields
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.model import Privacy, SourceKind
@@ -42,9 +42,7 @@ class _Fields(VersionFields):
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     occurred_at: datetime | None = Field(default=None, description="Default: now.")
-    privacy: Literal["shared", "private"] = Field(
-        default="shared", description="`private`: only the owner of the graph sees it."
-    )
+    privacy: Literal["shared", "private"] | None = Field(default=None, description=PRIVACY)
     metadata: Json[dict[str, Scalar]] = Field(
         default_factory=dict, description="A JSON object: texts, numbers and booleans by name, at most 16 KiB."
     )
@@ -86,7 +84,7 @@ async def upload(request: Request, response: Response, caller: Owner, installati
             title=fields.title,
             external_id=fields.external_id,
             occurred_at=fields.occurred_at,
-            privacy=Privacy(fields.privacy),
+            privacy=Privacy(fields.privacy) if fields.privacy is not None else None,
             details=fields.details,
         )
     if not received.new:

@@ -46,6 +46,7 @@ from neurigraph_pipelines.cli import (
     stack,
     status,
     storing,
+    walking,
     webhooks,
 )
 from neurigraph_pipelines.cli.output import printable
@@ -102,6 +103,7 @@ for subject in (
     retention,
     lifecycle,
     belief,
+    walking,
     facts,
     fact,
     failures,

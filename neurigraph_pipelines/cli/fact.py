@@ -88,7 +88,7 @@ def add(
     pin: _Pin = None,
     valid_until: _ValidUntil = None,
     forget_after: _ForgetAfter = None,
-    private: Private = False,
+    private: Private = None,
     as_json: Json = False,
 ) -> None:
     """State a fact by hand. It is a note whose memory carries exactly this fact."""

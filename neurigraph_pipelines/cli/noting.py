@@ -12,7 +12,7 @@ import typer
 from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, node_id_of, opened
-from neurigraph_pipelines.cli.uploading import Private
+from neurigraph_pipelines.cli.uploading import Private, stated_privacy
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.notes import WrittenNote
@@ -60,7 +60,7 @@ def note(
     updated_at: source_options.UpdatedAt = None,
     tier: source_options.TierName = None,
     replaces: Replaced = None,
-    private: Private = False,
+    private: Private = None,
     as_json: Json = False,
 ) -> None:
     """Write a note, which is remembered as it is.
@@ -69,7 +69,6 @@ def note(
     same title, node and privacy, is the same note as long as its memory is current.
     """
     from neurigraph_pipelines.ingestion.notes import NewNote, OnConflict, write_note
-    from neurigraph_pipelines.model import Privacy
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -82,7 +81,7 @@ def note(
             priority=priority,
             tags=tuple(map(argument, tag or ())),
             on_conflict=OnConflict(on_conflict),
-            privacy=Privacy.PRIVATE if private else Privacy.SHARED,
+            privacy=stated_privacy(private),
             replaces=replaces,
             details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier=tier),
         )

@@ -13,7 +13,7 @@ from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.exporting import FORMAT, import_export
 from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, claims_of, opened
-from neurigraph_pipelines.cli.uploading import Private, ensure_owner, import_document, read_uploads
+from neurigraph_pipelines.cli.uploading import Private, ensure_owner, import_document, read_uploads, stated_privacy
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.healing import Healed
@@ -53,7 +53,7 @@ def import_file(
     updated_at: source_options.UpdatedAt = None,
     replaces: source_options.Replaces = None,
     tier: source_options.TierName = None,
-    private: Private = False,
+    private: Private = None,
     as_json: Json = False,
 ) -> None:
     """Import the conversations of a file into the inbox, or the file itself if it contains none.
@@ -63,7 +63,6 @@ def import_file(
     import, run it again. A Neurigraph export is restored completely, if its user does not exist here.
     """
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
-    from neurigraph_pipelines.model import Privacy
     from neurigraph_pipelines.portability.archive import is_export
 
     output = Output(as_json)
@@ -75,11 +74,11 @@ def import_file(
     if chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)
         return
-    _import_conversations(file, user, chosen, Privacy.PRIVATE if private else Privacy.SHARED, details, output)
+    _import_conversations(file, user, chosen, stated_privacy(private), details, output)
 
 
 def _import_conversations(
-    file: Path, user: str, chosen: str, privacy: Privacy, details: SourceDetails, output: Output
+    file: Path, user: str, chosen: str, privacy: Privacy | None, details: SourceDetails, output: Output
 ) -> None:
     from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.imports.source import content_size

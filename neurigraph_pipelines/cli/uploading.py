@@ -17,22 +17,37 @@ from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.provisioning import User
+    from neurigraph_pipelines.model import Privacy
     from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
 
 Private = Annotated[
-    bool,
-    typer.Option("--private", help="Only the owner sees the new conversations or files, whatever grants others have."),
+    bool | None,
+    typer.Option(
+        "--private/--shared",
+        help="Only the owner sees it, whatever grants others have; or everybody with a grant on its nodes. Default: "
+        "private if its --channel is dm or private, otherwise shared.",
+        show_default=False,
+    ),
 ]
 """The option of commands that add memories."""
 
 _READ_BYTES = 1 << 20
 
 
+def stated_privacy(private: bool | None) -> Privacy | None:
+    """Return the privacy that the options state; None if they state none."""
+    from neurigraph_pipelines.model import Privacy
+
+    if private is None:
+        return None
+    return Privacy.PRIVATE if private else Privacy.SHARED
+
+
 def import_document(
-    path: Path, user: str, output: Output, private: bool, external_id: str | None, details: SourceDetails
+    path: Path, user: str, output: Output, private: bool | None, external_id: str | None, details: SourceDetails
 ) -> None:
     """Upload a file and extract its text.
 
@@ -40,7 +55,7 @@ def import_document(
         UnreadableFileError: The file was received, and its text cannot be read.
     """
     from neurigraph_pipelines.listing.sources import get_source
-    from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough, SourceKind
+    from neurigraph_pipelines.model import Claims, ReceivedThrough, SourceKind
 
     try:
         status = path.stat()
@@ -60,7 +75,7 @@ def import_document(
                 external_id=argument(external_id) if external_id is not None else None,
                 occurred_at=datetime.fromtimestamp(status.st_mtime, UTC),
                 details=details,
-                privacy=Privacy.PRIVATE if private else Privacy.SHARED,
+                privacy=stated_privacy(private),
             )
         installation.uploads.read_due(installation.text_extractor, owner.user_id)
         state = presentation.source(get_source(installation.database, claims, SourceKind.UPLOAD, received.upload_id))

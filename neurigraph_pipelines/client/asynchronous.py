@@ -26,6 +26,7 @@ from neurigraph_pipelines.client.models import (
     SearchResult,
     Source,
 )
+from neurigraph_pipelines.client.retention_asynchronous import AsyncRetention
 from neurigraph_pipelines.client.transport import (
     MESSAGES_AT_ONCE,
     WAIT_SECONDS,
@@ -46,7 +47,7 @@ from neurigraph_pipelines.client.transport import (
 from neurigraph_pipelines.client.webhooks_asynchronous import AsyncWebhooks
 
 
-class AsyncMemory(AsyncFacts, AsyncWebhooks):
+class AsyncMemory(AsyncFacts, AsyncRetention, AsyncWebhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``

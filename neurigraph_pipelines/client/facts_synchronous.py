@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.client.models import Duplicates, Fact, StatedFact
+from neurigraph_pipelines.client.models import Duplicates, Fact, FactQueryResult, StatedFact
 
 
 class Facts(ABC):
@@ -42,6 +42,16 @@ class Facts(ABC):
         """Return what says the same as a text already, or nearly; nothing is written."""
         body = {"text": text, "limit": limit}
         return Duplicates.model_validate(self.call("POST", "/v1/duplicates", body))
+
+    def query_facts(self, query: str | None = None, kind: str = "search", **fields: Any) -> FactQueryResult:
+        """Follow the links of facts: to causes, versions, or whatever is connected, each with its path in words.
+
+        Args:
+            kind: ``search``, ``why``, ``changed``, ``about`` or ``connected``.
+            fields: As the API takes them, such as ``fact_id``, ``max_hops``, ``traverse_types`` and ``include_graph``.
+        """
+        body = {"query": query, "kind": kind, **fields}
+        return FactQueryResult.model_validate(self.call("POST", "/v1/facts/query", body))
 
     def state_fact(self, statement: str, **fields: Any) -> StatedFact:
         """State a fact. It is there when its note is stored and read.

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 State = Literal["open", "waiting", "storing", "stored", "failed"]
 Kind = Literal["conversation", "event", "upload", "note"]
 Privacy = Literal["shared", "private"]
+Tier = Literal["short", "mid", "long"]
 
 
 class _Answer(BaseModel):
@@ -187,6 +188,25 @@ class Duplicates(_Answer):
     threshold: float
 
 
+class RelatedFact(_Answer):
+    """A fact that a graph query reached, with the memories and links on the way, and the way in words."""
+
+    fact: FactHit
+    path: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    path_description: str
+    hops: int
+
+
+class FactQueryResult(_Answer):
+    """The facts that a graph query begins at, and those related to them; ``graph`` is there if it was asked for."""
+
+    matches: list[FactHit]
+    related: list[RelatedFact]
+    graph: dict[str, list[dict[str, Any]]] | None = None
+    notes: list[str]
+
+
 class Citation(_Answer):
     """A message that an answer rests on."""
 
@@ -247,3 +267,35 @@ class Node(_Answer):
     parent_node_id: UUID | None = None
     profile: dict[str, Any] | None = None
     etag: str | None = None
+
+
+class Kept(_Answer):
+    """How long a memory is meant to be kept; ``expires_at`` is None for good."""
+
+    tier: Tier
+    expires_at: datetime | None = None
+    expiry_reason: str | None = None
+    access_count: int | None = None
+    access_days: int | None = None
+
+
+class Archived(_Answer):
+    """A memory in the archive."""
+
+    record_id: UUID
+    title: str
+    node_path: str
+    tier: Tier
+    archived_at: datetime
+    archived_by: str
+    archived_reason: str
+
+
+class Purge(_Answer):
+    """What was forgotten of the archive, or would be."""
+
+    dry_run: bool
+    records: int
+    erasure_ids: list[UUID]
+    failed: list[UUID]
+    left: int

@@ -26,6 +26,7 @@ from neurigraph_pipelines.client.models import (
     SearchResult,
     Source,
 )
+from neurigraph_pipelines.client.retention_synchronous import Retention
 from neurigraph_pipelines.client.transport import (
     MESSAGES_AT_ONCE,
     WAIT_SECONDS,
@@ -46,7 +47,7 @@ from neurigraph_pipelines.client.transport import (
 from neurigraph_pipelines.client.webhooks_synchronous import Webhooks
 
 
-class Memory(Facts, Webhooks):
+class Memory(Facts, Retention, Webhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``

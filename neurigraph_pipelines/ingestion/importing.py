@@ -46,7 +46,7 @@ def import_file(
     path: Path,
     format_name: str,
     *,
-    privacy: Privacy = Privacy.SHARED,
+    privacy: Privacy | None = None,
     details: SourceDetails = NO_DETAILS,
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
@@ -56,7 +56,7 @@ def import_file(
     Args:
         context: The inbox of its caller receives the conversations.
         format_name: One of ``imports.FORMATS``.
-        privacy: Privacy of new conversations.
+        privacy: Privacy of new conversations. Default: private if their channel is not public, otherwise shared.
         details: Where new conversations come from, where the file does not say so itself. A source that they replace is
             replaced by the first conversation of the file, and the others are rejected.
         on_bytes: Called with the number of bytes read since the last call.
@@ -96,7 +96,7 @@ def import_file(
 class _Importer:
     """Adds conversations to the inbox of the context's caller."""
 
-    def __init__(self, context: Context, privacy: Privacy, details: SourceDetails, reject: Reject) -> None:
+    def __init__(self, context: Context, privacy: Privacy | None, details: SourceDetails, reject: Reject) -> None:
         self._context = context
         self._inbox = Inbox(context)
         self._privacy = privacy

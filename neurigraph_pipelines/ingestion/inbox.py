@@ -54,13 +54,14 @@ class Inbox:
         title: str | None = None,
         started_at: datetime | None = None,
         event_kind: EventKind | None = None,
-        privacy: Privacy = Privacy.SHARED,
+        privacy: Privacy | None = None,
         details: SourceDetails = NO_DETAILS,
     ) -> tuple[UUID, bool]:
         """Find a source by its external id, or create it. An existing source keeps its privacy and details.
 
         Of a source with versions, the newest is found. A source that ``details`` says it replaces is found if that has
-        a version after it already.
+        a version after it already. Without a stated privacy, what the owner received through a channel that is not
+        public is private, and everything else is shared.
 
         Returns:
             Its id, and whether it was created.
@@ -109,7 +110,7 @@ class Inbox:
         tx: Transaction,
         user_id: UUID,
         conversations: Sequence[NewConversation],
-        privacy: Privacy = Privacy.SHARED,
+        privacy: Privacy | None = None,
     ) -> list[tuple[bool, AppendResult]]:
         """Add whole conversations or events as an importer read them, none twice.
 
@@ -130,13 +131,17 @@ class Inbox:
         return [(created, result) for (_, created), result in zip(opened, results, strict=True)]
 
     def add_conversation(
-        self, tx: Transaction, user_id: UUID, conversation: NewConversation, privacy: Privacy = Privacy.SHARED
+        self, tx: Transaction, user_id: UUID, conversation: NewConversation, privacy: Privacy | None = None
     ) -> tuple[bool, AppendResult]:
         """Add one conversation or event; see ``add_conversations``."""
         return self.add_conversations(tx, user_id, [conversation], privacy)[0]
 
     def _open_imported(
-        self, tx: Transaction, user_id: UUID, read: Sequence[tuple[SourceKind, NewConversation]], privacy: Privacy
+        self,
+        tx: Transaction,
+        user_id: UUID,
+        read: Sequence[tuple[SourceKind, NewConversation]],
+        privacy: Privacy | None,
     ) -> list[tuple[UUID, bool]]:
         """Find or create sources: next versions one by one, the others in one statement.
 
@@ -184,10 +189,10 @@ class Inbox:
         }
 
     def _open_all(
-        self, tx: Transaction, user_id: UUID, rows: Sequence[dict[str, Any]], privacy: Privacy
+        self, tx: Transaction, user_id: UUID, rows: Sequence[dict[str, Any]], privacy: Privacy | None
     ) -> list[tuple[UUID, bool]]:
         """Return for each row its source, and whether that was created."""
-        values = {"user_id": user_id, "privacy": privacy.value}
+        values = {"user_id": user_id, "privacy": privacy}
         created = _by_name(tx.execute(_QUERIES["insert_sources"], {**values, **columns(rows)}))
         rest = [row for row in rows if _name(row) not in created]
         known = _by_name(tx.execute(_QUERIES["find_sources"], {**values, **columns(rest)})) if rest else {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -31,7 +31,7 @@ from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH
 from neurigraph_pipelines.ingestion.redaction import redact_message
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, NewMessage, Privacy, ReceivedThrough, Role, SourceKind
-from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails, starting_privacy
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, validate_message
@@ -71,6 +71,7 @@ class NewNote:
         fact: What the fact that it states has besides its words; None for a note that is read for facts.
         follows: The fact that it is the next version of.
         replaces: The note whose memory this one will supersede; if no fact follows another, the caller's own.
+        privacy: Default: the owner's is private if its channel is not public; every other note is shared.
         details: What else is known of it. The first version of a note decides for all.
     """
 
@@ -82,7 +83,7 @@ class NewNote:
     priority: int | None = None
     tags: tuple[str, ...] = ()
     on_conflict: OnConflict = OnConflict.ERROR
-    privacy: Privacy = Privacy.SHARED
+    privacy: Privacy | None = None
     fact: Mapping[str, Any] | None = None
     follows: UUID | None = None
     replaces: UUID | None = None
@@ -136,6 +137,7 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
     if note.on_conflict is not OnConflict.ERROR and (words.title is None or (note.path or note.node_id) is None):
         raise InvalidInputError(f"on_conflict={note.on_conflict} needs a title and a node: notes meet by both")
     node_id, claims = _pin(context, note), context.claims
+    note = replace(note, privacy=starting_privacy(note.privacy, note.details.channel, is_owner=claims.role == "user"))
     digest = words.digest(node_id, note)
     with context.database.agent(claims) as tx:
         tx.execute(_QUERIES["lock_notes"], {"user_id": claims.user_id})

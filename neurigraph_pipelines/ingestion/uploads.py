@@ -61,7 +61,7 @@ class _Arrival:
     title: str | None
     external_id: str | None
     occurred_at: datetime | None
-    privacy: Privacy
+    privacy: Privacy | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Uploads:
         title: str | None = None,
         external_id: str | None = None,
         occurred_at: datetime | None = None,
-        privacy: Privacy = Privacy.SHARED,
+        privacy: Privacy | None = None,
         details: SourceDetails = NO_DETAILS,
     ) -> Received:
         """Receive a file, piece by piece.

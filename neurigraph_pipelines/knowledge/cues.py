@@ -6,8 +6,10 @@ Each side of a cue is matched with the fact that shares most of its words. Engli
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from uuid import UUID
 
 from neurigraph_pipelines.model import Detector, Message
@@ -20,6 +22,9 @@ CONFIDENCE = 0.75
 
 MIN_SHARE = 0.5
 """Least share of a fact's words that its side of a cue has."""
+
+MAX_CUES = 100
+"""Most cues of one message that are matched with its facts: a message may have thousands of both."""
 
 # The side after these words is the cause of the side before them, and the other way round. Alternatives of fixed words:
 # each text is read once.
@@ -45,11 +50,10 @@ def find_causes(facts: Sequence[Told], messages: Sequence[Message]) -> list[NewL
     """Return the links that the cues in some messages state between the facts that these say."""
     words = {fact.fact_id: _words(fact.statement) for fact in facts}
     found: dict[tuple[UUID, UUID], NewLink] = {}
-    for message in messages:
-        said = [fact for fact in facts if fact.first_message <= message.seq <= fact.last_message]
+    for message, said in _said_in(facts, messages):
         if len(said) < 2:
             continue
-        for effect, cause, cue in _sides(message.content):
+        for effect, cause, cue in islice(_sides(message.content), MAX_CUES):
             ends = [_best(side, said, words) for side in (effect, cause)]
             if ends[0] is None or ends[1] is None or ends[0] == ends[1]:
                 continue
@@ -68,6 +72,21 @@ def find_causes(facts: Sequence[Told], messages: Sequence[Message]) -> list[NewL
                 ),
             )
     return list(found.values())
+
+
+def _said_in(facts: Sequence[Told], messages: Sequence[Message]) -> Iterator[tuple[Message, list[Told]]]:
+    """Yield each message with the facts that it says. Each fact is looked at once, and with the messages that it cites.
+
+    Args:
+        messages: In order.
+    """
+    waiting = deque(sorted(facts, key=lambda one: one.first_message))
+    said: list[Told] = []
+    for message in messages:
+        while waiting and waiting[0].first_message <= message.seq:
+            said.append(waiting.popleft())
+        said = [fact for fact in said if message.seq <= fact.last_message]
+        yield message, said
 
 
 def _sides(text: str) -> Iterator[tuple[str, str, str]]:

@@ -6,6 +6,7 @@ A language model that adds a figure or a name has guessed, and its fact is dropp
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from neurigraph_pipelines.model import Message
@@ -25,24 +26,36 @@ _DAY = re.compile(
 """Written dates: they follow from the time of a message, so its text need not have them."""
 
 
-def is_grounded(fact: Fact, messages: Sequence[Message]) -> bool:
-    """Return whether the messages that a fact cites, or their neighbours, have its figures and names.
+class Said:
+    """The figures and words of the messages of a record, each with the numbers of the messages that have it.
 
-    Args:
-        messages: The messages of its record, in order.
+    Every message is read once, and every word of a fact is looked up: a segment of 500,000 tokens may have thousands of
+    facts, all of one message.
     """
-    near = [
-        message
-        for message in messages
-        if fact.first_message - _BEFORE_AND_AFTER <= message.seq <= fact.last_message + _BEFORE_AND_AFTER
-    ]
-    said = " ".join(f"{message.author or message.role.value} {message.content}" for message in near)
-    undated = _DAY.sub(" ", fact.statement)
-    figures = set(_FIGURE.findall(said))
-    if any(figure not in figures for figure in _FIGURE.findall(undated)):
-        return False
-    words = set(_words(said))
-    return all(word in words for name in _NAME.findall(undated) for word in _words(name))
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        """Read the messages of a record, in order."""
+        self._figures: dict[str, list[int]] = {}
+        self._words: dict[str, list[int]] = {}
+        for message in messages:
+            text = f"{message.author or message.role.value} {message.content}"
+            for figure in set(_FIGURE.findall(text)):
+                self._figures.setdefault(figure, []).append(message.seq)
+            for word in set(_words(text)):
+                self._words.setdefault(word, []).append(message.seq)
+
+    def grounds(self, fact: Fact) -> bool:
+        """Return whether the messages that a fact cites, or their neighbours, have its figures and names."""
+        first, last = fact.first_message - _BEFORE_AND_AFTER, fact.last_message + _BEFORE_AND_AFTER
+
+        def is_said(numbers: Sequence[int] | None) -> bool:
+            place = bisect_left(numbers or (), first)
+            return numbers is not None and place < len(numbers) and numbers[place] <= last
+
+        undated = _DAY.sub(" ", fact.statement)
+        return all(is_said(self._figures.get(figure)) for figure in _FIGURE.findall(undated)) and all(
+            is_said(self._words.get(word)) for name in _NAME.findall(undated) for word in _words(name)
+        )
 
 
 def within_bounds(facts: Sequence[Fact], messages: Sequence[Message]) -> list[Fact]:

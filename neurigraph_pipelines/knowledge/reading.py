@@ -23,7 +23,7 @@ from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.triggers import renewed, retry_delay
-from neurigraph_pipelines.knowledge.grounding import is_grounded, within_bounds
+from neurigraph_pipelines.knowledge.grounding import Said, within_bounds
 from neurigraph_pipelines.knowledge.links import link_causes
 from neurigraph_pipelines.knowledge.writing import stated_by, write_read, write_stated
 from neurigraph_pipelines.ports import Transaction
@@ -209,7 +209,8 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     with context.database.pipeline() as tx:
         stated = stated_by(tx, leased.record_id, segment.messages[0])
     found = model.extract_facts(segment) if stated is None else []
-    grounded = {fact.statement: fact for fact in found if is_grounded(fact, segment.messages)}
+    said = Said(segment.messages)
+    grounded = {fact.statement: fact for fact in found if said.grounds(fact)}
     facts = within_bounds(list(grounded.values()), segment.messages)
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, leased.user_id)

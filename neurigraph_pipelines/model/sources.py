@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.model.kinds import Tier
+from neurigraph_pipelines.model.kinds import Privacy, Tier
 
 MAX_ORIGIN_LENGTH = 100
 MAX_URL_LENGTH = 2_000
@@ -58,6 +58,16 @@ class Channel(StrEnum):
     DM = "dm"
     PRIVATE = "private"
     PUBLIC = "public"
+
+
+def starting_privacy(stated: Privacy | None, channel: Channel | None, *, is_owner: bool) -> Privacy:
+    """Return the privacy that a source starts with; ``insert_sources`` of ``inbox.sql`` has the same rule.
+
+    What others than the owner hand in starts as shared: only the owner makes something private.
+    """
+    if stated is not None:
+        return stated
+    return Privacy.PRIVATE if is_owner and channel in (Channel.DM, Channel.PRIVATE) else Privacy.SHARED
 
 
 @dataclass(frozen=True, slots=True)

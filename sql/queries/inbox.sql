@@ -1,7 +1,8 @@
 -- Conversations and messages that arrive.
 
 -- name: insert_sources
--- No row for a source that is there already, in any version; a version after a private one is private.
+-- No row for a source that is there already, in any version. A version after a private one is private; where nobody
+-- decides, so is what the owner received through a channel that is not public.
 INSERT INTO neurigraph.sources (
     user_id, kind, event_kind, external_id, title, started_at, privacy, origin, document_type, url, channel, author,
     metadata, updated_at, tier, version, replaces
@@ -13,7 +14,12 @@ SELECT
     n.external_id,
     n.title,
     coalesce(n.started_at, now()),
-    CASE WHEN b.privacy = 'private' THEN b.privacy ELSE %(privacy)s::neurigraph.privacy END,
+    CASE
+        WHEN b.privacy = 'private' THEN b.privacy
+        WHEN %(privacy)s::neurigraph.privacy IS NOT NULL THEN %(privacy)s::neurigraph.privacy
+        WHEN n.channel IN ('dm', 'private') AND %(user_id)s = (SELECT neurigraph.asking_user_id()) THEN 'private'
+        ELSE 'shared'
+    END,
     n.origin,
     n.document_type::neurigraph.document_type,
     n.url,

@@ -131,6 +131,15 @@ FIELDS: dict[str, Send] = {
     **{f"{name} of a question": field("/v1/search", name, query="q") for name in ("node_id", "speaker", "at")},
     "question": field("/v1/search", "query"),
     "text of duplicates": field("/v1/duplicates", "text"),
+    **{
+        f"{name} of a graph query": field("/v1/facts/query", name, query="q")
+        for name in ("query", "kind", "fact_id", "at", "valid_at")
+    },
+    "name of a graph query": field("/v1/facts/query", "query", kind="about"),
+    "lists of a graph query": lambda client, text: client.post(
+        "/v1/facts/query", json={"query": "q", "who": [text], "traverse_types": [text]}
+    ),
+    "people of a graph query": lambda client, text: client.post("/v1/facts/query", json={"query": "q", "who": [text]}),
     "question to be answered": field("/v1/ask", "query"),
     "speaker of a question to be answered": field("/v1/ask", "speaker", query="Whom did I meet?"),
     "source kinds": lambda client, text: client.post("/v1/search", json={"query": "q", "source_kinds": [text]}),

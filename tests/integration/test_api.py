@@ -303,7 +303,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/duplicates", "/v1/archive", "/v1/archive/purge", "/v1/archive/restore", "/v1/records/{record_id}/promote",
         "/v1/records/{record_id}/retention",
         "/v1/unstored/{source_id}", "/v1/facts", "/v1/facts/{fact_id}", "/v1/facts/{fact_id}/history",
-        "/v1/facts/{fact_id}/belief", "/v1/facts/{fact_id}/undo",
+        "/v1/facts/{fact_id}/belief", "/v1/facts/query", "/v1/facts/{fact_id}/undo",
         "/v1/facts/{fact_id}/retract", "/v1/facts/{fact_id}/confirm", "/v1/nodes/{node_id}/facts",
         "/v1/records/{record_id}/facts", "/v1/nodes/{node_id}/mentions",
         "/v1/nodes/{node_id}/profile",

@@ -146,6 +146,17 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             assert await memory.undo_decisions(stated.fact_id) == []
             operations = [one["operation"] for one in (await memory.fact_history(stated.fact_id))["changes"]]
             assert operations == ["confirm", "retract", "change"]
+            assert (await memory.keep(records[0].record_id, "short", reason="for today")).tier == "short"
+            assert (await memory.promote(records[0].record_id)).tier == "mid"
+            assert (await memory.retention(records[0].record_id)).expiry_reason is not None
+            assert await memory.archive([records[0].record_id], "moved away") == [records[0].record_id]
+            (away,) = [one async for one in memory.archived()]
+            assert (away.record_id, away.archived_reason) == (records[0].record_id, "moved away")
+            assert (await memory.purge_archive(0.0)).records == 1
+            with pytest.raises(NotFound):
+                await memory.record(records[0].record_id)
+            assert await memory.restore([records[0].record_id]) == [records[0].record_id]
+            assert (await memory.retention(records[0].record_id)).tier == "mid"
             assert (await memory.forget_fact(stated.fact_id))["records"] == 1
             assert "472" in (await memory.ask("What is the code of door 2?")).answer
 

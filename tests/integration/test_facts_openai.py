@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.knowledge.grounding import is_grounded
+from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.facts import FactKind, Impact, Slot, StatedAs
 from resources.providers.retries import ProviderClient
@@ -44,7 +44,7 @@ def test_facts_of_a_short_talk_take_one_call(provider: ModelProvider, client: Pr
     assert (first.author, first.who, first.confidence) == ("Caroline", ("Caroline",), 1.0)
     assert first.occurred == Period(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC))
     assert first.slot == Slot("Caroline", "said", TALK.messages[0].content[:200].strip())
-    assert all(is_grounded(fact, TALK.messages) for fact in found)
+    assert all(Said(TALK.messages).grounds(fact) for fact in found)
 
 
 def test_long_talks_are_read_in_small_windows(provider: ModelProvider, client: ProviderClient) -> None:

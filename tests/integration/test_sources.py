@@ -244,7 +244,7 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
         hits = phase_one(plain_context(here).acting_for(claims), Question(query)).hits
         return [(hit["source_id"], hit["origin"]["source"]["replaces"]) for hit in hits]
 
-    first = say(graph.owners, "#Work/Marketing The ochre plan.", SLACK, external_id="plan")
+    first = say(graph.owners, "#Work/Marketing The ochre plan.", SLACK, external_id="plan", privacy=Privacy.SHARED)
     second = say(graph.owners, "#Work/Marketing The ochre plan, again.", SourceDetails(replaces=first))
     assert seen(graph.owners, "ochre plan")[0] == (str(second), str(first))
     with here.database.agent(graph.owners) as tx:

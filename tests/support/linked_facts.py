@@ -71,3 +71,29 @@ def link(here: Installation, user_id: UUID, *links: NewLink) -> list[UUID]:
 def links_of(here: Installation, user_id: UUID) -> list[dict[str, Any]]:
     """Return all links of a user, as the owner of the tables sees them."""
     return rows(here, "SELECT * FROM neurigraph.links WHERE user_id = %s ORDER BY created_at, link_id", user_id)
+
+
+def chain(here: Installation, *fact_ids: UUID) -> None:
+    """Make facts versions of each other, the first one first."""
+    with here.database.owner() as tx:
+        for version, fact_id in enumerate(fact_ids, 1):
+            tx.execute(
+                "UPDATE neurigraph.facts SET root_id = %s, version = %s WHERE fact_id = %s",
+                [fact_ids[0], version, fact_id],
+            )
+
+
+def judge(
+    here: Installation, later: UUID, earlier: UUID, verdict: str, *, effect: str = "none", undone: bool = False
+) -> None:
+    """Write a verdict on a pair of facts."""
+    with here.database.owner() as tx:
+        tx.execute(
+            """INSERT INTO neurigraph.fact_verdicts (
+                later_id, earlier_id, user_id, verdict, confidence, reason, effect, judged_by, undone_at, undone_by
+            )
+            SELECT %(later)s, f.fact_id, f.user_id, %(verdict)s, 0.9, 'a test', %(effect)s, 'test',
+                CASE WHEN %(undone)s THEN now() END, CASE WHEN %(undone)s THEN 'a test' END
+            FROM neurigraph.facts AS f WHERE f.fact_id = %(earlier)s""",
+            {"later": later, "earlier": earlier, "verdict": verdict, "effect": effect, "undone": undone},
+        )

@@ -68,6 +68,7 @@ class Told:
         day: When it was said or happened, in days since the beginning.
         arrives: When it reaches the memory, in days.
         slot: What a language model would read.
+        story: What it is a part of.
     """
 
     number: int
@@ -79,6 +80,7 @@ class Told:
     kind: FactKind = FactKind.STATE
     stated_as: StatedAs = StatedAs.STATEMENT
     authority: Authority = Authority.STATEMENT
+    story: str = ""
 
     @property
     def fact_id(self) -> UUID:
@@ -125,15 +127,26 @@ class World:
     def replaced(self) -> set[int]:
         return {earlier for _, earlier in self.superseding}
 
+    def by_story(self) -> dict[str, World]:
+        """Return the parts of the world by kind of story."""
+        parts: dict[str, World] = {}
+        kinds = {told.number: told.story for told in self.facts}
+        for told in self.facts:
+            parts.setdefault(told.story, World()).facts.append(told)
+        for later, earlier in self.superseding:
+            parts[kinds[later]].superseding.add((later, earlier))
+        return parts
+
 
 class _Teller:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.world = World()
+        self.story = ""
 
     def add(self, statement: str, day: float, who: str, slot: Slot | None = None, **more: object) -> Told:
         arrives = more.pop("arrives", day)
-        told = Told(len(self.world.facts), statement, day, arrives, who, slot, **more)  # type: ignore[arg-type]
+        told = Told(len(self.world.facts), statement, day, arrives, who, slot, story=self.story, **more)  # type: ignore[arg-type]
         self.world.facts.append(told)
         return told
 
@@ -254,31 +267,33 @@ def _namesakes(t: _Teller, who: str) -> None:
         t.say("colour", f"{first} {last}", t.values("colour", 1)[0], day - 4)
 
 
-_STORIES: Sequence[tuple[Callable[[_Teller, str], None], int]] = (
-    (_move, 5),
-    (_quit, 2),
-    (_correction, 2),
-    (_lie, 2),
-    (_late, 2),
-    (_back, 2),
-    (_count, 2),
-    (_negation, 1),
-    (_supposed, 2),
-    (_beside, 1),
-    (_namesakes, 1),
-)
+STORIES: dict[str, tuple[Callable[[_Teller, str], None], int]] = {
+    "moves": (_move, 5),
+    "quits": (_quit, 2),
+    "corrections": (_correction, 2),
+    "lies of low authority": (_lie, 2),
+    "late arrivals": (_late, 2),
+    "returns (A, B, A)": (_back, 2),
+    "counts": (_count, 2),
+    "negations": (_negation, 1),
+    "suppositions": (_supposed, 2),
+    "second jobs": (_beside, 1),
+    "two people of one name": (_namesakes, 1),
+}
+"""What is told, with how often."""
 
 
 def world_of(seed: int, count: int) -> World:
     """Return a world with at least ``count`` facts, the same for the same seed."""
     teller = _Teller(seed)
-    tellings, weights = zip(*_STORIES, strict=True)
+    names, weights = list(STORIES), [weight for _, weight in STORIES.values()]
     people = 0
     while len(teller.world.facts) < count:
         first, last = _FIRST[people % len(_FIRST)], _LAST[people // len(_FIRST) % len(_LAST)]
         # A story has its own person: nothing is true of two of them.
         who = f"{first}{_syllable(people // (len(_FIRST) * len(_LAST)))} {last}"
-        teller.chance.choices(tellings, weights)[0](teller, who)
+        teller.story = teller.chance.choices(names, weights)[0]
+        STORIES[teller.story][0](teller, who)
         people += 1
     teller.world.facts.sort(key=lambda told: (told.arrives, told.number))
     return teller.world

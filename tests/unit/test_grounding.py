@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from neurigraph_pipelines.knowledge.grounding import is_grounded
+from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.model.facts import Fact, FactKind, StatedAs
 
@@ -32,7 +32,7 @@ def fact(statement: str, first: int, last: int | None = None) -> Fact:
     ],
 )
 def test_what_was_said_is_grounded(statement: str, first: int) -> None:
-    assert is_grounded(fact(statement, first), messages())
+    assert Said(messages()).grounds(fact(statement, first))
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_what_was_said_is_grounded(statement: str, first: int) -> None:
     ],
 )
 def test_what_was_not_said_is_not(statement: str, first: int) -> None:
-    assert not is_grounded(fact(statement, first), messages())
+    assert not Said(messages()).grounds(fact(statement, first))

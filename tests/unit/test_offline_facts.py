@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from neurigraph_pipelines.knowledge.grounding import is_grounded
+from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.model.facts import MAX_SHARE, Fact, FactKind, Impact, Slot, StatedAs
 from resources.offline import facts
@@ -46,7 +46,7 @@ def test_facts_can_be_understood_alone() -> None:
     messages = spoken(*TALK).messages
     for one in found:
         assert one.statement.split()[0].lower() not in {"i", "he", "she", "it", "my"}
-        assert is_grounded(one, messages)
+        assert Said(messages).grounds(one)
         assert one.confidence in (facts.CONFIDENCE, facts.SLOT_CONFIDENCE)
 
 

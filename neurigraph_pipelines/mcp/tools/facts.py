@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -13,11 +13,14 @@ from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.listing.facts import FactFilter
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
-from neurigraph_pipelines.mcp.framing import inline
+from neurigraph_pipelines.mcp.framing import inline, quoted, visible
 from neurigraph_pipelines.mcp.results import Result, as_json, described, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
+from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
 
 MAX_PAGE = 100
+
+Walked = Literal["", "why", "changed", "about", "connected"]
 
 _FACT = (
     "fact_id", "statement", "kind", "who", "author", "said_at", "received_through", "occurred_from", "occurred_until",
@@ -37,6 +40,8 @@ class FactArguments(Arguments):
     record_id: UUID | None = None
     node: str = Field(default="", max_length=2_000, description="Path or id: what lies there or below.")
     who: str = Field(default="", description="About this person.")
+    walk: Walked = Field(default="", description="Follow links from fact_id or query.")
+    query: str = ""
     limit: int = Field(default=20, ge=1, le=MAX_PAGE)
     cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
@@ -46,6 +51,7 @@ class Facts(Result):
     """Some facts, or one with where it was said."""
 
     facts: list[dict[str, Any]]
+    paths: list[str] = Field(default_factory=list)
     said_in: list[dict[str, Any]] = Field(default_factory=list)
     next_cursor: str | None = None
     notes: list[str] = Field(default_factory=list)
@@ -57,6 +63,10 @@ class Facts(Result):
             yield from _lines(fact)
         if not self.facts:
             yield "There are no such facts."
+        for path in self.paths:
+            yield ""
+            yield "a path from one of them:"
+            yield quoted(path)
         for place in self.said_in:
             title = f" {inline(place['source_title'])}" if place["source_title"] else ""
             where = f"record_id {place['record_id']}, messages {place['first_message']} to {place['last_message']}"
@@ -69,6 +79,8 @@ class Facts(Result):
 def memory_facts(call: Call, given: FactArguments) -> Facts:
     """List the facts that fit, newest first, or show one with where it was said."""
     database, claims, budget = call.installation.database, call.claims, call.budget(given.max_tokens)
+    if given.walk:
+        return _walked(call, given, given.walk)
     if given.fact_id is not None:
         found = plain(presentation.fact(listing.fact(database, claims, given.fact_id)))
         shown = _of(found, _FACT)
@@ -95,6 +107,31 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
             break
         facts.append(fact)
     return Facts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
+
+
+def _walked(call: Call, given: FactArguments, kind: str) -> Facts:
+    """Return the facts that a graph query begins at and leads to, and the paths in words, as far as they fit."""
+    if given.fact_id is not None:
+        call.require_visible("fact", given.fact_id)
+    asked = FactQuery(
+        given.query or None,
+        QueryKind(kind),
+        given.fact_id,
+        who=(given.who,) if given.who else (),
+        max_nodes=given.limit,
+    )
+    answer = query_facts(call.installation.acting_for(call.claims), asked)
+    budget = call.budget(given.max_tokens)
+    found = Facts(facts=[], notes=list(answer.notes))
+    shown = [(one, "") for one in answer.matches] + [(one.fact, one.path_description) for one in answer.related]
+    for one, path in shown:
+        fact = _of(plain(presentation.fact(one.fields)), _FACT)
+        if not budget.fits(as_json(fact) + path) and found.facts:
+            found.notes.append("Further facts are left out: call again with a larger max_tokens.")
+            break
+        found.facts.append(fact)
+        found.paths += [visible(path)] if path else []
+    return found
 
 
 def _lines(fact: Mapping[str, Any]) -> Iterator[str]:

@@ -176,6 +176,11 @@ def _fields(context: Context, fact_ids: Sequence[str], version: Hashable) -> dic
     return found
 
 
+def facts_by_id(context: Context, fact_ids: Sequence[UUID]) -> dict[UUID, Mapping[str, Any]]:
+    """Return facts as lists show them, by id: those that the caller sees and that are not forgotten."""
+    return {row["fact_id"]: row for row in _listed(context, fact_ids)}
+
+
 def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Mapping[str, Any]]:
     if not fact_ids:
         return ()

@@ -1,0 +1,116 @@
+"""Commands that follow the links of facts: ``why``, ``changed``, ``about`` and ``connected``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines import presentation
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, filter_option, moment, opened
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from neurigraph_pipelines.retrieval.fact_queries import FactAnswer
+
+commands = typer.Typer()
+
+Query = Annotated[str, typer.Argument(metavar="QUESTION_OR_FACT_ID", help="Words, or an id.", show_default=False)]
+MaxHops = Annotated[int | None, typer.Option(min=1, max=6, help="Most steps from a match.", show_default=False)]
+MaxNodes = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of facts.")]
+MinStrength = Annotated[float, typer.Option(min=0, max=1, help="Weaker links are not followed.")]
+Type = Annotated[list[str] | None, filter_option("Follow only this relation, such as `led_to`.", "RELATION")]
+At = Annotated[str | None, filter_option("Only what was known at this moment.", "TIME")]
+ValidAt = Annotated[str | None, filter_option("Only what was true at this moment.", "TIME")]
+
+
+@commands.command()
+def why(
+    question: Query,
+    user: UserSlug,
+    max_hops: MaxHops = None,
+    relation: Type = None,
+    min_strength: MinStrength = 0.3,
+    at: At = None,
+    valid_at: ValidAt = None,
+    max_nodes: MaxNodes = 50,
+    as_json: Json = False,
+) -> None:
+    """Show what a fact was caused or influenced by, the shortest paths first."""
+    relations = tuple(map(argument, relation or ()))
+    values = {"max_hops": max_hops, "traverse_types": relations, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("why", question, user, values | _moments(at, valid_at), as_json=as_json)
+
+
+@commands.command()
+def changed(question: Query, user: UserSlug, at: At = None, max_nodes: MaxNodes = 50, as_json: Json = False) -> None:
+    """Show the earlier and later versions of facts, by when they occurred."""
+    _run("changed", question, user, {"max_nodes": max_nodes} | _moments(at, None), as_json=as_json)
+
+
+@commands.command()
+def about(
+    name: Annotated[str, typer.Argument(help="Any name of a person or a thing.")],
+    user: UserSlug,
+    max_hops: MaxHops = None,
+    min_strength: MinStrength = 0.3,
+    at: At = None,
+    valid_at: ValidAt = None,
+    max_nodes: MaxNodes = 50,
+    as_json: Json = False,
+) -> None:
+    """Show the facts about a person or a thing, those said last first, and what is related to them."""
+    values = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("about", name, user, values | _moments(at, valid_at), as_json=as_json)
+
+
+@commands.command()
+def connected(
+    question: Query,
+    user: UserSlug,
+    max_hops: MaxHops = None,
+    relation: Type = None,
+    min_strength: MinStrength = 0.3,
+    at: At = None,
+    valid_at: ValidAt = None,
+    max_nodes: MaxNodes = 50,
+    as_json: Json = False,
+) -> None:
+    """Show what matters much and is connected to a fact by up to six steps, the nearest first."""
+    relations = tuple(map(argument, relation or ()))
+    values = {"max_hops": max_hops, "traverse_types": relations, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("connected", question, user, values | _moments(at, valid_at), as_json=as_json)
+
+
+def _moments(at: str | None, valid_at: str | None) -> dict[str, Any]:
+    return {"at": moment("--at", at), "valid_at": moment("--valid-at", valid_at)}
+
+
+def _run(kind: str, question: str, user: str, values: dict[str, Any], *, as_json: bool) -> None:
+    from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
+
+    try:
+        begin: dict[str, Any] = {"fact_id": UUID(question)} if kind != "about" else {"query": argument(question)}
+    except ValueError:
+        begin = {"query": argument(question)}
+    with opened() as installation:
+        context = installation.acting_for(claims_of(installation, user))
+        found = query_facts(context, FactQuery(kind=QueryKind(kind), **begin, **values))
+    Output(as_json).result(found.shown(), lambda: _view(found))
+
+
+def _view(found: FactAnswer) -> RenderableType:
+    from neurigraph_pipelines.cli import views
+
+    matches = [_line(presentation.fact(one.fields)) for one in found.matches]
+    related = [one.path_description for one in found.related]
+    return views.lines(*(matches or ["There are no such facts."]), *related, *found.notes)
+
+
+def _line(fact: dict[str, Any]) -> str:
+    status = "" if fact["status"] == "active" else f", {fact['status']}"
+    when = fact["occurred_from"] or fact["said_at"]
+    return f"{when:%Y-%m-%d}  {fact['statement']} ({fact['fact_id']}{status})"

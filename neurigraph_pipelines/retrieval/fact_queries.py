@@ -1,0 +1,343 @@
+"""Graph queries: what a fact was caused by, how it changed, what is known about somebody, and what is connected.
+
+A question begins at facts: at one that it names, at those that a search finds, or at those about a name. From there a
+walk in the database follows links (``walks``). Everything is behind the same gates as a search.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.measuring import measured, report
+from neurigraph_pipelines.model.facts import FactStatus, Impact
+from neurigraph_pipelines.retrieval.query.facts import FoundFact, facts_by_id
+from neurigraph_pipelines.retrieval.query.parse import parse
+from neurigraph_pipelines.retrieval.query.phase_one import find
+from neurigraph_pipelines.retrieval.query.present import shown_fact
+from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.retrieval.walks import Route, Walk, described, link_of, place_of, walk
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text, utc
+
+MAX_HOPS = 6
+MAX_NODES = 200
+MAX_NAMES = 20
+MATCHES = 10
+"""Facts that a search begins with."""
+
+CLOSEST, CLOSE = 3, 0.6
+"""Facts that the other kinds begin with, and their least score as a share of the best one's: fewer, since each is
+explained."""
+
+_LONGEST_NAME = 5
+_MOST_WORDS = 64
+_ALL_VERSIONS = 100
+_QUERIES, _LINKS = statements("walks"), statements("links")
+
+
+class QueryKind(StrEnum):
+    """What a graph query asks for."""
+
+    SEARCH = "search"
+    WHY = "why"
+    CHANGED = "changed"
+    ABOUT = "about"
+    CONNECTED = "connected"
+
+
+_HOPS = {QueryKind.SEARCH: 2, QueryKind.WHY: 3, QueryKind.ABOUT: 2, QueryKind.CONNECTED: MAX_HOPS}
+_CAUSES = ("caused_by", "influenced_by")
+_INVERSES = {"led_to": "caused_by"}
+
+
+@dataclass(frozen=True, slots=True)
+class FactQuery:
+    """A graph query.
+
+    Attributes:
+        query: A question, or a name for ``about``. Not needed with ``fact_id``.
+        fact_id: Begin at this fact.
+        max_hops: Most steps, 1 to 6; None for the kind's own number. The versions of ``changed`` are not counted.
+        traverse_types: Only these relations. ``caused_by`` leads to causes, ``led_to`` to effects, all others both
+            ways; empty for those of the kind.
+        min_strength: Weaker links are not followed.
+        occurred_after: Show only facts of this time or later.
+        occurred_before: Show only facts from before this time.
+        who: Show only facts about one of these people.
+        status: Show only facts of one of these; empty for all but ``archived``.
+        at: Only what was known at this moment.
+        valid_at: Only what was true at this moment in the world.
+        max_nodes: Most facts that are shown.
+    """
+
+    query: str | None = None
+    kind: QueryKind = QueryKind.SEARCH
+    fact_id: UUID | None = None
+    max_hops: int | None = None
+    traverse_types: tuple[str, ...] = ()
+    min_strength: float = 0.3
+    occurred_after: datetime | None = None
+    occurred_before: datetime | None = None
+    who: tuple[str, ...] = ()
+    status: tuple[FactStatus, ...] = ()
+    at: datetime | None = None
+    valid_at: datetime | None = None
+    include_graph: bool = False
+    max_nodes: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedFact:
+    """A fact that a walk reached.
+
+    Attributes:
+        path: The memories from a match to it, both included.
+        links: What leads from each of them to the next.
+    """
+
+    fact: FoundFact
+    path: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    path_description: str
+    hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactAnswer:
+    """The answer to a graph query.
+
+    Attributes:
+        matches: The facts that the question begins at.
+        related: Those that a walk from there reached.
+        graph: ``nodes`` and ``links`` of everything on the paths; None unless it was asked for.
+        notes: What the answer lacks, one sentence each.
+    """
+
+    matches: list[FoundFact] = field(default_factory=list)
+    related: list[RelatedFact] = field(default_factory=list)
+    graph: dict[str, list[dict[str, Any]]] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def shown(self) -> dict[str, Any]:
+        """Return the answer as faces show it."""
+        related = [
+            {
+                "fact": shown_fact(one.fact),
+                "path": one.path,
+                "links": one.links,
+                "path_description": one.path_description,
+                "hops": one.hops,
+            }
+            for one in self.related
+        ]
+        graph = {} if self.graph is None else {"graph": self.graph}
+        return {"matches": list(map(shown_fact, self.matches)), "related": related, "notes": self.notes, **graph}
+
+
+@measured("search.facts_query")
+def query_facts(context: Context, asked: FactQuery) -> FactAnswer:
+    """Answer a graph query over what the caller sees.
+
+    Raises:
+        InvalidInputError: A value is missing or out of bounds, or a relation is not known.
+        NotFoundError: There is no such fact, or the caller does not see it, or it was not known at ``at``.
+    """
+    route = _route(context, asked)
+    seeds = _seeds(context, asked)
+    found = _walked(context, asked, seeds, route)
+    if asked.fact_id is not None and not found.steps:
+        raise NotFoundError
+    chosen = _chosen(context, asked, found)
+    related = [(step, one) for step, one in chosen if step["hops"] > 0]
+    reached = {step["memory_id"] for step, _ in related}
+    matches = [(step, one) for step, one in chosen if step["hops"] == 0 and step["memory_id"] not in reached]
+    if asked.kind is QueryKind.CHANGED and asked.fact_id is None:
+        changed = {found.path(step)[0]["step"] for step, _ in related}
+        matches = [(step, one) for step, one in matches if step["step"] in changed]
+    report("walked", facts=len(matches), related=len(related))
+    return FactAnswer(
+        [one for _, one in matches],
+        [_related(found, step, one) for step, one in related],
+        _graph(context, asked, found, [*matches, *related]) if asked.include_graph else None,
+        found.notes,
+    )
+
+
+def _route(context: Context, asked: FactQuery) -> Route:
+    """Return how the walk of a query goes; its values are checked here."""
+    if asked.query is None and asked.fact_id is None:
+        raise InvalidInputError("give a query, or the fact to begin at")
+    if asked.kind is QueryKind.ABOUT and asked.query is None:
+        raise InvalidInputError("give the name of the person or thing as the query")
+    if asked.query is not None and not 0 < len(asked.query.strip()) <= len(asked.query) <= MAX_QUERY_CHARACTERS:
+        raise InvalidInputError(f"a query has 1 to {MAX_QUERY_CHARACTERS:,} characters, and not only spaces")
+    if asked.max_hops is not None and not 1 <= asked.max_hops <= MAX_HOPS:
+        raise InvalidInputError(f"max_hops lies between 1 and {MAX_HOPS}")
+    if not 1 <= asked.max_nodes <= MAX_NODES:
+        raise InvalidInputError(f"max_nodes lies between 1 and {MAX_NODES}")
+    if not 0 <= asked.min_strength <= 1:
+        raise InvalidInputError("min_strength lies between 0 and 1")
+    if len(asked.who) > MAX_NAMES:
+        raise InvalidInputError(f"at most {MAX_NAMES} names can be asked for")
+    forwards, backwards = _relations(context, asked)
+    after, before = asked.occurred_after, asked.occurred_before
+    wanted = {
+        "impact": Impact.HIGH.value if asked.kind is QueryKind.CONNECTED else None,
+        "who": [clean_text(name, "repair")[0] for name in asked.who],
+        "after": after and utc(after).isoformat(),
+        "before": before and utc(before).isoformat(),
+    }
+    depth = _ALL_VERSIONS if asked.kind is QueryKind.CHANGED else asked.max_hops or _HOPS[asked.kind]
+    return Route(
+        depth,
+        forwards,
+        backwards,
+        asked.min_strength,
+        asked.at and utc(asked.at),
+        asked.valid_at and utc(asked.valid_at),
+        FactStatus.ARCHIVED in asked.status,
+        wanted,
+    )
+
+
+def _relations(context: Context, asked: FactQuery) -> tuple[list[str] | None, list[str] | None]:
+    """Return the relations that are followed from their start and from their end; None for all."""
+    if asked.kind is QueryKind.CHANGED:
+        return ["supersedes"], ["supersedes"]
+    if not asked.traverse_types:
+        return (list(_CAUSES), []) if asked.kind is QueryKind.WHY else (None, None)
+    with context.database.pipeline() as tx:
+        known = {row["name"] for row in tx.execute(_LINKS["relations"])}
+    unknown = sorted(set(asked.traverse_types) - known)
+    if unknown:
+        raise InvalidInputError(f"{unknown[0][:60]!r} is no relation between memories: {', '.join(sorted(known))}")
+    one_way = {*_INVERSES, *_INVERSES.values()}
+    backwards = [_INVERSES[name] for name in asked.traverse_types if name in _INVERSES]
+    both = [name for name in asked.traverse_types if name not in one_way]
+    return [name for name in asked.traverse_types if name not in _INVERSES], backwards + both
+
+
+def _seeds(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
+    """Return the facts that a query begins at, with their scores."""
+    if asked.kind is QueryKind.ABOUT:
+        return _about(context, asked)
+    if asked.fact_id is not None:
+        return [(asked.fact_id, 1.0)]
+    question = Question(asked.query or "", limit=MATCHES, message_limit=MATCHES, include_facts=True, at=asked.at)
+    found = find(context, parse(question, context.settings.language))
+    return [(one.fields["fact_id"], one.score) for one in found.facts or ()]
+
+
+def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, float]], route: Route) -> Walk:
+    """Walk from all seeds at once; where each is explained, from one after the other that no walk has reached yet."""
+    if asked.kind in (QueryKind.SEARCH, QueryKind.ABOUT):
+        return walk(context, seeds, route)
+    found = Walk([])
+    for fact_id, score in seeds[:CLOSEST]:
+        if score >= CLOSE * seeds[0][1] and all(step["memory_id"] != fact_id for step in found.steps):
+            found = found.joined(walk(context, [(fact_id, score)], route))
+    return found
+
+
+def _about(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
+    """Return the facts about the node that the query names, or under the name itself, those said last first."""
+    name = clean_text(asked.query or "", "repair")[0].strip()
+    nodes = _named(context, [name_key(name)]) or _named(context, _phrases(name))
+    names = list(dict.fromkeys([name, *(one for node in nodes for one in node["names"])]))
+    lowered = [one.lower() for one in names]
+    values = {
+        "user_id": context.claims.user_id,
+        "node_ids": [node["node_id"] for node in nodes],
+        "names": names,
+        "lower": lowered,
+        "firsts": [one.split(" ")[0] for one in lowered],
+        "patterns": [rf"\m{re.escape(one)}\M" for one in names],
+        "archived": FactStatus.ARCHIVED in asked.status,
+        "limit": asked.max_nodes,
+    }
+    return [(row["fact_id"], 1.0) for row in context.database.ask(context.claims, _QUERIES["facts_about"], values)]
+
+
+def _named(context: Context, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the nodes with the longest of some names, each with all its names."""
+    values = {"user_id": context.claims.user_id, "keys": [key for key in keys if key]}
+    nodes = context.database.ask(context.claims, _QUERIES["named_nodes"], values)
+    return [node for node in nodes if node["met"] == nodes[0]["met"]]
+
+
+def _phrases(text: str) -> list[str]:
+    """Return the keys of all short sequences of words of a text."""
+    words = re.findall(r"[\w'’.-]*\w", text)[:_MOST_WORDS]
+    lengths = range(1, _LONGEST_NAME + 1)
+    return list({name_key(" ".join(words[place : place + count])) for count in lengths for place in range(len(words))})
+
+
+def _chosen(context: Context, asked: FactQuery, found: Walk) -> list[tuple[Mapping[str, Any], FoundFact]]:
+    """Return the facts that are shown, matches first, then in the order of the kind; at most as many as asked for."""
+    steps = [step for step in found.steps if step["is_wanted"]]
+    steps.sort(key=lambda step: (step["hops"] > 0, *_ORDERS[asked.kind](step)))
+    steps = list({(step["hops"] > 0, step["memory_id"]): step for step in reversed(steps)}.values())[::-1]
+    chosen: list[tuple[Mapping[str, Any], FoundFact]] = []
+    for first in range(0, len(steps), asked.max_nodes):
+        part = steps[first : first + asked.max_nodes]
+        fields = facts_by_id(context, [step["memory_id"] for step in part])
+        shown = [(step, fields[step["memory_id"]]) for step in part if step["memory_id"] in fields]
+        chosen += [
+            (step, FoundFact(one, step["score"]))
+            for step, one in shown
+            if not asked.status or one["status"] in asked.status
+        ]
+        if len(chosen) >= asked.max_nodes:
+            break
+    return chosen[: asked.max_nodes]
+
+
+_ORDERS: Mapping[QueryKind, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
+    QueryKind.SEARCH: lambda step: (-step["score"], step["step"]),
+    QueryKind.WHY: lambda step: (step["hops"], -step["score"], step["step"]),
+    QueryKind.CHANGED: lambda step: (step["said_at"], step["step"]),
+    QueryKind.ABOUT: lambda step: (-step["score"], step["step"]),
+    QueryKind.CONNECTED: lambda step: (step["hops"], -step["score"], step["step"]),
+}
+
+
+def _related(found: Walk, step: Mapping[str, Any], fact: FoundFact) -> RelatedFact:
+    path = found.path(step)
+    return RelatedFact(
+        fact,
+        [place_of(one) for one in path],
+        [link_of(before, after) for before, after in pairwise(path)],
+        described(path),
+        step["hops"],
+    )
+
+
+def _graph(
+    context: Context, asked: FactQuery, found: Walk, chosen: Sequence[tuple[Mapping[str, Any], FoundFact]]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the memories on the paths to some facts, and all links between them."""
+    steps = {one["step"]: one for step, _ in chosen for one in found.path(step)}
+    walked = [link_of(found.steps[one["parent"] - 1], one) for one in steps.values() if one["parent"] is not None]
+    values = {
+        "user_id": context.claims.user_id,
+        "ids": [one["memory_id"] for one in steps.values()],
+        "min_strength": asked.min_strength,
+        "moment": asked.valid_at or asked.at,
+    }
+    stored = context.database.ask(context.claims, _QUERIES["links_between"], values)
+    known = {row["link_id"] for row in stored}
+    links = [*({**row, "strength": round(row["strength"], 6)} for row in stored)]
+    return {
+        "nodes": [place_of(one) for _, one in sorted(steps.items())],
+        "links": links + [one for one in walked if one["link_id"] is None or one["link_id"] not in known],
+    }
