@@ -22,6 +22,7 @@ from benchmarks import (
     daemon,
     derived,
     embedding,
+    fact_model,
     facts_in_search,
     forget,
     graph_queries,
@@ -89,6 +90,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "hidden_ids": hidden_ids.run,
     "mcp": mcp.run,
     "model_reading": model_reading.run,
+    "fact_model": fact_model.run,
     "backup": backup.run,
     "embedding": measure_embedding,
 }

@@ -6,6 +6,7 @@ import dagster as dg
 
 from neurigraph_pipelines.defs import (
     action_assets,
+    digest_assets,
     embedding_assets,
     embedding_model_assets,
     fact_assets,
@@ -39,6 +40,7 @@ defs = dg.Definitions.merge(
     fact_assets.definitions(),
     verdict_assets.definitions(),
     action_assets.definitions(),
+    digest_assets.definitions(),
     lifecycle_assets.definitions(),
     lifecycle_checks.definitions(),
     retention_assets.definitions(),

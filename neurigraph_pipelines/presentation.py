@@ -7,6 +7,7 @@ does the same for search results. Names of columns stay inside the database.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -92,6 +93,17 @@ def fact(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a fact with its source, and with where it was said if that is there."""
     shown = _with_source(_renamed(found, _FACT))
     return shown | {"said_in": [_with_source(one) for one in found["said_in"]]} if "said_in" in found else shown
+
+
+def link(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a link of a list, without its place there."""
+    return {name: value for name, value in found.items() if name != "place"}
+
+
+def signing_key(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a key that signs links."""
+    shown = _renamed(found, {"key_id": "signing_key_id"})
+    return {**shown, "public_key": b64encode(found["public_key"]).decode()}
 
 
 def fact_history(found: Mapping[str, Any]) -> dict[str, Any]:

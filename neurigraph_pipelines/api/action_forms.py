@@ -14,7 +14,7 @@ from neurigraph_pipelines.model.actions import Rule
 class NewAction(Form):
     """Something to do with a record, which its node's standard may let wait for an approval."""
 
-    kind: Literal["delete", "promote", "archive"]
+    kind: Literal["delete", "promote", "archive", "digest"]
     record_id: UUID
 
 

@@ -49,7 +49,7 @@ def list_actions(
 
 @router.post("/actions", status_code=201, response_model=responses.Action, responses=documented(403, 409, 413))
 def request_action(body: forms.NewAction, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
-    """Ask, as a persona, for a record to be deleted, promoted or archived."""
+    """Ask, as a persona, for a record to be deleted, promoted, archived, or put into words with those around it."""
     look(installation, caller, record_id=body.record_id)
     asked = actions.request(installation.acting_for(caller), ActionKind(body.kind), body.record_id)
     return presentation.action(asked)

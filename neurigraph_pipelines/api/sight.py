@@ -40,6 +40,7 @@ _KINDS = {
     "failure_id": "failure",
     "quarantine_id": "quarantine",
     "action_id": "action",
+    "digest_id": "digest",
     "webhook_id": "webhook",
 }
 """What the ids of addresses and bodies name."""

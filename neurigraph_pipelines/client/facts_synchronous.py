@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.client.models import Duplicates, Fact, FactQueryResult, StatedFact
+from neurigraph_pipelines.client.models import Duplicates, Fact, FactQueryResult, Link, StatedFact
 
 
 class Facts(ABC):
@@ -79,6 +80,40 @@ class Facts(ABC):
         limit = f"?other_fact_id={other_fact_id}" if other_fact_id is not None else ""
         answer: dict[str, list[dict[str, Any]]] = self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")
         return answer["undone"]
+
+    def links(self, *, fact_id: UUID | None = None, record_id: UUID | None = None, **filters: Any) -> Iterator[Link]:
+        """Yield the links of a fact, or of a memory and its facts, newest first, page after page.
+
+        Args:
+            filters: ``relation``, or ``all`` with rejected and ended ones.
+        """
+        if (fact_id is None) == (record_id is None):
+            raise ValueError("give a fact or a memory")
+        of = f"facts/{fact_id}" if fact_id is not None else f"records/{record_id}"
+        for one in self._pages(f"/v1/{of}/links", "links", filters):
+            yield Link.model_validate(one)
+
+    def state_link(self, relation: str, **fields: Any) -> UUID:
+        """State a link, and return its id; the same again changes nothing.
+
+        Args:
+            fields: As the API takes them: an end such as ``from_fact_id`` and one such as ``to_record_id``, ``reason``.
+        """
+        answer = self.call("POST", "/v1/links", {"relation": relation, **fields})
+        return UUID(answer["link_id"])
+
+    def end_link(self, link_id: UUID, valid_until: datetime | None = None) -> Link:
+        """Say that a link holds no longer, or since when."""
+        body = {"valid_until": valid_until}
+        return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/end", body))
+
+    def confirm_link(self, link_id: UUID) -> Link:
+        """Say that a link holds, also one that was rejected."""
+        return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/confirm"))
+
+    def reject_link(self, link_id: UUID) -> Link:
+        """Reject a link; it is not inferred again."""
+        return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/reject"))
 
     def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> dict[str, Any]:
         """Erase a fact for good, or say what would be erased.

@@ -29,6 +29,7 @@ from neurigraph_pipelines.errors import (
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion.revision import supersede
+from neurigraph_pipelines.knowledge.digesting import digest_around
 from neurigraph_pipelines.knowledge.replacing import supersede_fact
 from neurigraph_pipelines.knowledge.stating import retract
 from neurigraph_pipelines.lifecycle.archive import archive, restore
@@ -141,6 +142,10 @@ def _supersede_fact(context: Context, row: Mapping[str, Any], guard: Guard) -> N
     supersede_fact(context, row["fact_id"], row["other_fact_id"], guard)
 
 
+def _digest(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+    digest_around(context, row["record_id"], guard)
+
+
 def _merge(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
     merge_nodes(context.database, context.claims, row["node_id"], row["other_node_id"], guard=guard)
 
@@ -173,6 +178,7 @@ _EXECUTIONS: dict[tuple[str, bool], _Execution] = {
     (ActionKind.RESTORE, False): _restore,
     (ActionKind.SUPERSEDE, False): _supersede_record,
     (ActionKind.SUPERSEDE, True): _supersede_fact,
+    (ActionKind.DIGEST, False): _digest,
     (ActionKind.MERGE_NODES, False): _merge,
     (ActionKind.RESOLVE, True): _resolve,
 }

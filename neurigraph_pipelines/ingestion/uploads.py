@@ -17,17 +17,17 @@ from uuid import UUID, uuid4
 from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
-from neurigraph_pipelines.model import Claims, Privacy, SourceKind, StoredObject
+from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough, SourceKind, StoredObject
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import TextExtractor, Transaction
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
 
 STEP = "read_uploads"
@@ -110,6 +110,7 @@ class Uploads:
         Raises:
             InvalidInputError: The file is empty or too large, or its title, id or a detail is not acceptable.
             NotFoundError: There is no upload that it may replace.
+            ConflictError: It was last changed before the newest version of its external id.
             StorageError: The bytes could not be stored.
             TransientError: The same upload is being received right now.
         """
@@ -121,7 +122,7 @@ class Uploads:
         arrival = _Arrival(name, stored, media_type_of(bytes(head), name), title, external_id, occurred_at, privacy)
         try:
             with self._database.agent(claims) as tx:
-                received = self._insert(tx, claims.user_id, arrival, details)
+                received = self._insert(tx, claims, arrival, details)
         except OperationalError:  # the transaction may have been committed nevertheless
             raise
         except BaseException:
@@ -131,7 +132,8 @@ class Uploads:
             self._objects.delete(key)
         return received
 
-    def _insert(self, tx: Transaction, user_id: UUID, arrival: _Arrival, details: SourceDetails) -> Received:
+    def _insert(self, tx: Transaction, claims: Claims, arrival: _Arrival, details: SourceDetails) -> Received:
+        user_id = claims.user_id
         content = {"user_id": user_id, "sha256": bytes.fromhex(arrival.stored.sha256)}
         tx.execute(_QUERIES["lock_content"], content)
         before = self._newest_version(tx, user_id, arrival.external_id, details.replaces)
@@ -140,6 +142,8 @@ class Uploads:
             tx.execute(_QUERIES["try_again"], {"source_id": known["source_id"]})
             return Received(known["source_id"], new=False)
         external_id = arrival.external_id
+        if before is not None and details.replaces is None and claims.received_through is not ReceivedThrough.DROP:
+            _require_newer(details.updated_at, before["updated_at"])
         if before is None and external_id is None and known is None:
             external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
         source_id, created = self._inbox.open_source(
@@ -311,3 +315,15 @@ def _file_name(name: str) -> str:
     path = PurePosixPath(printable)
     suffix = path.suffix[:20]
     return printable if len(printable) <= MAX_FILE_NAME_LENGTH else path.stem[: MAX_FILE_NAME_LENGTH - 20] + suffix
+
+
+def _require_newer(updated_at: datetime | None, newest: datetime | None) -> None:
+    """Require that a version is not older than the newest one, if both say when they changed.
+
+    A file of a drop place is what lies there now, whatever its time.
+    """
+    if updated_at is not None and newest is not None and utc(updated_at) < newest:
+        raise ConflictError(
+            f"this version was last changed on {utc(updated_at).isoformat()}, the newest one on {newest.isoformat()}: "
+            "state what it replaces, or leave out when it changed, to make it the newest nevertheless"
+        )

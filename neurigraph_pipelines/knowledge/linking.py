@@ -5,6 +5,7 @@ What rules and models find is written by ``links``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,7 @@ from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidIn
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
+from neurigraph_pipelines.knowledge import undoing
 from neurigraph_pipelines.knowledge.links import row_of
 from neurigraph_pipelines.knowledge.signing import bytes_of, ending_bytes, is_signed_by, signer, statement_bytes
 from neurigraph_pipelines.model import Detector
@@ -144,9 +146,11 @@ def end_link(
         InvalidInputError: The time is before its beginning, or the signature is wrong.
         NotFoundError: There is no such link, or it is hidden from the caller; also in the functions below.
         ForbiddenError: The caller may not write where the link starts; also in the functions below.
-        ConflictError: It was ended already.
+        ConflictError: It was ended already, or is a verdict.
     """
     row = _require_write(context, link_id)
+    if row["is_of_verdict"]:
+        raise ConflictError("a verdict on two facts does not end: reject it")
     if row["ended_at"] is not None:
         raise ConflictError("the link was ended already")
     ended_by = author_of(context.claims)
@@ -173,12 +177,31 @@ def end_link(
 def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Guard = FREE) -> None:
     """Confirm or reject a link. What is rejected is followed by no query, and not inferred again. Idempotent.
 
+    A link that a verdict on two facts says is that verdict, about which the owner of the graph decides: rejecting it
+    takes back what followed from it.
+
     Raises:
-        ConflictError: A link that was rejected would close a cycle now.
+        ConflictError: A link that was rejected would close a cycle now, or the effects of a verdict were taken back.
     """
-    _require_write(context, link_id)
+    row = _require_write(context, link_id)
+    if row["is_of_verdict"]:
+        _decide_verdict(context, row, verdict, guard)
+        return
     values = {"link_id": link_id, "verdict": verdict.value, "verdict_by": author_of(context.claims)}
     _change(context, _QUERIES["decide"], values, guard)
+
+
+def _decide_verdict(context: Context, row: Mapping[str, Any], verdict: LinkVerdict, guard: Guard) -> None:
+    user_id, author = context.claims.user_id, author_of(context.claims)
+    pair = row["from_fact_id"], row["to_fact_id"]
+    with context.database.pipeline() as tx:
+        lock_graph_shared(tx, user_id)
+        guard.admit(tx)
+        if verdict is LinkVerdict.REJECTED:
+            undoing.reject(tx, user_id, *pair, author)
+        elif not undoing.confirm(tx, user_id, *pair, author):
+            raise ConflictError("what followed from this verdict was taken back: state what holds instead")
+        guard.note_result(tx)
 
 
 def _change(context: Context, query: SQL, values: dict[str, Any], guard: Guard) -> None:

@@ -6,6 +6,7 @@ are written and whenever a link is shown: a changed row is shown as unsigned.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -19,12 +20,15 @@ from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidIn
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.links import Attest, EndKind
+from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
 
 _PEER = "peer:"
+_PEER_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _QUERIES = statements("links")
 
 
@@ -59,7 +63,20 @@ def attest_of(row: Mapping[str, Any]) -> Attest:
         return Attest.UNSIGNED
     if row["holder"] != row["observed_by"] or not is_signed_by(row["public_key"], row["signature"], bytes_of(row)):
         return Attest.UNSIGNED
-    return Attest.PEER if row["holder"].startswith(_PEER) else Attest.SELF
+    return _level(row["holder"])
+
+
+def end_attest_of(row: Mapping[str, Any]) -> Attest:
+    """Return who signed the ending of a link, given its row with the same columns of that key, named ``end_…``."""
+    if row["end_signature"] is None or row["end_public_key"] is None or row["end_revoked_at"] is not None:
+        return Attest.UNSIGNED
+    ending = ending_bytes(bytes_of(row), row["ended_by"], row["valid_until"])
+    is_signed = is_signed_by(row["end_public_key"], row["end_signature"], ending)
+    return _level(row["end_holder"]) if is_signed and row["end_holder"] == row["ended_by"] else Attest.UNSIGNED
+
+
+def _level(holder: str) -> Attest:
+    return Attest.PEER if holder.startswith(_PEER) else Attest.SELF
 
 
 def bytes_of(row: Mapping[str, Any]) -> bytes:
@@ -76,7 +93,7 @@ def register_key(context: Context, public_key: bytes, peer: str | None = None) -
         peer: The name of the other installation; only the owner of the graph registers its keys.
 
     Raises:
-        InvalidInputError: This is no Ed25519 public key.
+        InvalidInputError: This is no Ed25519 public key, or no name of an installation.
         ForbiddenError: The caller may not write, or does not own the graph.
         ConflictError: The key is registered already.
     """
@@ -84,44 +101,73 @@ def register_key(context: Context, public_key: bytes, peer: str | None = None) -
     _require_writer(context, claims)
     if peer is not None and claims.role != "user":
         raise ForbiddenError("only the owner of the graph registers keys of other installations")
-    if len(public_key) != KEY_BYTES:
-        raise InvalidInputError(f"an Ed25519 public key has {KEY_BYTES} bytes, and this has {len(public_key)}")
-    author = author_of(claims)
-    values = {
-        "user_id": claims.user_id,
-        "holder": f"{_PEER}{peer}" if peer is not None else author,
-        "public_key": public_key,
-        "registered_by": author,
-    }
+    if peer is not None and _PEER_NAME.fullmatch(peer) is None:
+        raise InvalidInputError("the name of an installation has 1 to 100 letters, digits, dots, colons and hyphens")
+    _require_public_key(public_key)
+    holder = f"{_PEER}{peer}" if peer is not None else author_of(claims)
     with context.database.pipeline() as tx:
-        made = tx.execute(_QUERIES["register_key"], values).fetchone()
-    if made is None:
-        raise ConflictError("this key is registered already: make another one")
-    return made
+        return _registered(tx, claims, holder, public_key)
 
 
-def keys_of(context: Context) -> list[dict[str, Any]]:
-    """Return the keys that the caller sees: the owner all, others their own and those of links that they see."""
-    return context.database.ask(context.claims, _QUERIES["keys"], {"key_id": None})
+def page_of_keys(
+    context: Context, cursors: Cursors, *, with_ended: bool = False, limit: int = 50, cursor: str | None = None
+) -> Page[dict[str, Any]]:
+    """Return a page of the keys that the caller sees: the owner all, others their own and those of links they see.
+
+    Args:
+        with_ended: Whether rotated and revoked keys are listed, too.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        at, last = after or NEWEST
+        values = {"user_id": context.claims.user_id, "with_ended": with_ended, "at": at, "id": last, "limit": most}
+        return context.database.ask(context.claims, _QUERIES["keys"], values)
+
+    filters = {"with_ended": with_ended}
+    return cursors.page(
+        context.claims, "signing_keys", filters, limit, cursor, read, lambda row: (row["registered_at"], row["key_id"])
+    )
+
+
+def get_key(context: Context, key_id: UUID) -> dict[str, Any]:
+    """Return a key that the caller sees.
+
+    Raises:
+        NotFoundError: There is no such key, or it is hidden from the caller.
+    """
+    found = context.database.ask(context.claims, _QUERIES["key"], {"key_id": key_id})
+    if not found:
+        raise NotFoundError
+    return found[0]
 
 
 def rotate_key(context: Context, key_id: UUID, public_key: bytes) -> dict[str, Any]:
-    """Replace a key by another one of the same holder. What the old one signed still counts; it signs no more."""
-    key = _require_key(context, key_id)
-    if key["rotated_at"] is not None or key["revoked_at"] is not None:
-        raise ConflictError("this key was rotated or revoked already")
-    peer = key["holder"].removeprefix(_PEER) if key["holder"].startswith(_PEER) else None
-    made = register_key(context, public_key, peer)
+    """Replace a key by another one of the same holder. What the old one signed still counts; it signs no more.
+
+    Raises:
+        ConflictError: The old key was rotated or revoked, or the new one is registered already: nothing is changed.
+    """
+    _require_writer(context, context.claims)
+    _require_own(context, key_id)
+    _require_public_key(public_key)
     with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["rotate_key"], {"key_id": key_id})
-    return made
+        old = tx.execute(_QUERIES["retire_key"], {"key_id": key_id}).fetchone()
+        if old is None:
+            raise ConflictError("this key was rotated or revoked already")
+        return _registered(tx, context.claims, old["holder"], public_key)
 
 
-def revoke_key(context: Context, key_id: UUID) -> None:
+def revoke_key(context: Context, key_id: UUID) -> dict[str, Any]:
     """Revoke a key: what it signed is shown as unsigned from now on. Idempotent."""
-    _require_key(context, key_id)
+    _require_own(context, key_id)
     with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["revoke_key"], {"key_id": key_id})
+        revoked = tx.execute(_QUERIES["revoke_key"], {"key_id": key_id}).fetchone()
+        if revoked is None:
+            raise NotFoundError
+    return revoked
 
 
 def signer(context: Context, key_id: UUID) -> dict[str, Any]:
@@ -132,17 +178,32 @@ def signer(context: Context, key_id: UUID) -> dict[str, Any]:
         ForbiddenError: It is somebody else's.
         ConflictError: It was rotated or revoked.
     """
-    key = _require_key(context, key_id)
+    key = _require_own(context, key_id)
     if key["rotated_at"] is not None or key["revoked_at"] is not None:
         raise ConflictError("this key was rotated or revoked: sign with a current one")
     return key
 
 
-def _require_key(context: Context, key_id: UUID) -> dict[str, Any]:
-    found = context.database.ask(context.claims, _QUERIES["keys"], {"key_id": key_id})
-    if not found:
-        raise NotFoundError
-    (key,) = found
+def _registered(tx: Transaction, claims: Claims, holder: str, public_key: bytes) -> dict[str, Any]:
+    values = {
+        "user_id": claims.user_id,
+        "holder": holder,
+        "public_key": public_key,
+        "registered_by": author_of(claims),
+    }
+    made = tx.execute(_QUERIES["register_key"], values).fetchone()
+    if made is None:
+        raise ConflictError("this key is registered already: make another one")
+    return made
+
+
+def _require_public_key(public_key: bytes) -> None:
+    if len(public_key) != KEY_BYTES:
+        raise InvalidInputError(f"an Ed25519 public key has {KEY_BYTES} bytes, and this has {len(public_key)}")
+
+
+def _require_own(context: Context, key_id: UUID) -> dict[str, Any]:
+    key = get_key(context, key_id)
     if context.claims.role != "user" and key["holder"] != author_of(context.claims):
         raise ForbiddenError("this key is somebody else's")
     return key

@@ -73,6 +73,21 @@ def take_back(tx: Transaction, user_id: UUID, fact_id: UUID, other_id: UUID | No
     return [Undone(row["later_id"], row["earlier_id"], Effect(row["effect"])) for row in found]
 
 
+def reject(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, rejected_by: str) -> None:
+    """Take a verdict back, also one that nothing followed from, in a transaction that holds the lock of the graph."""
+    if not take_back(tx, user_id, later_id, earlier_id, rejected_by):
+        pair = {"later_id": later_id, "earlier_id": earlier_id}
+        tx.execute(_QUERIES["undo"], pair | {"undone_by": rejected_by})
+        tx.execute(_QUERIES["withdraw_pair"], pair)
+
+
+def confirm(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, confirmed_by: str) -> bool:
+    """Confirm a verdict; return False if what followed from it was taken back: that is not done again."""
+    tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
+    values = {"later_id": later_id, "earlier_id": earlier_id, "confirmed_by": confirmed_by}
+    return tx.execute(_QUERIES["confirm"], values).fetchone() is not None
+
+
 def _withdraw_fallen(tx: Transaction, fact_ids: set[UUID]) -> None:
     """End what asks about beliefs that fell, if they are back."""
     resting = dependants(tx, sorted(fact_ids)) | fact_ids

@@ -43,6 +43,7 @@ _FACT_CHECKS = {
     "fact_share_is_bounded": _FACTS["too_many_facts"],
 }
 _PROFILES = statements("profiles")
+_DIGESTS = statements("digests")
 _SNAPSHOT = statements("portability")["snapshot"]
 _FILES_AT_ONCE = 100
 _SMALLEST_ID = UUID(int=0)
@@ -80,6 +81,9 @@ class Fault(StrEnum):
 
     PROFILE = "profile"
     """A profile that is not stale differs from the records that it is made of."""
+
+    DIGEST = "digest"
+    """A digest covers records that are not current, or more private than it is."""
 
     COUNTER = "counter"
     """A count in the shell differs from the node's contents."""
@@ -202,6 +206,8 @@ class _Verifier:
             self._add_findings(Fault.EVIDENCE, node_id, wrong_sums.fetchall())
             wrong_links = tx.execute(_LINKS["wrong_links"], {"node_id": node_id})
             self._add_findings(Fault.LINK, node_id, wrong_links.fetchall())
+            wrong_digests = tx.execute(_DIGESTS["faulty"], {"node_id": node_id})
+            self._add_findings(Fault.DIGEST, node_id, wrong_digests.fetchall())
             for check in _FACT_CHECKS.values():
                 faults = tx.execute(check.format(schema=schema), {"node_id": node_id})
                 self._add_findings(Fault.FACT, node_id, faults.fetchall())

@@ -20,7 +20,7 @@ from neurigraph_pipelines.statements import statements
 _QUERIES = statements("verdicts")
 _CONFLICTS = {Verdict.UPDATES: "update", Verdict.CONTRADICTS: "contradiction", Verdict.SAME: "duplicate"}
 _LINKS = (Verdict.CONTRADICTS, Verdict.ELABORATES, Verdict.SUPPORTS, Verdict.DEPENDS_ON)
-_REASONS = {
+REASONS = {
     Verdict.SAME: "it says the same",
     Verdict.UPDATES: "the later one replaces the earlier one",
     Verdict.CONTRADICTS: "both cannot be true",
@@ -107,7 +107,7 @@ def verdicts(
         "record_id": record_id,
     }
     rows = database.ask(claims, _QUERIES["verdicts_of"], values)
-    return [row if row["is_owner"] else row | {"reason": _REASONS[Verdict(row["verdict"])]} for row in rows]
+    return [row if row["is_owner"] else row | {"reason": REASONS[Verdict(row["verdict"])]} for row in rows]
 
 
 def _belief(database: Database, claims: Claims, fact_id: UUID) -> float | None:

@@ -62,6 +62,11 @@ class IngestionSettings(BaseModel):
         "theirs, and the local embedder reads a quarter of the text of short messages.",
     )
     facts: bool = Field(default=True, description="Whether stored records are read for facts, in the background.")
+    digests: bool = Field(
+        default=False,
+        description="Whether windows of 7, 30 and 90 days of each node are put into words at night, a call of the "
+        "language model for each (docs/digests.md). Digests on request need no setting.",
+    )
     reconciliation: Literal["auto", "flag"] = Field(
         default="flag",
         description="What becomes of a fact that a newer one updates: `auto` supersedes it if nothing is in doubt, "

@@ -43,13 +43,14 @@ def with_dates(sentence: str, spoken_at: datetime, year: int, context: str = "")
         context: What was said just before. A weekday whose day it names is not resolved again, nor is "the 7th" where
             it names a month, which need not be the nearest.
     """
+    relative = [match for match in _RELATIVE.finditer(sentence) if not match["before"]]
+    if not relative:  # most sentences: the context, which is longer, is read for the others only
+        return sentence
     named = {match[1].lower() for match in _NAMED.finditer(context)}
     matches = [
         match
-        for match in _RELATIVE.finditer(sentence)
-        if not match["before"]
-        and (match["weekday"] or "").lower() not in named
-        and not (match["ordinal"] and _MONTH.search(context))
+        for match in relative
+        if (match["weekday"] or "").lower() not in named and not (match["ordinal"] and _MONTH.search(context))
     ]
     if not matches:
         return sentence

@@ -52,6 +52,11 @@ class OfflineLanguageModel:
         """Return the most informative sentences in about ``words`` words, at most 180, and a title."""
         return summaries.summarize(Prose(segment, self._language), words)
 
+    @measured("model.merge")
+    def merge(self, parts: Sequence[Summary], words: int) -> Summary:
+        """Return the first sentences of parts that are spread evenly, and the titles of the first and the last."""
+        return summaries.merge(parts, words)
+
     @measured("model.extract_keywords")
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Return names, key phrases, dates resolved against each message's time, and stated relationships."""

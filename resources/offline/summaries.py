@@ -14,7 +14,7 @@ from neurigraph_pipelines.model import Summary
 from resources.offline.anchors import Anchors
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
-from resources.offline.prose import Prose, tidy
+from resources.offline.prose import Prose, sentences, tidy
 from resources.offline.salience import Salience
 from resources.offline.telling import Teller
 from resources.offline.themes import Themes
@@ -48,6 +48,9 @@ _READ = 2_000
 """Most units that are read strictly: no summary holds more than some forty of the best."""
 
 
+_SENTENCE_WORDS = 15  # of a usual sentence of a summary
+
+
 def summarize(prose: Prose, words: int) -> Summary:
     """Return a summary of about ``words`` words, at most ``MAX_WORDS``, and a title; neither is empty."""
     names = find_names(prose)
@@ -58,6 +61,33 @@ def summarize(prose: Prose, words: int) -> Summary:
     budget = max(10, min(words, MAX_WORDS) - len(lead.split()))
     told = _Choice(prose, names, teller, phrases).told(budget)
     return Summary(title=title, text=f"{lead}: {' '.join(told) or _fallback(prose, title)}")
+
+
+def merge(parts: Sequence[Summary], words: int) -> Summary:
+    """Return a summary of about ``words`` words made of sentences of several, in their order; neither part is empty.
+
+    Each part gives its first sentence, or, of many parts, each of some that are spread evenly; then the second ones.
+    """
+    titles = list(dict.fromkeys(part.title for part in parts))
+    title = titles[0] if len(titles) == 1 else f"{titles[0]} – {titles[-1]}"
+    budget = max(10, min(words, MAX_WORDS))
+    told = [list(sentences(part.text)) or [part.title] for part in _spread(parts, budget // _SENTENCE_WORDS)]
+    chosen: list[list[str]] = [[] for _ in told]
+    for depth in range(max(map(len, told))):
+        for number, said in enumerate(told):
+            cost = len(said[depth].split()) if depth < len(said) else 0
+            if 0 < cost <= budget or (cost and not any(chosen)):
+                chosen[number].append(said[depth])
+                budget -= cost
+    return Summary(title=title, text=" ".join(" ".join(said) for said in chosen if said))
+
+
+def _spread(parts: Sequence[Summary], most: int) -> Sequence[Summary]:
+    """Return at most so many parts, the first and the last one among them."""
+    most = max(2, most)
+    if len(parts) <= most:
+        return parts
+    return [parts[round(number * (len(parts) - 1) / (most - 1))] for number in range(most)]
 
 
 class _Choice:

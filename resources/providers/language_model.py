@@ -140,9 +140,20 @@ class OpenAiLanguageModel:
         about = about_text(segment)
         windows = [{"ABOUT": about, "TRANSCRIPT": window} for window in self._windows(segment)]
         parts = self._summaries("summary", words, windows)
-        while len(parts) > 1:
+        return parts[0] if len(parts) == 1 else self.merge(parts, words)
+
+    @measured("model.merge")
+    def merge(self, parts: Sequence[Summary], words: int) -> Summary:
+        """Return one summary of several in about ``words`` words, and a title.
+
+        Raises:
+            TransientError: As ``place``.
+            ProviderError: As ``place``.
+        """
+        while True:
             parts = self._summaries("merge", words, [{"PARTS": group} for group in self._groups(parts)])
-        return parts[0]
+            if len(parts) == 1:
+                return parts[0]
 
     @measured("model.extract_keywords")
     def extract_keywords(self, segment: Segment) -> Keywords:

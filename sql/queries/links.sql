@@ -111,7 +111,8 @@ WHERE o.user_id = %(user_id)s AND o.relation = %(relation)s AND o.observed_by = 
 LIMIT 1;
 
 -- name: writable_link
--- A link that the caller sees, and whether the caller may change it: where it starts decides.
+-- A link that the caller sees, and whether the caller may change it: where it starts decides. Verdicts on facts are
+-- the owner's.
 SELECT
     l.link_id,
     l.from_fact_id,
@@ -124,9 +125,32 @@ SELECT
     l.observed_by,
     lower(l.valid) AS valid_from,
     l.ended_at,
+    false AS is_of_verdict,
     neurigraph.may_write_node(i.node_id) AS writable
 FROM neurigraph.links AS l INNER JOIN neurigraph.record_index AS i ON l.from_record_id = i.record_id
-WHERE l.link_id = %(link_id)s;
+WHERE l.link_id = %(link_id)s
+UNION ALL
+SELECT
+    v.link_id,
+    v.later_id AS from_fact_id,
+    NULL AS from_record_id,
+    v.earlier_id AS to_fact_id,
+    NULL AS to_record_id,
+    NULL AS to_node_id,
+    NULL AS to_source_id,
+    v.verdict AS relation,
+    v.judged_by AS observed_by,
+    NULL AS valid_from,
+    NULL AS ended_at,
+    true AS is_of_verdict,
+    coalesce(v.user_id = neurigraph.asking_user_id(), false) AS writable
+FROM neurigraph.fact_verdicts AS v
+INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
+INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
+WHERE v.link_id = %(link_id)s AND (
+    v.verdict IN ('contradicts', 'elaborates', 'supports', 'depends_on')
+    OR (v.effect = 'supersedes' AND l.root_id <> e.root_id)
+);
 
 -- name: end
 UPDATE neurigraph.links AS l SET
@@ -146,7 +170,7 @@ VALUES (%(user_id)s, %(holder)s, %(public_key)s, %(registered_by)s)
 ON CONFLICT DO NOTHING
 RETURNING k.key_id, k.holder, k.public_key, k.registered_at, k.registered_by, k.rotated_at, k.revoked_at;
 
--- name: keys
+-- name: key
 SELECT
     k.key_id,
     k.holder,
@@ -156,17 +180,35 @@ SELECT
     k.rotated_at,
     k.revoked_at
 FROM neurigraph.signing_keys AS k
-WHERE %(key_id)s::uuid IS NULL OR k.key_id = %(key_id)s::uuid
-ORDER BY k.registered_at, k.key_id
-LIMIT 200;
+WHERE k.key_id = %(key_id)s;
 
--- name: rotate_key
-UPDATE neurigraph.signing_keys SET rotated_at = now()
-WHERE key_id = %(key_id)s AND rotated_at IS NULL;
+-- name: keys
+-- Newest first; without those that were rotated or revoked unless the caller asks for them.
+SELECT
+    k.key_id,
+    k.holder,
+    k.public_key,
+    k.registered_at,
+    k.registered_by,
+    k.rotated_at,
+    k.revoked_at
+FROM neurigraph.signing_keys AS k
+WHERE k.user_id = %(user_id)s
+    AND (%(with_ended)s OR (k.rotated_at IS NULL AND k.revoked_at IS NULL))
+    AND (k.registered_at, k.key_id) < (%(at)s::timestamptz, %(id)s::uuid)
+ORDER BY k.registered_at DESC, k.key_id DESC
+LIMIT %(limit)s;
+
+-- name: retire_key
+-- Ends a key that signs, and returns whose the next one is.
+UPDATE neurigraph.signing_keys AS k SET rotated_at = now()
+WHERE k.key_id = %(key_id)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL
+RETURNING k.user_id, k.holder;
 
 -- name: revoke_key
-UPDATE neurigraph.signing_keys SET revoked_at = now()
-WHERE key_id = %(key_id)s AND revoked_at IS NULL;
+UPDATE neurigraph.signing_keys AS k SET revoked_at = coalesce(k.revoked_at, now())
+WHERE k.key_id = %(key_id)s
+RETURNING k.key_id, k.holder, k.public_key, k.registered_at, k.registered_by, k.rotated_at, k.revoked_at;
 
 -- name: is_writer
 SELECT neurigraph.writing_persona() IS NOT NULL AS writes;
@@ -180,3 +222,190 @@ SELECT
 FROM neurigraph.facts AS f
 WHERE f.record_id = %(record_id)s
 ORDER BY f.seq;
+
+-- name: links_at
+-- The links of a fact, or of a record and its facts, or the one of an id, newest first: those that are stored, those
+-- that verdicts on facts say, and the versions of facts. Only `stands` leaves out what was rejected or has ended.
+WITH asked AS MATERIALIZED (
+    SELECT f.fact_id AS id FROM neurigraph.facts AS f
+    WHERE f.record_id = %(record_id)s
+    UNION ALL
+    SELECT a.id FROM (VALUES (%(record_id)s::uuid), (%(fact_id)s::uuid)) AS a (id)
+    WHERE a.id IS NOT NULL
+),
+
+stored AS (
+    SELECT l.link_id FROM asked AS a INNER JOIN neurigraph.links AS l ON a.id = l.from_id
+    UNION
+    SELECT l.link_id FROM asked AS a INNER JOIN neurigraph.links AS l ON a.id = l.to_id
+    UNION
+    SELECT %(link_id)s::uuid AS link_id
+),
+
+judged AS (
+    SELECT v.link_id FROM asked AS a INNER JOIN neurigraph.fact_verdicts AS v ON a.id = v.later_id
+    UNION
+    SELECT v.link_id FROM asked AS a INNER JOIN neurigraph.fact_verdicts AS v ON a.id = v.earlier_id
+    UNION
+    SELECT %(link_id)s::uuid AS link_id
+),
+
+-- The versions that the caller sees and that stand, each with the one before.
+chained AS (
+    SELECT
+        o.fact_id,
+        lag(o.fact_id) OVER (PARTITION BY o.root_id ORDER BY o.version) AS earlier_id
+    FROM neurigraph.facts AS o
+    WHERE o.root_id IN (SELECT f.root_id FROM asked AS a INNER JOIN neurigraph.facts AS f ON a.id = f.fact_id)
+        AND o.status <> 'archived' AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())
+),
+
+found AS (
+    SELECT
+        l.link_id,
+        l.link_id AS place,
+        NULL::text AS computed_from,
+        l.from_fact_id,
+        l.from_record_id,
+        l.to_fact_id,
+        l.to_record_id,
+        l.to_node_id,
+        l.to_source_id,
+        l.relation,
+        l.strength,
+        l.confidence,
+        l.bidirectional,
+        lower(l.valid) AS valid_from,
+        upper(l.valid) AS valid_until,
+        l.observed_by,
+        l.detected_by::text AS detected_by,
+        l.reason,
+        l.messages,
+        l.verdict::text AS verdict,
+        l.verdict_by,
+        l.verdict_at,
+        l.created_at,
+        l.ended_by,
+        l.ended_at,
+        l.signature,
+        l.end_signature,
+        k.public_key,
+        k.holder,
+        k.revoked_at,
+        e.public_key AS end_public_key,
+        e.holder AS end_holder,
+        e.revoked_at AS end_revoked_at
+    FROM stored AS s
+    INNER JOIN neurigraph.links AS l ON s.link_id = l.link_id
+    LEFT JOIN neurigraph.signing_keys AS k ON l.key_id = k.key_id
+    LEFT JOIN neurigraph.signing_keys AS e ON l.end_key_id = e.key_id
+    UNION ALL
+    SELECT
+        v.link_id,
+        v.link_id AS place,
+        'verdict' AS computed_from,
+        v.later_id AS from_fact_id,
+        l.record_id AS from_record_id,
+        v.earlier_id AS to_fact_id,
+        e.record_id AS to_record_id,
+        NULL AS to_node_id,
+        NULL AS to_source_id,
+        CASE v.verdict WHEN 'updates' THEN 'supersedes' ELSE v.verdict END AS relation,
+        v.confidence AS strength,
+        v.confidence,
+        v.verdict = 'contradicts' AS bidirectional,
+        NULL AS valid_from,
+        NULL AS valid_until,
+        CASE v.judged_by WHEN 'offline' THEN 'rule:offline' ELSE 'model:' || v.judged_by END AS observed_by,
+        CASE v.judged_by WHEN 'offline' THEN 'rule' ELSE 'model' END AS detected_by,
+        CASE WHEN v.user_id = neurigraph.asking_user_id() THEN v.reason END AS reason,
+        ARRAY(SELECT generate_series(l.first_message, least(l.last_message, l.first_message + 31))) AS messages,
+        CASE
+            WHEN v.undone_at IS NOT NULL THEN 'rejected' WHEN v.confirmed_at IS NOT NULL THEN 'confirmed'
+            ELSE 'unverified'
+        END AS verdict,
+        coalesce(v.undone_by, v.confirmed_by) AS verdict_by,
+        coalesce(v.undone_at, v.confirmed_at) AS verdict_at,
+        v.judged_at AS created_at,
+        NULL AS ended_by,
+        NULL AS ended_at,
+        NULL AS signature,
+        NULL AS end_signature,
+        NULL AS public_key,
+        NULL AS holder,
+        NULL AS revoked_at,
+        NULL AS end_public_key,
+        NULL AS end_holder,
+        NULL AS end_revoked_at
+    FROM judged AS j
+    INNER JOIN neurigraph.fact_verdicts AS v ON j.link_id = v.link_id
+    INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
+    INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
+    WHERE v.verdict IN ('contradicts', 'elaborates', 'supports', 'depends_on')
+        OR (v.effect = 'supersedes' AND l.root_id <> e.root_id)
+    UNION ALL
+    SELECT
+        NULL AS link_id,
+        md5('supersedes' || o.fact_id || c.earlier_id)::uuid AS place,
+        'versions' AS computed_from,
+        o.fact_id AS from_fact_id,
+        o.record_id AS from_record_id,
+        e.fact_id AS to_fact_id,
+        e.record_id AS to_record_id,
+        NULL AS to_node_id,
+        NULL AS to_source_id,
+        'supersedes' AS relation,
+        1 AS strength,
+        o.confidence,
+        false AS bidirectional,
+        NULL AS valid_from,
+        NULL AS valid_until,
+        'pipeline:versions' AS observed_by,
+        'rule' AS detected_by,
+        NULL AS reason,
+        ARRAY(SELECT generate_series(o.first_message, least(o.last_message, o.first_message + 31))) AS messages,
+        'unverified' AS verdict,
+        NULL AS verdict_by,
+        NULL AS verdict_at,
+        o.recorded_at AS created_at,
+        NULL AS ended_by,
+        NULL AS ended_at,
+        NULL AS signature,
+        NULL AS end_signature,
+        NULL AS public_key,
+        NULL AS holder,
+        NULL AS revoked_at,
+        NULL AS end_public_key,
+        NULL AS end_holder,
+        NULL AS end_revoked_at
+    FROM chained AS c
+    INNER JOIN neurigraph.facts AS o ON c.fact_id = o.fact_id
+    INNER JOIN neurigraph.facts AS e ON c.earlier_id = e.fact_id
+    WHERE c.fact_id IN (SELECT a.id FROM asked AS a) OR c.earlier_id IN (SELECT a.id FROM asked AS a)
+)
+
+SELECT
+    f.*,
+    t.forward,
+    t.backward,
+    coalesce(f.from_fact_id, f.from_record_id) IN (SELECT a.id FROM asked AS a) OR f.link_id = %(link_id)s AS is_out,
+    b.statement AS from_text,
+    coalesce(
+        u.statement,
+        s.title,
+        (
+            SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
+            FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
+            WHERE g.node_id = f.to_node_id
+        )
+    ) AS to_text
+FROM found AS f
+INNER JOIN neurigraph.relation_words() AS t ON f.relation = t.relation
+LEFT JOIN neurigraph.facts AS b ON f.from_fact_id = b.fact_id
+LEFT JOIN neurigraph.facts AS u ON f.to_fact_id = u.fact_id
+LEFT JOIN neurigraph.sources AS s ON f.to_source_id = s.source_id
+WHERE (f.created_at, f.place) < (%(at)s::timestamptz, %(id)s::uuid)
+    AND (NOT %(stands)s OR (f.verdict <> 'rejected' AND f.ended_at IS NULL))
+    AND (%(relation)s::text IS NULL OR f.relation = %(relation)s)
+ORDER BY f.created_at DESC, f.place DESC
+LIMIT %(limit)s;

@@ -23,7 +23,8 @@ LIMIT 1;
 SELECT
     u.source_id,
     u.sha256,
-    false AS is_replaced
+    false AS is_replaced,
+    s.updated_at
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
 WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND s.persona_id IS NULL

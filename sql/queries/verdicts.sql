@@ -206,8 +206,17 @@ ORDER BY v.later_id, v.earlier_id
 FOR UPDATE;
 
 -- name: undo
-UPDATE neurigraph.fact_verdicts SET undone_at = now(), undone_by = %(undone_by)s
+UPDATE neurigraph.fact_verdicts SET
+    undone_at = now(), undone_by = %(undone_by)s, confirmed_at = NULL, confirmed_by = NULL
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
+
+-- name: confirm
+-- Confirms a verdict, also one that was taken back if nothing had followed from it.
+UPDATE neurigraph.fact_verdicts AS v SET
+    confirmed_at = now(), confirmed_by = %(confirmed_by)s, undone_at = NULL, undone_by = NULL
+WHERE v.later_id = %(later_id)s AND v.earlier_id = %(earlier_id)s
+    AND (v.undone_at IS NULL OR v.effect IN ('none', 'flagged'))
+RETURNING v.later_id;
 
 -- name: superseding
 -- What supersedes what, among the facts of the chains of two facts.

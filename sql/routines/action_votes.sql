@@ -91,12 +91,12 @@ BEGIN
     WHERE i.record_id = wanted AND i.user_id = (asking ->> 'user_id')::uuid AND NOT i.quarantined
         AND split_part(i.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(asking))
         AND i.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id));
-    IF persona IS NULL OR place IS NULL OR of_kind NOT IN ('delete', 'promote', 'archive') THEN
+    IF persona IS NULL OR place IS NULL OR of_kind NOT IN ('delete', 'promote', 'archive', 'digest') THEN
         RETURN QUERY SELECT NULL::uuid, 'absent', false;
         RETURN;
     END IF;
     SELECT s.value INTO rule FROM neurigraph_private.standard_of(place) AS s
-    WHERE s.field = CASE of_kind WHEN 'promote' THEN 'promote' ELSE 'delete' END;
+    WHERE s.field = CASE of_kind WHEN 'promote' THEN 'promote' WHEN 'digest' THEN 'write' ELSE 'delete' END;
     IF rule = 'owner' OR place NOT IN (SELECT w.node_id FROM neurigraph.writable_nodes(persona) AS w (node_id)) THEN
         RETURN QUERY SELECT NULL::uuid, 'forbidden', false;
         RETURN;

@@ -114,6 +114,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE r.node_id = node AND l.verdict <> 'rejected' AND l.ended_at IS NULL AND f.fault IS NOT NULL
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.place_link(), neurigraph.reject_impossible_causes(), neurigraph.wrong_links(uuid),
-neurigraph_private.leads_back(uuid, text, uuid, uuid), neurigraph_private.begins_after(uuid, uuid) FROM PUBLIC;
+-- How relations between memories read from either end. Callers need no right on the table.
+CREATE OR REPLACE FUNCTION neurigraph.relation_words() RETURNS TABLE (relation text, forward text, backward text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.name, t.forward, t.backward FROM neurigraph.relation_types AS t WHERE t.scope <> 'edge'
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.relation_words(), neurigraph.place_link(), neurigraph.reject_impossible_causes(),
+neurigraph.wrong_links(uuid), neurigraph_private.leads_back(uuid, text, uuid, uuid),
+neurigraph_private.begins_after(uuid, uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.wrong_links(uuid) TO neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.relation_words() TO neurigraph_agent;

@@ -63,13 +63,28 @@ BEGIN
             LEFT JOIN neurigraph.record_index AS t ON l.to_record_id = t.record_id
             WHERE of_kind = 'link' AND l.link_id = wanted
             UNION ALL
+            SELECT
+                v.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
+                r.quarantined OR t.quarantined OR f.forgotten_at IS NOT NULL OR e.forgotten_at IS NOT NULL
+                OR coalesce(least(f.forget_after, e.forget_after) <= now(), false)
+                OR NOT (is_owner OR (t.node_id = ANY(readable) AND split_part(t.source, ':', 2)::uuid <> ALL(hidden)))
+            FROM neurigraph.fact_verdicts AS v
+            INNER JOIN neurigraph.facts AS f ON v.later_id = f.fact_id
+            INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
+            INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
+            INNER JOIN neurigraph.record_index AS t ON e.record_id = t.record_id
+            WHERE of_kind = 'link' AND v.link_id = wanted
+            UNION ALL
             SELECT k.user_id, NULL, NULL, split_part(k.holder, ':', 2)::uuid, false
             FROM neurigraph.signing_keys AS k
             WHERE of_kind = 'signing_key' AND k.key_id = wanted AND k.holder NOT LIKE 'peer:%'
             UNION ALL
-            SELECT k.user_id, NULL, NULL, NULL, false
+            -- A key is seen with what it signed, also by those whose it is not.
+            SELECT k.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
             FROM neurigraph.signing_keys AS k
-            WHERE of_kind = 'signing_key' AND k.key_id = wanted AND k.holder LIKE 'peer:%'
+            LEFT JOIN neurigraph.links AS l ON k.key_id IN (l.key_id, l.end_key_id)
+            LEFT JOIN neurigraph.record_index AS r ON l.from_record_id = r.record_id
+            WHERE of_kind = 'signing_key' AND k.key_id = wanted
             UNION ALL
             SELECT s.user_id, NULL, s.source_id, s.persona_id, false
             FROM neurigraph.sources AS s WHERE of_kind = 'source' AND s.source_id = wanted
@@ -91,6 +106,17 @@ BEGIN
             UNION ALL
             SELECT w.user_id, NULL, NULL, NULL, false
             FROM neurigraph.webhooks AS w WHERE of_kind = 'webhook' AND w.webhook_id = wanted
+            UNION ALL
+            SELECT
+                d.user_id, (array_agg(i.node_id))[1], NULL, NULL,
+                bool_or(
+                    i.quarantined OR i.node_id <> ALL(readable) OR split_part(i.source, ':', 2)::uuid = ANY(hidden)
+                )
+            FROM neurigraph.digests AS d
+            INNER JOIN neurigraph.digest_records AS r ON d.digest_id = r.digest_id
+            INNER JOIN neurigraph.record_index AS i ON r.record_id = i.record_id
+            WHERE of_kind = 'digest' AND d.digest_id = wanted
+            GROUP BY d.digest_id
             UNION ALL
             -- What was forgotten has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false

@@ -52,6 +52,12 @@ def graph(world: World) -> CallerGraph:
                 "WHERE a.record_id = %s AND a.fact_id <> b.fact_id LIMIT 1",
                 [ids.record],
             )
+            tx.execute(
+                "INSERT INTO neurigraph.digest_failures (node_id, user_id, days, starts_at, covers, attempts, "
+                "next_attempt_at, error) SELECT g.node_id, g.user_id, 7, now(), 'shared', 1, now(), 'ProviderError' "
+                "FROM neurigraph.graph_index AS g WHERE g.node_id = %s ON CONFLICT DO NOTHING",
+                [ids.node],
+            )
     return made
 
 
@@ -62,6 +68,9 @@ SHARED = {
     "mentions": "node_id = %(node)s OR record_id = %(record)s",
     "node_aliases": "node_id = %(node)s",
     "fact_deltas": "fact_id = %(fact)s",
+    "digests": "digest_id IN (SELECT r.digest_id FROM neurigraph.digest_records AS r WHERE r.record_id = %(record)s)",
+    "digest_records": "record_id = %(record)s",
+    "digest_failures": "node_id = %(node)s",
     "profiles": "node_id = %(node)s",
     "record_index": "record_id = %(record)s",
     "facts": "record_id = %(record)s",

@@ -99,6 +99,7 @@ def alias(client: httpx.Client, text: str) -> httpx.Response:
     return client.delete(path, params={"value": text})
 
 
+LINK = {"from_fact_id": str(uuid4()), "relation": "supports", "to_fact_id": str(uuid4())}
 FIELDS: dict[str, Send] = {
     **{
         f"{name} of a conversation": field("/v1/conversations", name) for name in ("title", "external_id", "started_at")
@@ -125,6 +126,20 @@ FIELDS: dict[str, Send] = {
         "/v1/facts", json={"statement": text, "tags": [text], "who": [text], "metadata": {text: text}}
     ),
     "people and tag of facts": lambda client, text: client.get("/v1/facts", params={"who": text, "tag": [text, text]}),
+    **{
+        f"{name} of a link": field("/v1/links", name, **LINK)
+        for name in ("relation", "reason", "from_fact_id", "to_record_id", "valid_from")
+    },
+    "signature of a link": lambda client, text: client.post(
+        "/v1/links", json=LINK | {"signature": {"signing_key_id": str(uuid4()), "value": text}}
+    ),
+    "relation of links": lambda client, text: client.get(f"/v1/facts/{uuid4()}/links", params={"relation": text}),
+    **{
+        f"{name} of a signing key": field(
+            "/v1/signing-keys", name, public_key="QSBrZXkgb2YgdGhlIGluamVjdGlvbiB0ZXN0cyE="
+        )
+        for name in ("public_key", "peer")
+    },
     "kind of an event": field("/v1/events", "kind", title="t"),
     **{f"{name} of a message": message(name) for name in ("role", "content", "author", "external_id", "tool calls")},
     **{f"{name} of an upload": upload(name) for name in ("file name", "title", "external_id", "occurred_at")},

@@ -213,7 +213,7 @@ def test_doubt_stands_once_and_is_the_owners(graph: SharedGraph) -> None:
     with here.database.pipeline() as tx:
         merge = propose(tx, merging).action_id
         void = propose(tx, replace(merging, other_node_id=legal)).action_id
-        unknown = propose(tx, replace(doubt, kind=ActionKind.DIGEST, record_id=other, other_record_id=None)).action_id
+        unknown = propose(tx, replace(doubt, kind=ActionKind.RESOLVE, record_id=other, other_record_id=None)).action_id
     assert actions.vote(acting(graph), merge, approves=True).state is ActionState.EXECUTED
     with pytest.raises(NotFoundError):
         actions.get_action(here.database, graph.owners, void)

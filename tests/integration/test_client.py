@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -146,6 +146,7 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             assert await memory.undo_decisions(stated.fact_id) == []
             operations = [one["operation"] for one in (await memory.fact_history(stated.fact_id))["changes"]]
             assert operations == ["confirm", "retract", "change"]
+            await _links(memory, stated.fact_id, records[0].record_id)
             assert (await memory.keep(records[0].record_id, "short", reason="for today")).tier == "short"
             assert (await memory.promote(records[0].record_id)).tier == "mid"
             assert (await memory.retention(records[0].record_id)).expiry_reason is not None
@@ -161,6 +162,18 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             assert "472" in (await memory.ask("What is the code of door 2?")).answer
 
     asyncio.run(run())
+
+
+async def _links(memory: AsyncMemory, fact_id: UUID, record_id: UUID) -> None:
+    made = await memory.state_link("elaborates", from_fact_id=fact_id, to_record_id=record_id, reason="It names it.")
+    assert await memory.state_link("elaborates", from_fact_id=fact_id, to_record_id=record_id) == made
+    for of, direction in (({"fact_id": fact_id}, "out"), ({"record_id": record_id}, "in")):
+        assert [(one.link_id, one.direction) async for one in memory.links(**of)] == [(made, direction)]
+    assert (await memory.reject_link(made)).verdict == "rejected"
+    assert [one.link_id async for one in memory.links(fact_id=fact_id)] == []
+    assert (await memory.confirm_link(made)).verdict == "confirmed"
+    assert (await memory.end_link(made, datetime(2150, 1, 1, tzinfo=UTC))).ended_at is not None
+    assert [one.link_id async for one in memory.links(fact_id=fact_id, all=True)] == [made]
 
 
 def test_file_is_streamed(memory: Memory, shared_installation: Installation, tmp_path: Path) -> None:

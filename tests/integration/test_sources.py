@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,14 +13,14 @@ from psycopg.sql import SQL
 
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.access import authenticate
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.notes import NewNote, OnConflict, write_note
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.listing.sources import get_source
-from neurigraph_pipelines.model import Claims, NewMessage, Privacy, Role, Segment, SourceKind, Summary
+from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, Segment, SourceKind, Summary
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
@@ -177,6 +178,23 @@ class _Willing(PlainModel):
 
     def summarize(self, segment: Segment, words: int) -> Summary:
         return Summary(segment.messages[0].content[:60], " ".join(message.content for message in segment.messages))
+
+
+def test_older_file_does_not_replace_a_newer_one(documents: Documents) -> None:
+    """An export of last year, imported again, is no newer version; a file of a drop place is what lies there now."""
+    last_year, today = (SourceDetails(updated_at=datetime(year, 5, 1, tzinfo=UTC)) for year in (2025, 2026))
+    documents.upload(guide(("Times", "seven")), external_id="guide", details=last_year)
+    newest = documents.upload(guide(("Times", "nine")), external_id="guide", details=today)
+    documents.store()
+    with pytest.raises(ConflictError, match="last changed on 2025-05-01"):
+        documents.upload(guide(("Times", "seven")), external_id="guide", details=last_year)
+    documents.store()
+    assert {hit["source_id"] for hit in documents.find("Times").hits} == {str(newest)}
+    stated = replace(last_year, replaces=newest)
+    undated = documents.upload(guide(("Times", "six")), external_id="guide", details=stated)
+    documents.claims = documents.claims.through(ReceivedThrough.DROP)
+    dropped = documents.upload(guide(("Times", "five")), external_id="guide", details=last_year)
+    assert [documents.source(one)["version"] for one in (undated, dropped)] == [3, 4]
 
 
 def test_versions_of_many_memories(documents: Documents) -> None:

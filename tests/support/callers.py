@@ -56,6 +56,7 @@ class Ids:
     fact: UUID
     link: UUID
     signing_key: UUID
+    digest: UUID
 
     def texts(self) -> dict[str, str]:
         """Return the ids by name, as text."""
@@ -184,6 +185,24 @@ def _fact(installation: Installation, row: dict[str, Any]) -> UUID:
     return fact_id
 
 
+def _digest(installation: Installation, row: dict[str, Any]) -> UUID:
+    """Derive a digest from the record of a node."""
+    with installation.database.owner() as tx:
+        made = tx.execute(
+            """INSERT INTO neurigraph.digests (digest_id, user_id, covers, title, text, records, facts, made_by)
+            SELECT gen_random_uuid(), r.user_id, 'all', 'A meeting', 'Somebody met somebody.', 1, 1, 'a test'
+            FROM neurigraph.record_index AS r WHERE r.record_id = %s RETURNING digest_id, user_id""",
+            [row["record_id"]],
+        ).fetchone()
+        assert made is not None
+        tx.execute(
+            "INSERT INTO neurigraph.digest_records (digest_id, record_id, user_id) VALUES (%s, %s, %s)",
+            [made["digest_id"], row["record_id"], made["user_id"]],
+        )
+    digest_id: UUID = made["digest_id"]
+    return digest_id
+
+
 def _link(installation: Installation, fact_id: UUID) -> dict[str, UUID]:
     """Let another installation link a fact to its record, and sign that."""
     with installation.database.owner() as tx:
@@ -250,6 +269,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             quarantine=quarantine.quarantine_id,
             edge=_edge(installation, claims, row),
             fact=facts[row["path"]],
+            digest=_digest(installation, row),
             **_link(installation, facts[row["path"]]),
         )
         for row in found

@@ -96,6 +96,13 @@ class PlainModel:
             raise TransientError("the provider is busy", retry_after=77.0)
         return Summary(text[:60], " ".join(text.split()[:words]) or "Nothing was said.")
 
+    def merge(self, parts: Sequence[Summary], words: int) -> Summary:
+        """Return the parts one after another. SULKS fails as a provider would."""
+        text = " ".join(part.text for part in parts)
+        if "SULKS" in text:
+            raise ProviderError("this content is refused")
+        return Summary(f"Digest of {len(parts)}", text)
+
     def extract_keywords(self, segment: Segment) -> Keywords:
         text = " ".join(message.content for message in segment.messages)
         return Keywords(entities=tuple(dict.fromkeys(_NAME.findall(text))), topics=("testing",), dates=("2025-03",))

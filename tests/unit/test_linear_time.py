@@ -8,11 +8,16 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 import pytest
 
 from benchmarks.growth import segment_of
+from benchmarks.hostile_inputs import name_of
+from neurigraph_pipelines.knowledge.cues import Told, find_causes
+from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Outline
+from neurigraph_pipelines.model.facts import MAX_PER_1000_TOKENS, MAX_SHARE, Fact
 from neurigraph_pipelines.retrieval.query.framing import unframed
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 from resources.extractors import csv_reader
@@ -89,3 +94,31 @@ def test_thousands_of_speakers(model: OfflineLanguageModel) -> None:
 def test_thousands_of_dates(model: OfflineLanguageModel, text: str) -> None:
     segment = segment_of(text, None)
     assert processor_seconds(lambda: model.extract_keywords(segment)) < SECONDS
+
+
+def lives(characters: int) -> str:
+    """A text of which every third sentence is a fact."""
+    told = (
+        f"{name_of(number % 400)} moved to Porto on {number % 28 + 1} March because the rent was {number} euros. "
+        f"I told {name_of(number % 300)} that we decided to buy {number} boxes of tea. That is why we were late. "
+        for number in range(characters // 100)
+    )
+    return "".join(told)[:characters]
+
+
+@pytest.mark.parametrize(("length", "characters", "seconds"), [(2_000_000, 300, 20.0), (500_000, None, 6.0)])
+def test_facts_of_half_a_million_tokens(
+    model: OfflineLanguageModel, length: int, characters: int | None, seconds: float
+) -> None:
+    """In messages of usual length; a quarter of it in a single message."""
+    segment = segment_of(lives(length), characters)
+    tokens = sum(message.token_count for message in segment.messages)
+    assert tokens > length / 4.5
+    found: list[Fact] = []
+    assert processor_seconds(lambda: found.extend(model.extract_facts(segment))) < seconds
+    assert length / 2_000 < len(found) < MAX_PER_1000_TOKENS * tokens / 1_000 + 1
+    assert sum(len(fact.statement.split()) for fact in found) <= MAX_SHARE * len(lives(length).split()) + 100
+    said = Said(segment.messages)
+    assert processor_seconds(lambda: [fact for fact in found if said.grounds(fact)]) < SECONDS
+    told = [Told(uuid4(), fact.statement, fact.first_message, fact.last_message) for fact in found]
+    assert processor_seconds(lambda: find_causes(told, segment.messages)) < SECONDS

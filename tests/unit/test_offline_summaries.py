@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from neurigraph_pipelines.model import Summary
 from resources.offline.anchors import Anchors
 from resources.offline.fixed_dates import with_dates
 from resources.offline.language_model import OfflineLanguageModel
@@ -181,3 +182,14 @@ def test_long_text_takes_no_longer_for_each_word(text: str) -> None:
         MODEL.summarize(chat(("Ann", part), ("Ben", part)), 200)
         seconds.append(time.process_time() - start)
     assert seconds[1] < 10 * seconds[0] + 0.2
+
+
+def test_merged_summaries_take_turns() -> None:
+    parts = [Summary(f"Day {number}", f"Ana walked {number} miles. Then Ana slept.") for number in range(1, 101)]
+    merged = MODEL.merge(parts, 60)
+    assert merged.title == "Day 1 – Day 100"
+    assert "Ana walked 1 miles." in merged.text
+    assert merged.text.index("walked 1 miles") < merged.text.index("walked 100 miles")
+    assert len(merged.text.split()) <= 60
+    assert MODEL.merge(parts[:1], 60) == Summary("Day 1", "Ana walked 1 miles. Then Ana slept.")
+    assert MODEL.merge([Summary("Day 1", "One long sentence " * 30)], 10).text

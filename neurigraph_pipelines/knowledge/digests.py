@@ -1,0 +1,90 @@
+"""Digests as callers see them: lists, one with its text, and removing one. ``digesting`` makes them.
+
+Row-level security shows a digest only to those who see all that it covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.access import require_owner, require_visible
+from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.statements import statements
+
+_QUERIES = statements("digests")
+_ALL: Mapping[str, Any] = {"digest_id": None, "node_id": None, "record_id": None, "days": None}
+
+
+def page_of_digests(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    *,
+    node_id: UUID | None = None,
+    record_id: UUID | None = None,
+    days: int | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of the digests that the caller sees, those made last first.
+
+    Args:
+        node_id: Only windows of this node.
+        record_id: Only those that cover this record.
+        days: Only windows of this length.
+
+    Raises:
+        NotFoundError: The node or the record does not exist, or the caller does not see it.
+        InvalidInputError: The cursor is not one of this list.
+    """
+    for kind, identifier in (("node", node_id), ("record", record_id)):
+        if identifier is not None:
+            require_visible(database, claims, kind, identifier)
+    filters = {"node_id": node_id, "record_id": record_id, "days": days}
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        at, last = after or NEWEST
+        values = {**_ALL, **filters, "user_id": claims.user_id, "at": at, "id": last, "limit": most}
+        return database.ask(claims, _QUERIES["list"], values)
+
+    return cursors.page(claims, "digests", filters, limit, cursor, read, lambda row: (row["made_at"], row["digest_id"]))
+
+
+def get_digest(database: Database, claims: Claims, digest_id: UUID) -> dict[str, Any]:
+    """Return a digest.
+
+    Raises:
+        NotFoundError: There is none, or the caller does not see all that it covers.
+    """
+    require_visible(database, claims, "digest", digest_id)
+    values = {**_ALL, "digest_id": digest_id, "user_id": claims.user_id, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
+    found = database.ask(claims, _QUERIES["list"], values)
+    if not found:
+        raise NotFoundError
+    return found[0]
+
+
+def remove_digest(database: Database, claims: Claims, digest_id: UUID, *, dry_run: bool = False) -> dict[str, Any]:
+    """Remove a digest and return it, as the owner. One of a window is made again, if digests are switched on.
+
+    Raises:
+        NotFoundError: There is none, or the caller does not see it.
+        ForbiddenError: The caller is not the owner.
+    """
+    found = get_digest(database, claims, digest_id)
+    require_owner(claims)
+    if not dry_run:
+        with database.agent(claims) as tx:
+            tx.execute(_QUERIES["delete"], {"digest_id": digest_id})
+    return found
+
+
+def faulty_digests(database: Database) -> list[UUID]:
+    """Return the digests that cover nothing, or records that are not current or more private than the digest."""
+    with database.pipeline() as tx:
+        return [row["id"] for row in tx.execute(_QUERIES["faulty"], {"node_id": None})]
