@@ -47,7 +47,7 @@ from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_
 from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
-from neurigraph_pipelines.lifecycle.retention import keep_as_asked
+from neurigraph_pipelines.lifecycle.retention import keep_as_asked, keep_as_standards_say
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import ItemFailure, PlannedAlias, Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.ports import Transaction
@@ -229,10 +229,12 @@ class _SegmentStorage:
         self._provision(tx, written)
         inserted = [self._rows.insert(tx, item, models) for item in written]
         committed = [one.committed for one in inserted]
+        new_records = [one.committed.record_id for one in inserted if one.witness is not None]
         if source is not None and source["tier"] is not None:
-            for one in inserted:
-                if one.witness is not None:
-                    keep_as_asked(tx, self._context.settings, one.committed.record_id, Tier(source["tier"]))
+            for record_id in new_records:
+                keep_as_asked(tx, self._context.settings, record_id, Tier(source["tier"]))
+        else:
+            keep_as_standards_say(tx, self._context.settings, ref.user_id, new_records)
         for one in inserted:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
                 settle_versions(tx, ref, one.committed.record_id)

@@ -25,6 +25,9 @@ MAX_REASON = 500
 ASKED_FOR = "its writer asked for it"
 """The reason of a tier that a source was handed in with."""
 
+STANDARD = "the standard of its node"
+"""The reason of a tier that a standard says."""
+
 _BY_HAND = "set by hand"
 _OFTEN_READ = "read 5 times on 2 days"
 _HOUR, _DAY = 3_600.0, 86_400.0
@@ -75,6 +78,20 @@ def keep_as_asked(tx: Transaction, settings: Settings, record_id: UUID, tier: Ti
     """Give a record that was just stored the tier that its source was handed in with."""
     values = {"record_id": record_id, "tier": tier, "expires_at": None, "reason": ASKED_FOR}
     tx.execute(_QUERIES["set_tier"], {**values, "seconds": lifetime_of(settings, tier)})
+
+
+def keep_as_standards_say(tx: Transaction, settings: Settings, user_id: UUID, record_ids: Sequence[UUID]) -> None:
+    """Give records that were just stored, and whose source asked for nothing, the tier of their node's standard.
+
+    A standard with a time and no tier means the tier mid, with that time instead of the tier's. The tier long never
+    expires. What is set later changes no record that is there, so no standard shortens a life.
+    """
+    values = {"record_ids": list(record_ids), "user_id": user_id}
+    for row in tx.execute(_QUERIES["standards_for"], values).fetchall():
+        tier = Tier(row["tier"] or Tier.MID)
+        seconds = None if tier is Tier.LONG else row["ttl_seconds"] or lifetime_of(settings, tier)
+        kept = {"record_id": row["record_id"], "tier": tier, "expires_at": None, "reason": STANDARD}
+        tx.execute(_QUERIES["set_tier"], {**kept, "seconds": seconds})
 
 
 def set_tier(

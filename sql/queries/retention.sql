@@ -53,6 +53,25 @@ RETURNING
     t.tier,
     t.expires_at;
 
+-- name: standards_for
+-- The tier and the seconds that the standards of their nodes say for some records; none for most graphs.
+SELECT
+    i.record_id,
+    s.tier,
+    s.ttl_seconds
+FROM neurigraph.record_index AS i
+CROSS JOIN LATERAL (
+    SELECT
+        max(f.value) FILTER (WHERE f.field = 'tier') AS tier,
+        (max(f.value) FILTER (WHERE f.field = 'ttl_seconds'))::bigint AS ttl_seconds
+    FROM neurigraph.standard_for_jobs(i.node_id) AS f
+) AS s
+WHERE i.record_id = ANY(%(record_ids)s) AND num_nonnulls(s.tier, s.ttl_seconds) > 0
+    AND EXISTS (
+        SELECT FROM neurigraph.node_standards AS n
+        WHERE n.user_id = %(user_id)s AND num_nonnulls(n.default_tier, n.default_ttl_seconds) > 0
+    );
+
 -- name: due
 -- Records whose time is over, those that have waited longest first. What is in quarantine waits until it is released.
 SELECT
