@@ -41,6 +41,7 @@ from benchmarks import (
     retention,
     throughput,
     unstored,
+    webhooks,
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.ratios import check
@@ -84,6 +85,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "graph_queries": graph_queries.run,
     "retention": retention.run,
     "belief": belief.run,
+    "webhooks": webhooks.run,
     "access": access.run,
     "hidden_ids": hidden_ids.run,
     "mcp": mcp.run,

@@ -153,6 +153,7 @@ def synchronous_client(name: str) -> str:
 
 _SYNCHRONOUS = {
     "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
+    "webhooks_": '"""Waiting calls about webhooks. Written by docs/generate.py from ``webhooks_asynchronous``."""',
     "retention_": (
         '"""Waiting calls on retention. Written by docs/generate.py from ``retention_asynchronous``: change that."""'
     ),
@@ -161,7 +162,9 @@ _SYNCHRONOUS = {
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",
     "AsyncFacts": "Facts",
+    "AsyncWebhooks": "Webhooks",
     "facts_asynchronous": "facts_synchronous",
+    "webhooks_asynchronous": "webhooks_synchronous",
     "AsyncRetention": "Retention",
     "retention_asynchronous": "retention_synchronous",
     "AsyncClient": "Client",

@@ -95,6 +95,10 @@ class Secret:
         )
         return base64.urlsafe_b64encode(digest.digest()).decode().rstrip("=")
 
+    def webhook_secret(self, webhook_id: UUID, version: int) -> bytes:
+        """Return the 32 bytes that sign the messages of a webhook; every rotation has a version of its own."""
+        return _derived(self._value, f"webhook {webhook_id} {version}")
+
     def sign(self, claims: Claims) -> tuple[str, str]:
         """Return claims as JSON, with the time and an expiry, and their HMAC-SHA256 in hex."""
         now = int(self._clock())

@@ -24,6 +24,7 @@ from neurigraph_pipelines.defs import (
     upload_job,
     vector_index_assets,
     verdict_assets,
+    webhook_assets,
 )
 
 defs = dg.Definitions.merge(
@@ -45,5 +46,6 @@ defs = dg.Definitions.merge(
     retention_assets.definitions(),
     vector_index_assets.definitions(),
     profile_assets.definitions(),
+    webhook_assets.definitions(),
     schedules.definitions(),
 )

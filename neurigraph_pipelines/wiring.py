@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neurigraph_pipelines.ingestion.uploads import Uploads
+    from neurigraph_pipelines.webhooks.outbox import Outbox
     from resources.storage.encrypted import EncryptedObjectStore
     from resources.storage.graph_keys import GraphKeys
     from resources.storage.s3_bucket import S3Bucket
@@ -95,7 +96,7 @@ class Installation(WiredModels):
 
     def rotate_secret(self) -> tuple[str, ...]:
         """Replace the secrets in the database; return the files of the home folder that were generated again."""
-        for cached in ("secret", "cursors", "database"):
+        for cached in ("secret", "cursors", "database", "webhooks"):
             self.__dict__.pop(cached, None)
 
         def replace() -> None:
@@ -330,6 +331,16 @@ class Installation(WiredModels):
         if url is None:
             return None
         return Webhook(url.get_secret_value(), self.settings.failure_webhook.timeout_seconds)
+
+    @cached_property
+    def webhooks(self) -> Outbox:
+        """What webhooks of users work with."""
+        from neurigraph_pipelines.webhooks.outbox import Outbox
+        from resources.webhook_sender import HttpWebhookSender
+
+        settings = self.settings.webhooks
+        sender = HttpWebhookSender(settings.hosts, settings.local_hosts, settings.timeout_seconds)
+        return Outbox(self.context, sender, self.secret)
 
     @property
     def context(self) -> Context:

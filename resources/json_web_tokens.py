@@ -156,7 +156,7 @@ class KeySet:
     def _fetch(self) -> bytes:
         """Fetch the key set, without following redirects or using a proxy."""
         try:
-            status, body = send(
+            status, body, _ = send(
                 "GET", self._url, headers=_HEADERS, seconds=FETCH_SECONDS, max_bytes=MAX_KEY_SET_BYTES + 1
             )
         except OSError as error:

@@ -12,9 +12,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
+
+
+class Answer(NamedTuple):
+    """The beginning of an answer.
+
+    Attributes:
+        body: At most as many bytes as were asked for.
+        retry_after: The header of that name, if there is one.
+    """
+
+    status: int
+    body: bytes
+    retry_after: str | None
 
 
 def send(
@@ -26,7 +39,7 @@ def send(
     content: bytes = b"",
     max_bytes: int = 0,
     check_address: Callable[[str], None] = lambda _: None,
-) -> tuple[int, bytes]:
+) -> Answer:
     """Send one request and read the beginning of the answer.
 
     The connection goes to an address that ``check_address`` has seen, so a name that resolves differently the second
@@ -42,7 +55,7 @@ def send(
         check_address: Raises for an IP address that must not be connected to; called with each one of the host.
 
     Returns:
-        The status, and at most ``max_bytes`` bytes of the body.
+        The status, at most ``max_bytes`` bytes of the body, and how long to wait.
 
     Raises:
         OSError: The host was not reached, or the answer was not complete in time; the message is the kind of error.
@@ -79,7 +92,7 @@ def _exchange(
     deadline: float,
     content: bytes,
     max_bytes: int,
-) -> tuple[int, bytes]:
+) -> Answer:
     """Use the transport of httpx, because its client logs the whole address, which may contain a secret."""
     # Loading the system's certificates takes a while, and plain http needs none.
     tls = ssl.create_default_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -103,7 +116,7 @@ def _exchange(
                     body += chunk
                     if len(body) >= max_bytes:
                         break
-            return answer.status_code, bytes(body[:max_bytes])
+            return Answer(answer.status_code, bytes(body[:max_bytes]), answer.headers.get("Retry-After"))
 
 
 @contextmanager

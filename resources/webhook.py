@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from ipaddress import IPv6Address, ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
+from resources.outgoing_guard import refuse_link_local, split_url
 from resources.outgoing_request import send
 
 ATTEMPTS = 3
@@ -39,18 +38,9 @@ class Webhook:
 
     def __init__(self, url: str, timeout: float) -> None:
         try:
-            parts = urlsplit(url)
-            parts.port  # noqa: B018 - reading it checks it
+            split_url(url, _SCHEMES)
         except ValueError as error:
-            raise ConfigurationError("NEURIGRAPH_FAILURE_WEBHOOK_URL is not an address") from error
-        if parts.scheme not in _SCHEMES or not parts.hostname:
-            raise ConfigurationError(
-                "NEURIGRAPH_FAILURE_WEBHOOK_URL must begin with http:// or https:// and name a host"
-            )
-        if not url.isascii() or not url.isprintable() or " " in url or "@" in parts.netloc:
-            raise ConfigurationError(
-                "NEURIGRAPH_FAILURE_WEBHOOK_URL contains a user, a blank or a character that must be escaped"
-            )
+            raise ConfigurationError(f"NEURIGRAPH_FAILURE_WEBHOOK_URL {error}") from error
         self._url = url
         self._timeout = timeout
 
@@ -85,19 +75,12 @@ class Webhook:
 
     def _attempt(self, content: bytes, seconds: float) -> None:
         try:
-            status, _ = send(
-                "POST", self._url, headers=_HEADERS, seconds=seconds, content=content, check_address=_check_address
-            )
+            status = send(
+                "POST", self._url, headers=_HEADERS, seconds=seconds, content=content, check_address=refuse_link_local
+            ).status
         except OSError as error:
             raise TransientError(f"the webhook could not be reached in time ({error})") from error
         if status >= 500 or status in _RETRIED_STATUS:
             raise TransientError(f"the webhook answered with status {status}")
         if not 200 <= status < 300:
             raise ProviderError(f"the webhook answered with status {status}: check NEURIGRAPH_FAILURE_WEBHOOK_URL")
-
-
-def _check_address(address: str) -> None:
-    found = ip_address(address.partition("%")[0])
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    if (mapped or found).is_link_local:
-        raise ProviderError("the webhook's address is link-local: reports are not sent there")

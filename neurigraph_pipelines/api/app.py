@@ -39,6 +39,7 @@ from neurigraph_pipelines.api import (
     sharing,
     uploads,
     users,
+    webhooks,
 )
 from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
@@ -55,6 +56,7 @@ from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.listing.sources import settled
 from neurigraph_pipelines.listing.waiting import Waiters
 from neurigraph_pipelines.readiness import Checks
+from neurigraph_pipelines.webhooks.background import delivering
 from neurigraph_pipelines.wiring import Installation
 
 _DESCRIPTION = f"""
@@ -100,6 +102,7 @@ _SUBJECTS = (
     evidence,
     erasures,
     sharing,
+    webhooks,
     actions,
     quarantines,
     retention,
@@ -130,6 +133,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(_connect, installation)
         async with AsyncExitStack() as running:
+            running.enter_context(delivering(installation.webhooks))
             for endpoint in endpoints:
                 await running.enter_async_context(endpoint.running())
             yield

@@ -41,6 +41,7 @@ _KINDS = {
     "quarantine_id": "quarantine",
     "action_id": "action",
     "digest_id": "digest",
+    "webhook_id": "webhook",
 }
 """What the ids of addresses and bodies name."""
 

@@ -51,6 +51,7 @@ from neurigraph_pipelines.cli import (
     status,
     storing,
     walking,
+    webhooks,
 )
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.cli.signals import install_handlers
@@ -101,6 +102,7 @@ for subject in (
     deciding,
     quarantine,
     sharing,
+    webhooks,
     retrievals,
     retention,
     lifecycle,

@@ -44,9 +44,10 @@ from neurigraph_pipelines.client.transport import (
     source_of,
     tagged,
 )
+from neurigraph_pipelines.client.webhooks_asynchronous import AsyncWebhooks
 
 
-class AsyncMemory(AsyncFacts, AsyncRetention):
+class AsyncMemory(AsyncFacts, AsyncRetention, AsyncWebhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``

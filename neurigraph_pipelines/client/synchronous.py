@@ -44,9 +44,10 @@ from neurigraph_pipelines.client.transport import (
     source_of,
     tagged,
 )
+from neurigraph_pipelines.client.webhooks_synchronous import Webhooks
 
 
-class Memory(Facts, Retention):
+class Memory(Facts, Retention, Webhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``

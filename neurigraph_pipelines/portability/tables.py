@@ -47,6 +47,9 @@ LEFT_OUT = {
     "user_lexemes": "counted from the passages",
     "user_statistics": "counted from the records and passages",
     "warm_nodes": "prefetched for some minutes",
+    "webhook_deliveries": "messages of an installation to its receivers",
+    "webhook_events": "messages of an installation to its receivers",
+    "webhooks": "an export could be forged to have the memory call somebody; they are added again",
 }
 """Shared tables that are not exported, with the reason."""
 

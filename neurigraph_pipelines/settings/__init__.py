@@ -22,6 +22,7 @@ from neurigraph_pipelines.settings.faces import (
     JwtSettings,
     ReadinessSettings,
     UiSettings,
+    WebhookSettings,
 )
 from neurigraph_pipelines.settings.group import PREFIX, variable_of
 from neurigraph_pipelines.settings.operation import LogSettings, TelemetrySettings
@@ -113,6 +114,7 @@ class Settings(BaseSettings):
     expansion: ExpansionSettings = ExpansionSettings()
     ask: AskSettings = AskSettings()
     failure_webhook: FailureWebhookSettings = FailureWebhookSettings()
+    webhooks: WebhookSettings = WebhookSettings()
     api: ApiSettings = ApiSettings()
     readiness: ReadinessSettings = ReadinessSettings()
     ui: UiSettings = UiSettings()

@@ -165,6 +165,33 @@ class UiSettings(BaseModel):
         return split_names(value)
 
 
+class WebhookSettings(BaseModel):
+    """Webhooks of users (docs/webhooks.md)."""
+
+    model_config = group("WEBHOOK_")
+
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts that users' webhooks may call over https, with commas between them: `hooks.example.com`, "
+        "`*.example.com` for all below it, or `*`. Unset: webhooks are off.",
+    )
+    local_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts that they may call over http too, and at addresses that are not public, such as "
+        "`127.0.0.1`; never link-local ones.",
+    )
+    timeout_seconds: float = Field(default=10.0, gt=0, le=30.0, description="Seconds that one message may take.")
+    concurrency: int = Field(default=8, ge=1, le=64, description="Messages that a process sends at one time.")
+    kept_days: float = Field(
+        default=30.0, gt=0, description="Days for which finished deliveries are listed and can be sent again."
+    )
+
+    @field_validator("hosts", "local_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return split_names(value)
+
+
 class FailureWebhookSettings(BaseModel):
     """Reports of failed runs."""
 

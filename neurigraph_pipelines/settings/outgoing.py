@@ -65,6 +65,8 @@ def _operated(settings: Settings) -> Iterator[tuple[str, str, str]]:
     if settings.failure_webhook.url is not None:
         data = "names, ids and counts of failed runs"
         yield "failure webhook", settings.failure_webhook.url.get_secret_value(), data
+    for host in (*settings.webhooks.hosts, *settings.webhooks.local_hosts):
+        yield "webhooks", f"https://{host}", "names of events, and ids"
     if settings.jwt.jwks_url is not None:
         yield "keys of tokens", settings.jwt.jwks_url, "nothing: keys are fetched from it"
     if settings.tokens.download:

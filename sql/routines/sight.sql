@@ -104,6 +104,9 @@ BEGIN
             SELECT a.user_id, a.node_id, NULL, NULL, false
             FROM neurigraph.actions AS a WHERE of_kind = 'action' AND a.action_id = wanted
             UNION ALL
+            SELECT w.user_id, NULL, NULL, NULL, false
+            FROM neurigraph.webhooks AS w WHERE of_kind = 'webhook' AND w.webhook_id = wanted
+            UNION ALL
             SELECT
                 d.user_id, (array_agg(i.node_id))[1], NULL, NULL,
                 bool_or(

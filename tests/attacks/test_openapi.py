@@ -30,6 +30,7 @@ from neurigraph_pipelines.governance.proposals import Doubt, propose
 from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from neurigraph_pipelines.model.actions import ActionKind
+from neurigraph_pipelines.webhooks import subscriptions
 from tests.conftest import ADMIN_KEY, ROOT
 from tests.support.api_server import serving
 from tests.support.callers import Caller, Ids, new_owner
@@ -89,6 +90,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "put /v1/nodes/{node_id}/standard": {"write": "approve", "approver": "human"},
     "post /v1/actions": {"kind": "delete", "record_id": "{record_id}"},
     "post /v1/actions/{action_id}/votes": {"approve": False},
+    "post /v1/webhooks": {"url": "http://127.0.0.1:9/x", "events": ["record.*"]},
+    "patch /v1/webhooks/{webhook_id}": {"path_glob": "Family/*", "state": "paused"},
+    "post /v1/webhooks/{webhook_id}/replay": {"delivery_id": None},
     "post /v1/quarantines": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/grants": {"third_party": "mallory", "node_id": "{node_id}"},
@@ -124,6 +128,8 @@ def target(world: World) -> Iterator[Target]:
         WHERE r.user_id = %s""",
         world.alice.user_id,
     )
+    local = {"webhook_local_hosts": ("127.0.0.1",)}
+    world.installation.settings = world.installation.settings.changed(**local)
     with serving(world.installation) as address:
         yield Target(address, issue_api_key(world.installation.database, world.alice.user_id), ids)
 
@@ -181,6 +187,9 @@ def test_request_by_hand_succeeds(
         with world.installation.database.pipeline() as tx:
             ids["action_id"] = str(propose(tx, doubt).action_id)
         key = persona if method == "post" and path == "/v1/actions" else key
+    if "{webhook_id}" in path:
+        outbox = world.installation.webhooks.acting_for(caller.claims)
+        ids["webhook_id"] = str(subscriptions.add(outbox, "http://127.0.0.1:9/x").webhook_id)
     if path == "/v1/archive/restore":
         archive(world.installation.acting_for(caller.claims), [UUID(ids["record_id"])], "to be restored")
     name = f"{method} {path}"

@@ -297,6 +297,8 @@ def test_missing_or_damaged_object_is_not_served(client: httpx.Client, installat
 def test_openapi_describes_every_operation(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
+        "/v1/webhooks", "/v1/webhooks/{webhook_id}", "/v1/webhooks/{webhook_id}/test",
+        "/v1/webhooks/{webhook_id}/rotate", "/v1/webhooks/{webhook_id}/deliveries", "/v1/webhooks/{webhook_id}/replay",
         "/v1/actions", "/v1/actions/{action_id}", "/v1/actions/{action_id}/votes", "/v1/nodes/{node_id}/standard",
         "/v1/duplicates", "/v1/archive", "/v1/archive/purge", "/v1/archive/restore", "/v1/records/{record_id}/promote",
         "/v1/records/{record_id}/retention",

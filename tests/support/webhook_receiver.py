@@ -10,7 +10,7 @@ import time
 from types import TracebackType
 from typing import Any, Literal, Self
 
-Behaviour = Literal["ok", "500", "302", "400", "stall", "drip", "hang_up", "huge"]
+Behaviour = Literal["ok", "500", "302", "400", "410", "429", "stall", "drip", "hang_up", "huge"]
 
 
 class WebhookReceiver:
@@ -23,6 +23,9 @@ class WebhookReceiver:
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self.bodies: list[Any] = []
+        self.contents: list[bytes] = []
+        self.location = self.url
+        """Where 302 leads."""
         self.heads: list[str] = []
         self.connections = 0
 
@@ -76,6 +79,7 @@ class WebhookReceiver:
         while len(body) < length:
             body += connection.recv(65_536)
         self.heads.append(head.decode())
+        self.contents.append(body)
         self.bodies.append(json.loads(body))
 
     def _misbehave(self, connection: socket.socket, behaviour: Behaviour) -> None:
@@ -92,6 +96,6 @@ class WebhookReceiver:
             while time.monotonic() < deadline:
                 connection.sendall(b"x" * 1_000_000)
         elif behaviour != "hang_up":
-            status = {"ok": "204 No Content", "500": "500 Oh", "400": "400 Bad", "302": "302 Found"}[behaviour]
-            location = f"Location: {self.url}\r\n" if behaviour == "302" else ""
-            connection.sendall(f"HTTP/1.1 {status}\r\n{location}Content-Length: 0\r\n\r\n".encode())
+            status = "204 No Content" if behaviour == "ok" else f"{behaviour} As told"
+            headers = {"302": f"Location: {self.location}\r\n", "429": "Retry-After: 900\r\n"}.get(behaviour, "")
+            connection.sendall(f"HTTP/1.1 {status}\r\n{headers}Content-Length: 0\r\n\r\n".encode())

@@ -55,7 +55,7 @@ def test_any_address_will_do(monkeypatch: pytest.MonkeyPatch, port: int, address
     answer = send(
         "GET", f"http://several.test:{port}/", headers={}, seconds=10.0, max_bytes=5, check_address=seen.append
     )
-    assert answer == (200, b"hello")
+    assert answer == (200, b"hello", None)
     assert seen == list(addresses)
 
 
