@@ -343,6 +343,14 @@ class ObjectStore(Protocol):
         ...
 
 
+class EncryptedStore(ObjectStore, Protocol):
+    """An object store whose objects are encrypted with a data key of their graph."""
+
+    def is_encrypted(self, key: str) -> bool:
+        """Return whether an object is encrypted. Raises AbsentObjectError if it is absent."""
+        ...
+
+
 class Redactor(Protocol):
     """Removes personal data and secrets from texts."""
 

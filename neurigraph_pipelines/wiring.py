@@ -42,10 +42,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neurigraph_pipelines.ingestion.uploads import Uploads
+    from resources.storage.encrypted import EncryptedObjectStore
+    from resources.storage.graph_keys import GraphKeys
     from resources.storage.s3_bucket import S3Bucket
     from resources.webhook import Webhook
 
 _EMBEDDED_DATABASE = "neurigraph"
+_MADE_ONCE = (
+    *("server", "administrator_url", "database", "objects", "encrypted_objects", "graph_keys", "_plain_objects"),
+    *("drop_place", "uploads"),
+)
 
 
 class Installation(WiredModels):
@@ -67,7 +73,7 @@ class Installation(WiredModels):
     def close(self) -> None:
         """Close connections, and stop the embedded server if no other process uses it."""
         self._open.close()
-        for made in ("server", "administrator_url", "database", "objects", "drop_place", "uploads"):
+        for made in _MADE_ONCE:
             self.__dict__.pop(made, None)
 
     @cached_property
@@ -178,7 +184,53 @@ class Installation(WiredModels):
 
     @cached_property
     def objects(self) -> ObjectStore:
-        """The object store."""
+        """The object store, which encrypts if the settings say so, and decrypts what was encrypted."""
+        return self.encrypted_objects or self._plain_objects
+
+    @cached_property
+    def encrypted_objects(self) -> EncryptedObjectStore | None:
+        """The object store, if its objects are or may be encrypted."""
+        if not (self.settings.objects.encryption or self.master_key_file.exists() or self._master_key_command):
+            return None
+        from resources.storage.encrypted import EncryptedObjectStore
+
+        return EncryptedObjectStore(self._plain_objects, self.graph_keys, writes=self.settings.objects.encryption)
+
+    @cached_property
+    def graph_keys(self) -> GraphKeys:
+        """The data keys of graphs, wrapped by the master key."""
+        from resources.master_keys import MasterKeyCommand, MasterKeyFile
+        from resources.storage.graph_keys import GraphKeys
+
+        command = self._master_key_command
+        masters = MasterKeyCommand(command) if command else MasterKeyFile(self.master_key_file)
+        return GraphKeys(self._plain_objects, masters)
+
+    def rotate_master_key(self) -> int:
+        """Wrap all data keys by a new master key, and return the number of those that were wrapped again."""
+        from resources.master_keys import MasterKeyFile
+
+        file = None if self._master_key_command else MasterKeyFile(self.master_key_file)
+        if file is not None:
+            file.read(may_make=next(self.graph_keys.wrapped_by(), None) is None)
+            file.add()
+        done = self.graph_keys.wrap_again()
+        if file is not None:
+            file.drop_old()
+        return done
+
+    @property
+    def master_key_file(self) -> Path:
+        """The file of the master key, unless a command prints it."""
+        return self.home / "master_key"
+
+    @property
+    def _master_key_command(self) -> str | None:
+        command = self.settings.objects.master_key_command
+        return command.get_secret_value() if command is not None else None
+
+    @cached_property
+    def _plain_objects(self) -> ObjectStore:
         location, s3 = self.settings.objects.url, self.settings.s3
         if location is not None and location.startswith("s3://"):
             from resources.storage.s3 import S3ObjectStore

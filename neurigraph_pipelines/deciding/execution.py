@@ -30,6 +30,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion.revision import supersede
 from neurigraph_pipelines.knowledge.digesting import digest_around
+from neurigraph_pipelines.knowledge.linking import StatedLink, approve_link
 from neurigraph_pipelines.knowledge.replacing import supersede_fact
 from neurigraph_pipelines.knowledge.stating import retract
 from neurigraph_pipelines.lifecycle.archive import archive, restore
@@ -37,6 +38,7 @@ from neurigraph_pipelines.lifecycle.retention import promote
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.facts import FactStatus
+from neurigraph_pipelines.model.links import End, EndKind
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -169,6 +171,19 @@ def _resolve(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
     retract(context, row["other_fact_id"], _WithConfirmation(guard, row["fact_id"]))
 
 
+def _link(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+    """Confirm the link that was inferred, or state it if it is not there."""
+    said = StatedLink(_end_of(row, ""), _end_of(row, "other_"), str(row["details"].get("relation")))
+    approve_link(context, said, guard)
+
+
+def _end_of(row: Mapping[str, Any], prefix: str) -> End:
+    for kind in (EndKind.FACT, EndKind.RECORD, EndKind.NODE):
+        if (found := row[f"{prefix}{kind}_id"]) is not None:
+            return End(kind, found)
+    raise ConflictError("the action does not say what is linked: reject it")
+
+
 _EXECUTIONS: dict[tuple[str, bool], _Execution] = {
     (ActionKind.STORE, False): _store,
     (ActionKind.DELETE, False): _delete_record,
@@ -181,5 +196,7 @@ _EXECUTIONS: dict[tuple[str, bool], _Execution] = {
     (ActionKind.DIGEST, False): _digest,
     (ActionKind.MERGE_NODES, False): _merge,
     (ActionKind.RESOLVE, True): _resolve,
+    (ActionKind.LINK, True): _link,
+    (ActionKind.LINK, False): _link,
 }
 """By kind, and whether it is about a fact."""

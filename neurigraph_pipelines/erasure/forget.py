@@ -16,6 +16,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.journal import (
+    destroy_keys,
     entries_of_file,
     objects_of_records,
     objects_of_user,
@@ -228,12 +229,15 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
             _erase_record(database, objects, work, owner["slug"])
         else:
             if work.subject.kind is SubjectKind.USER:
+                # First, and while nobody else can have the slug: copies in old disks and snapshots end with their key.
+                destroy_keys(objects, owner["slug"])
                 with database.owner() as tx:
                     RowsEraser(tx, work).inbox()
             _erase_nodes(database, objects, work, owner["slug"], on_done)
         if work.subject.kind is SubjectKind.USER:
             remove_objects(database, objects, erasure_id, removed)
             strays_of_user = list(objects_of_user(objects, owner["slug"]))
+            destroy_keys(objects, owner["slug"])  # that a job made meanwhile
             with database.owner() as tx:
                 RowsEraser(tx, work).user(strays_of_user)
     if not work.rows_erased:

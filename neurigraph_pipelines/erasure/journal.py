@@ -13,7 +13,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, record_of
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
-from neurigraph_pipelines.model import CompressionState
+from neurigraph_pipelines.model import KEYS, CompressionState
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -63,6 +63,12 @@ def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iter
     )
     sizes = [entry.size_bytes for entry in noted if entry.size_bytes is not None]
     return {"objects": len(sizes), "object_bytes": sum(sizes)}
+
+
+def destroy_keys(objects: ObjectStore, slug: str) -> None:
+    """Destroy the data keys of a graph: no copy of what they encrypted can be read again."""
+    for key in objects.keys(f"{KEYS}{slug}/"):
+        objects.delete(key)
 
 
 def objects_of_user(objects: ObjectStore, slug: str) -> Iterator[str]:

@@ -191,6 +191,24 @@ def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Gu
     _change(context, _QUERIES["decide"], values, guard)
 
 
+def approve_link(context: Context, said: StatedLink, guard: Guard = FREE) -> UUID:
+    """Confirm the surest link between two ends in a relation, or state it if there is none.
+
+    Raises:
+        NeurigraphError: As ``state_link`` and ``decide_link``.
+    """
+    found = context.database.ask(
+        context.claims,
+        _QUERIES["same_link"],
+        {"from_id": said.start.id, "to_id": said.end.id, "relation": said.relation},
+    )
+    if not found:
+        return state_link(context, said, guard).link_id
+    link_id: UUID = found[0]["link_id"]
+    decide_link(context, link_id, LinkVerdict.CONFIRMED, guard)
+    return link_id
+
+
 def _decide_verdict(context: Context, row: Mapping[str, Any], verdict: LinkVerdict, guard: Guard) -> None:
     user_id, author = context.claims.user_id, author_of(context.claims)
     pair = row["from_fact_id"], row["to_fact_id"]

@@ -126,7 +126,7 @@ def _check_orphan(
 def _remove(database: Database, objects: ObjectStore, key: str, record_id: UUID) -> bool:
     with database.pipeline() as tx:
         tx.execute(_QUERIES["lock_objects"], {"record_id": record_id})
-        if key in _keys_in_use(tx, _QUERIES["lock_files_of_records"], [record_id]):
+        if key in keys_in_use(tx, _QUERIES["lock_files_of_records"], [record_id]):
             return False
         objects.delete(key)
         return True
@@ -136,11 +136,11 @@ def _remove(database: Database, objects: ObjectStore, key: str, record_id: UUID)
 def _without_row(database: Database, keys: Mapping[str, UUID]) -> dict[str, UUID]:
     """Return the keys without a row, given keys with the records that they were written for."""
     with database.pipeline() as tx:
-        in_use = _keys_in_use(tx, _QUERIES["files_of_records"], keys.values())
+        in_use = keys_in_use(tx, _QUERIES["files_of_records"], keys.values())
     return {key: record_id for key, record_id in keys.items() if key not in in_use}
 
 
-def _keys_in_use(tx: Transaction, files_of_records: sql.SQL, record_ids: Iterable[UUID]) -> set[str]:
+def keys_in_use(tx: Transaction, files_of_records: sql.SQL, record_ids: Iterable[UUID]) -> set[str]:
     """Return the keys of all objects that the files of these records have in their current states.
 
     The key of an original that passed to another record still contains the id of the record it was written for.

@@ -14,6 +14,7 @@ from neurigraph_pipelines.model.content import (
     Summary,
 )
 from neurigraph_pipelines.model.files import (
+    KEYS,
     DroppedFile,
     ExtractedPart,
     Extraction,
@@ -77,6 +78,7 @@ from neurigraph_pipelines.model.origin import (
 from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, MessageType, ToolEvent, type_of
 
 __all__ = [
+    "KEYS",
     "KEYWORD_COLUMNS",
     "MAX_LAYER_DEPTH",
     "OTHERS",

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+KEYS = ".keys/"
+"""Where an object store has the wrapped data keys of graphs: below it each graph's, by the slug of its user."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """One object of an object store; ``sha256`` is of the bytes at rest, in hex."""
+    """One object of an object store; ``sha256`` is of its bytes before any encryption, in hex."""
 
     key: str
     size_bytes: int

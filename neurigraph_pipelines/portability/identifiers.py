@@ -31,7 +31,8 @@ _ORIGINAL = re.compile(r".*\.original(?:\.gz)?")
 # Texts and JSON that hold ids. All others are remembered content, in which no id is ours to change.
 _TEXTS_WITH_IDS = {
     *("source", "subject_id", "delta_payload", "edges", "before"),
-    *("authored_by", "archived_by", "holder", "observed_by"),
+    *("authored_by", "archived_by", "holder", "observed_by", "registered_by", "ended_by", "verdict_by"),
+    *("undone_by", "confirmed_by"),
 }
 _ID_TYPES = {"uuid", "uuid[]"}
 

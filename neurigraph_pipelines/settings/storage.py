@@ -42,6 +42,17 @@ class ObjectSettings(BaseModel):
         description="Where raw files are stored: a folder, or `s3://bucket/prefix` (docs/object-storage.md). "
         "Unset: `objects` in the home folder.",
     )
+    encryption: bool = Field(
+        default=False,
+        validation_alias="NEURIGRAPH_ENCRYPTION",
+        description="Whether raw files are encrypted, with a key for each graph (docs/encryption.md).",
+    )
+    master_key_command: SecretStr | None = Field(
+        default=None,
+        validation_alias="NEURIGRAPH_MASTER_KEY_COMMAND",
+        description="Command that prints the master key, which wraps the keys of graphs; it runs without a shell. "
+        "Unset: `master_key` in the home folder, generated once.",
+    )
     gzip_level: int = Field(default=6, ge=1, le=9, description="Compression level of stored text.")
     gzip_member_bytes: int = Field(
         default=32_768, ge=1_024, description="Bytes of text in one gzip member, which is what opening a passage reads."

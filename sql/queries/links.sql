@@ -152,6 +152,17 @@ WHERE v.link_id = %(link_id)s AND (
     OR (v.effect = 'supersedes' AND l.root_id <> e.root_id)
 );
 
+-- name: same_link
+-- The surest link between two ends that stands, read from either end if the relation is.
+SELECT l.link_id
+FROM neurigraph.links AS l
+WHERE l.relation = %(relation)s AND l.ended_at IS NULL AND l.verdict <> 'rejected' AND (
+    (l.from_id = %(from_id)s AND l.to_id = %(to_id)s)
+    OR (l.bidirectional AND l.from_id = %(to_id)s AND l.to_id = %(from_id)s)
+)
+ORDER BY l.confidence DESC, l.link_id
+LIMIT 1;
+
 -- name: end
 UPDATE neurigraph.links AS l SET
     valid = tstzrange(lower(l.valid), %(valid_until)s), ended_by = %(ended_by)s, ended_at = now(),

@@ -253,7 +253,7 @@ def test_same_calls_work_when_granted(client: httpx.Client, graph: CallerGraph) 
                 ("GET /v1/nodes", "GET /v1/records", "GET /v1/facts", "GET /v1/files", "POST /v1/search")
             ):
                 answer = call(client, graph, asker, operation, graph.nodes[target])
-                now = tuple(f"GET /v1/records/{{record}}{part}" for part in ("", "/facts", "/retention"))
+                now = tuple(f"GET /v1/records/{{record}}{part}" for part in ("", "/facts", "/links", "/retention"))
                 past = operation.startswith(now[0]) and operation not in now
                 assert answer.status_code == (404 if asker == "granted" and past else 200), (asker, operation)
 

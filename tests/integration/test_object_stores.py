@@ -1,4 +1,4 @@
-"""The common behaviour of object stores: a folder and two S3 servers."""
+"""The common behaviour of object stores: a folder, plain and encrypted, and two S3 servers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, InvalidInputError, TransientError
 from neurigraph_pipelines.ports import ObjectStore
+from resources.master_keys import MasterKeyFile
+from resources.storage.encrypted import EncryptedObjectStore
+from resources.storage.graph_keys import GraphKeys
 from resources.storage.local import LocalObjectStore
 from resources.storage.s3 import S3ObjectStore
 from tests.support.busy_stores import put_and_delete_at_once, read
@@ -54,12 +57,16 @@ valid_keys = st.lists(parts, min_size=1, max_size=4).map("/".join)
 few_examples = settings(max_examples=15)
 
 
-@pytest.fixture(scope="module", params=["folder", "moto", "rclone"])
+@pytest.fixture(scope="module", params=["folder", "moto", "rclone", "encrypted"])
 def used_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
     """One store for the module: opening another costs more than most of the tests."""
     folder = tmp_path_factory.mktemp("objects")
     if request.param == "folder":
         yield LocalObjectStore(folder)
+        return
+    if request.param == "encrypted":
+        plain, home = LocalObjectStore(folder), tmp_path_factory.mktemp("home")
+        yield EncryptedObjectStore(plain, GraphKeys(plain, MasterKeyFile(home / "master_key")), writes=True)
         return
     server = moto_server() if request.param == "moto" else rclone_server(folder)
     with server as address, opened_bucket(address, f"s3://{new_bucket(address)}/below/here") as bucket:

@@ -42,6 +42,7 @@ def test_what_was_said_is_grounded(statement: str, first: int) -> None:
         ("The keel of Bob cost 1,300 euros.", 3),
         ("The keel cost 12 euros.", 3),
         ("The keel in Porto cost 1,200 euros.", 4),
+        ("The keel of Bob cost 1,200 euros.", 1),
         ("They met Ana Ruiz at 9 in Porto.", 1),
     ],
 )

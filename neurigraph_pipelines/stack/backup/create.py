@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import neurigraph_pipelines
+from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.stack.backup.folder import (
     DATABASE,
@@ -63,6 +64,11 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
         StorageError: A disk, the object store or the dump failed; there is no new backup.
         TransientError: Too much was forgotten meanwhile; there is no new backup.
     """
+    if installation.settings.objects.encryption and not folder.is_encrypted:
+        raise ConfigurationError(
+            "raw files are encrypted here (NEURIGRAPH_ENCRYPTION), and a backup holds their content: encrypt it with "
+            "--key, as docs/backup.md says"
+        )
     url = installation.administrator_url
     with folder.writing():
         listener.on_stage("objects")

@@ -75,6 +75,11 @@ class BackupFolder:
         self._pending: set[str] = set()
         self._pending_bytes = 0
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether a key encrypts what is written."""
+        return self._key is not None
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Make the folder if needed, lock it, and remove what a killed process left.
