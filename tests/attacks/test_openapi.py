@@ -83,6 +83,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/signing-keys": {"public_key": "QSBrZXkgdGhhdCBpcyByZWdpc3RlcmVkIGJ5IGhhbmQ="},
     "post /v1/signing-keys/{signing_key_id}/rotate": {"public_key": "QSBrZXkgdGhhdCBjb21lcyBhZnRlciBhIG9sZCBvbmU="},
     "put /v1/records/{record_id}/retention": {"tier": "mid", "reason": "by hand"},
+    "post /v1/digests": {"record_ids": ["{record_id}", "{home_record_id}"]},
     "post /v1/archive": {"record_ids": ["{record_id}"], "reason": "by hand"},
     "post /v1/archive/restore": {"record_ids": ["{record_id}"]},
     "post /v1/archive/purge": {"older_than_days": 1},
@@ -174,7 +175,7 @@ def test_request_by_hand_succeeds(
     ids = {f"{name}_id": value for name, value in nodes[f"call{OPERATIONS.index((path, method))}"].texts().items()}
     spare, _ = sharing.issue_key(world.installation.database, caller.claims)
     ids |= {"home_id": str(nodes["home"].node), "user_id": str(caller.claims.user_id), "key_id": str(spare.key_id)}
-    ids["source_id"] = ids["conversation_id"]
+    ids["source_id"], ids["home_record_id"] = ids["conversation_id"], str(nodes["home"].record)
     if "{quarantine_id}" in path:
         rule = {"source_id": ids["conversation_id"], "reason": "to be released"}
         headers = {"Authorization": f"Bearer {caller.key}"}
