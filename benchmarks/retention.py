@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from functools import partial
@@ -26,9 +27,10 @@ REPEATS = 200
 
 _METHOD = f"""{ROWS:,} rows of retention, of which {DUE:,} have expired: memories with {MESSAGES} messages each in one
 node. *Nothing due* is a dry run before they expire; *sweep* archives them with everything that is counted from them and
-a delta each. The baseline sets a flag on as many rows of a plain table of this size with the same index. *Hits* is what
-a search asks beside everything else where something expires: the expiries of {HITS} hits. *Counted* is the statement in
-the background that extends the lives of {HITS} memories, and *not counted* the same again within the hour."""
+a delta each, at most 100 in a transaction. The baseline sets a flag on as many rows of a plain table of this size with
+the same index. *Hits* is what a search asks beside all else where something expires: the expiries of {HITS} hits.
+*Counted* is the statement in the background that extends the lives of {HITS} memories, and *not counted* the same again
+within the hour."""
 
 _RETRIEVALS, _RETENTION = statements("retrievals"), statements("retention")
 _PATH = ("Errands",)
@@ -95,14 +97,25 @@ def run(bench: Bench) -> Section:
         with psycopg.connect(installation.administrator_url, autocommit=True) as plain:
             plain.execute(_PLAIN)
             baseline = _seconds(lambda: plain.execute(_ARCHIVE_PLAINLY))
+        before = _peak_memory()
         swept = _seconds(lambda: archive.sweep(installation.context))
+        after = _peak_memory()
     header = (
         *("rows", "due", "nothing due ms", "dry run ms", "sweep s", "ms a memory", "plain update s"),
+        *("peak memory before, MB", "with the sweep, MB"),
         *("hits ms", "counted ms", "not counted ms"),
     )
     found = [
         *(f"{rows:,}", f"{due:,}", number(idle * 1_000), number(planned * 1_000), number(swept)),
-        *(number(swept * 1_000 / due), number(baseline), number(hits), number(counted), number(uncounted)),
+        *(
+            number(swept * 1_000 / due),
+            number(baseline),
+            number(before),
+            number(after),
+            number(hits),
+            number(counted),
+            number(uncounted),
+        ),
     ]
     return Section("Retention", _METHOD, table(header, [found]))
 
@@ -147,6 +160,11 @@ def _accesses(
             )
     shown, counted, uncounted = (sorted(found)[len(found) // 2] * 1_000 for found in times.values())
     return shown, counted, uncounted
+
+
+def _peak_memory() -> float:
+    """Return the greatest resident memory of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_000
 
 
 def _seconds(work: Callable[[], object]) -> float:

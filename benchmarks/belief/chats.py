@@ -40,10 +40,9 @@ METHOD = f"""**BEAM.** Three chats of a user and an assistant over months are st
 compared offline, with `NEURIGRAPH_RECONCILIATION=flag`. *Both among {DEPTH}*: a message of each of the two statements
 that contradict or update each other is among the first {DEPTH} messages of a search. *Linked*: a verdict joins facts of
 both; *conflict*: it says that they contradict or update each other. *Newest first*: the later statement is ahead of the
-earlier one, in the search or among the citations of an answer, where one of them is there. *Order*: the
-share of the messages that an ordering names among the first {DEPTH}. *Abstains*: the answer to what was never said is
-that nothing is known. *Answer of an ingest* is what `GET /v1/records/{{id}}/facts` takes for the first page of a
-memory."""
+earlier one, in the search or among the citations of an answer, where one of them is there. *Order*: the share of the
+messages that an ordering names among the first {DEPTH}. *Abstains*: the answer to what was never said is that nothing
+is known. *Answer of an ingest* is what `GET /v1/records/{{id}}/facts` takes for the first page of a memory."""
 
 _LINKS = """
 SELECT
@@ -116,6 +115,7 @@ def _costs(installation: Installation, claims: Claims) -> list[str]:
     context = installation.context
     times = [time.process_time()]
     read = read_waiting(context, user_id=claims.user_id)
+    assert not read.failed, read.failed
     times.append(time.process_time())
     compared = reconcile_waiting(context, user_id=claims.user_id)
     times.append(time.process_time())

@@ -18,9 +18,9 @@ from tests.support.told_facts import STORIES, World, reconciled, score, supersed
 FACTS, QUICK_FACTS = 10_000, 400
 SEEDS = (1, 2, 3)
 
-METHOD = f"""**Seeded worlds.** {FACTS:,} facts with known truth a seed: moves, quits, corrections, lies of
-low authority, late arrivals, returns, counts, negations, suppositions, second jobs and namesakes. They are judged as
-they arrive, by rule and by a provider on loopback that reads more wordings than the rules and errs in 2 % of the pairs.
+METHOD = f"""**Seeded worlds.** {FACTS:,} facts with known truth a seed: moves, quits, corrections, lies of low
+authority, late arrivals, returns, counts, negations, suppositions, second jobs, namesakes. They are judged as they
+arrive, by rule and by a provider on loopback that reads more wordings than the rules and errs in 2 % of the pairs.
 *Wrong* is the share of automatic supersessions that are not true, *found* the share of outdated facts that something
 true supersedes. Both depend on the generator: two of three of its wordings have a form that the rules read."""
 

@@ -40,7 +40,7 @@ _DEFAULTS: dict[str, Any] = {
 _NEW_WORDS_KEEP = ("kind", "who", "importance", "impact", "pinned", "tags", "metadata")
 """What a next version with another statement takes from the one before."""
 
-_QUERIES = statements("facts")
+_QUERIES, _VERDICTS = statements("facts"), statements("verdicts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +151,8 @@ def _change(context: Context, fact_id: UUID, change: Mapping[str, Any], guard: G
     restatements = _restatements(context, fact_id, change["status"]) if "status" in change else []
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, place.user_id)
+        if restatements:  # several facts: reconciling locks some of them, too, in another order
+            tx.execute(_VERDICTS["lock_beliefs"], {"user_id": place.user_id})
         guard.admit(tx)
         authored(tx, author_of(context.claims), context.claims)
         values = {"fact_id": fact_id, "change": Jsonb(dict(change))}

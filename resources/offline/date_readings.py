@@ -13,7 +13,6 @@ from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
 from resources.offline.date_scene import Scene, nearest
-from resources.offline.date_tense import ENDS, UNKNOWN, says_today
 from resources.offline.date_words import part
 
 FILLED_DAYS = 3
@@ -29,7 +28,6 @@ WEEKEND = 5
 """The number of the first weekday of a weekend."""
 
 _YEARS_AHEAD = 60
-_SOON = 21  # days from a day to the next one of its sentence
 _LISTED = 150
 """Most days between two days of one list."""
 
@@ -135,14 +133,10 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
             return [_month_of(scene.today.year, month)]
         passed = month >= scene.today.month if sign < 0 else month <= scene.today.month
         return [_month_of(scene.today.year + sign * passed, month)]
-    if (last := scene.last_month) and (scene.goes_on_from(last) or _UNTIL.fullmatch(part(match, "prefix") or "")):
-        return [_month_of(last[0] + (month < last[1]), month)]
     if not scene.lean:
         return []  # a few words without a verb, such as ``13 in November.``
     middle = 15 if month != scene.today.month else scene.today.day
     found = nearest((date(year, month, middle) for year in _years_around(scene.today)), scene)
-    if scene.lean == UNKNOWN and found.year != scene.today.year:
-        return []
     return [_month_of(found.year, month)]
 
 
@@ -159,8 +153,6 @@ def _season(match: re.Match[str], scene: Scene) -> list[str]:
 
 
 def _holiday(match: re.Match[str], scene: Scene) -> list[str]:
-    if scene.habit:
-        return []
     for pattern, month_day in scene.words.holidays.items():
         if re.fullmatch(pattern, match.group(), re.IGNORECASE):
             month, day = map(int, month_day.split("-"))
@@ -179,7 +171,7 @@ def _ahead(match: re.Match[str], scene: Scene) -> list[str]:
 def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
     counted, unit = part(match, "count"), scene.words.units[part(match, "unit")]
     count = int(counted) if counted.isdigit() else scene.words.counts[counted]
-    if sign > 0 and (scene.lean < 0 or unit == YEAR_UNIT or _SO_MANY.search(scene.text, 0, match.start())):
+    if sign > 0 and (scene.lean < 0 or unit == YEAR_UNIT):
         return []  # it took so long, or is general: ``How much will it be worth in a year?``
     if unit == 0:
         return [(scene.today + timedelta(days=sign * count)).isoformat()]
@@ -232,8 +224,6 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     days = [one for one in _existing([*_months_spoken_of(scene), *around], day) if number in (None, one.weekday())]
     if scene.month is not None and days:
         return [days[0].isoformat()]
-    if following := [one for one in days if scene.last is not None and 0 < (one - scene.last).days <= _SOON]:
-        return [following[0].isoformat()]
     if scene.lean < 0:
         return [nearest(days, scene).isoformat()]
     ahead = [one for one in days if one >= today]
@@ -271,8 +261,6 @@ def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
         return [(today + timedelta(days=number - today.weekday()) + _WEEK * (sign // OF_WEEK)).isoformat()]
     if sign:
         return [((before if sign < 0 else after) - _WEEK * (sign == -2)).isoformat()]
-    if not shift and number == today.weekday() and says_today(scene.text, match, scene.words.cues):
-        return [today.isoformat()]
     if not shift and scene.lean >= 0 and (day := _weekday_spoken_of(match, number, scene)):
         return [day.isoformat()]
     if part(match, "the") and scene.lean >= 0:
@@ -281,7 +269,7 @@ def _weekday(match: re.Match[str], scene: Scene) -> list[str]:
 
 
 def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date | None:
-    """Return the day that was spoken of and falls on a weekday, or today if the sentence begins with it."""
+    """Return the day that was spoken of and falls on a weekday, or today if the words say so."""
     ahead = [day for day in scene.just_now[-_LATELY:] if day > scene.today]
     for day in reversed(ahead):
         if day.weekday() == number:
@@ -294,8 +282,9 @@ def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date 
         return next(
             day for day in days_within(ahead[-1] - _ONE_DAY, ahead[-1] + 5 * _ONE_DAY) if day.weekday() == number
         )
-    is_today = number == scene.today.weekday() and not scene.text[: match.start()].strip()
-    return scene.today if is_today and ENDS.match(scene.text, match.end()) else None
+    cues, start = scene.words.cues, match.start()
+    is_today = number == scene.today.weekday() and cues is not None and cues.today_is.fullmatch(scene.text, 0, start)
+    return scene.today if is_today and _ENDS.match(scene.text, match.end()) else None
 
 
 def _unit(match: re.Match[str], scene: Scene) -> list[str]:
@@ -357,8 +346,6 @@ READINGS: dict[str, Reading] = {
     "year": _year,
 }
 
-_UNTIL = re.compile(r"to|till|until|through|bis|hasta|a|jusqu['’]en|jusqu['’]à", re.I)
-_SO_MANY = re.compile(r"\d \w+ $")
 _YEARS = re.compile(r"\b(?:1[6-9]|20)\d\d ?[–-] ?$")
 _YEARS_FOLLOW = re.compile(r" ?[–-] ?(?:1[6-9]|20)\d\d\b")
 _OF_YEARS = frozenset("the of since year".split())
@@ -367,6 +354,7 @@ _COUNTED = re.compile(r"\s?[€$£%]|\s(?:[a-z]{3,}s|euro|people|km|kg|m|kr|watt
 _NOUN = re.compile(r"\s[A-ZÄÖÜ]")
 _NAME = re.compile(r" [A-Z][a-z]")
 _LATELY = 2
+_ENDS = re.compile(r"\s*(?:[.,;:!]|$|of\b|\b(?:now|jetzt|ahora|maintenant)\b)")
 _SURE_PREFIXES = frozenset("in since until during early mid late".split())
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from resources.offline.date_tense import FUTURE
 from resources.offline.date_words import DateWords
 
 LONG_AGO = 200
@@ -31,7 +30,6 @@ class Scene:
         month: Year and month that the sentence named last.
         year: The year that the sentence names in words, such as ``last year``.
         beside: Whether the sentence names days or months.
-        last, last_month: The day and the month that the sentence itself named last.
         listed: The day before this one in a list of days.
         lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
         habit: Whether the sentence speaks of what happens again and again.
@@ -46,8 +44,6 @@ class Scene:
     month: tuple[int, int] | None
     year: int | None
     beside: bool
-    last: date | None = None
-    last_month: tuple[int, int] | None = None
     listed: date | None = None
     lean: float = 0.0
     habit: bool = False
@@ -56,16 +52,11 @@ class Scene:
         """Remember what a phrase of this sentence means, for those after it."""
         for day in dates:
             if len(day) == MONTH:
-                self.month = self.last_month = (int(day[:4]), int(day[5:]))
+                self.month = (int(day[:4]), int(day[5:]))
             elif len(day) == DAY and kind != "near":
                 self.month = None
                 self.recent.append(date.fromisoformat(day))
                 self.just_now.append(self.recent[-1])
-                self.last = self.recent[-1]
-
-    def goes_on_from(self, month: tuple[int, int]) -> bool:
-        """Return whether a month ahead was named, and the verb does not say that the next one is before it."""
-        return month > (self.today.year, self.today.month) and 0 < self.lean < FUTURE
 
     def lately(self) -> list[date]:
         """Return the days that were spoken of and do not lie far from the message."""

@@ -19,17 +19,8 @@ COARSE = ("month_and_year", "month", "season", "year", "unit")
 FRAGMENT = 3
 """So few words have no verb; longer sentences have one, known or not."""
 
-ENDS = re.compile(r"\s*(?:[.,;:!]|$|of\b|\b(?:now|jetzt|ahora|maintenant)\b)")
-"""What follows a weekday that stands for today."""
-
 _DENIED = re.compile(r" nicht\b")
 _CLAUSE = re.compile(r"[,:](?!\d)|[;()–]|\s-\s")
-_JOINED = re.compile(
-    r"\b(?:and|but|so|because|und|aber|weil|y|pero|porque|et|mais|car)"
-    r"(?= (?:i|he|she|it|we|they|ich|er|sie|es|wir|yo|él|ella|nosotros|ellos|je|il|elle|nous|on|ils)\b)",
-    re.I,
-)
-"""Begins another clause, with a tense of its own."""
 
 
 def lean_of(kind: str, text: str, match: re.Match[str], cues: Cues | None, question: str = "") -> float:
@@ -50,7 +41,6 @@ def lean_of(kind: str, text: str, match: re.Match[str], cues: Cues | None, quest
     if cues.forward.search(before):
         return FUTURE
     start, end = clause(text, match.start(), match.end())
-    start = max((joined.end() for joined in _JOINED.finditer(text, start, match.start())), default=start)
     if kind not in ("weekday", "near") and cues.moved.search(text, start, end):
         return UNKNOWN
     if {verb.lastgroup for verb in cues.tense.finditer(text, start, end)} == {"past"}:
@@ -66,16 +56,6 @@ def _lean_of_question(question: str, cues: Cues) -> float:
     if tenses & {"past", "participle"} and "future" not in tenses:
         return PAST
     return FUTURE if tenses else 0.0
-
-
-def says_today(text: str, match: re.Match[str], cues: Cues | None) -> bool:
-    """Whether a weekday says which day it is: as a heading, such as ``Friday: 29 sold``, or after ``it's``."""
-    if not text[: match.start()].strip() and text.startswith(": ", match.end()):
-        return True
-    start, _ = clause(text, match.start(), match.end())
-    if cues is None or not any(map(str.isalpha, text[start : match.start()])):
-        return False
-    return cues.today_is.fullmatch(text, start, match.start()) is not None and ENDS.match(text, match.end()) is not None
 
 
 def is_repeated(text: str, match: re.Match[str], cues: Cues | None) -> bool:

@@ -128,9 +128,7 @@ class _Reader:
         habit = habit or sum(kind == "weekday" and part(match, "weekday") == match.group() for kind, match in found) > 2
         before = None
         for kind, match in found:
-            listed = before is not None and any(
-                joining.fullmatch(text, before, match.start()) for joining in (words.listed, words.between)
-            )
+            listed = before is not None and words.listed.fullmatch(text, before, match.start()) is not None
             scene.lean = scene.lean if listed else lean_of(kind, text, match, cues, self._question)
             scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, cues)
             scene.listed = _last_day(sentence) if listed else None

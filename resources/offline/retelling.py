@@ -100,7 +100,7 @@ def retold(sentence: str, speaker: str, hearer: str | None) -> str | None:
                 return None
             # "Nora called and Nora asked" is said with one name.
             again = subject == name and _lower(pieces[words[place - 1]]) in {"and", "but"} and _is_past(_lower(verb))
-            pieces[number : number + 2] = ["", ""] if again else [name, pieces[number + 1]]
+            pieces[number : number + 2] = ["", ""] if again else [name, *pieces[number + 1 : number + 2]]
             subject = subject or name
     return "".join(pieces) if told else sentence
 

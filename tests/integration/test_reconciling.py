@@ -142,6 +142,10 @@ def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> Non
     assert (found["current_belief"]["fact_id"], found["current_belief"]["status"]) == (porto, "active")
     assert (found["belief"], found["conflicting_beliefs"], found["needs_review"]) == (None, [], False)
     assert people.statuses(butler) == {porto: "active"}
+    (seen,) = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter()).items
+    assert (seen["version"], seen["root_id"], seen["is_latest"], seen["source_count"]) == (1, porto, True, 1)
+    assert (seen["superseded_by"], seen["disputed_by"]) == (None, [])
+    assert len(listing.history(here.database, butler, porto)["versions"]) == 1
     facts = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter(record_id=shared)).items
     assert beliefs.brought(here.database, butler, shared, facts)["conflicts"] == []
     owners = beliefs.belief(here.database, people.claims, porto)

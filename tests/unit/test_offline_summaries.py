@@ -33,6 +33,7 @@ MONDAY = datetime(2025, 3, 3, 18, tzinfo=UTC)
         ("I'd like to know what I'd promised.", "Nora would like to know what Nora had promised."),
         ("You earned 51,240 euros and your van cost 12,500.", "Tom earned 51,240 euros and Tom's van cost 12,500."),
         ("I told you the truth.", "Nora told Tom the truth."),
+        ("Here are tips to help you", "Here are tips to help Tom"),
         ("Salome paid 25,500 by phone.", "Salome paid 25,500 by phone."),
     ],
 )
