@@ -13,9 +13,10 @@ import numpy as np
 from benchmarks.bench import Bench
 from benchmarks.report import Section, table
 from neurigraph_pipelines.wiring import Installation
-from tests.attacks.test_node_isolation import OPERATIONS, call
+from tests.attacks.test_node_isolation import call
 from tests.support.api_server import serving
 from tests.support.callers import ATTEMPTS, CallerGraph, share
+from tests.support.node_operations import OPERATIONS
 from tests.support.two_users import new_world
 
 REQUESTS, QUICK_REQUESTS = 300, 20

@@ -64,11 +64,7 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
         StorageError: A disk, the object store or the dump failed; there is no new backup.
         TransientError: Too much was forgotten meanwhile; there is no new backup.
     """
-    if installation.settings.objects.encryption and not folder.is_encrypted:
-        raise ConfigurationError(
-            "raw files are encrypted here (NEURIGRAPH_ENCRYPTION), and a backup holds their content: encrypt it with "
-            "--key, as docs/backup.md says"
-        )
+    _require_key(installation, folder)
     url = installation.administrator_url
     with folder.writing():
         listener.on_stage("objects")
@@ -103,6 +99,15 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
         tuple(copied.lost),
         removed,
     )
+
+
+def _require_key(installation: Installation, folder: BackupFolder) -> None:
+    """Raise ConfigurationError if a backup in plain would hold what is encrypted at rest."""
+    if installation.settings.objects.encryption and not folder.is_encrypted:
+        raise ConfigurationError(
+            "raw files are encrypted here (NEURIGRAPH_ENCRYPTION), and a backup holds their content: encrypt it with "
+            "--key, as docs/backup.md says"
+        )
 
 
 def _description(tx: Transaction, copied: Copied) -> dict[str, Any]:

@@ -1,0 +1,28 @@
+"""Protocols of the adapters: the database, models, object stores and other parts of the outside world.
+
+Adapters in ``resources`` implement them; the domain does not import ``resources``. A method that uses a network raises
+``TransientError`` if a retry may succeed, and otherwise ``ProviderError`` or ``StorageError``.
+"""
+
+from neurigraph_pipelines.ports.database import Database, TokenVerifier, Transaction
+from neurigraph_pipelines.ports.files import DropPlace, EncryptedStore, ObjectStore, TextExtractor
+from neurigraph_pipelines.ports.messages import Redactor, WebhookAnswer, WebhookSender
+from neurigraph_pipelines.ports.models import Embedder, Expander, LanguageModel, Reranker, TokenCounter
+
+__all__ = [
+    "Database",
+    "DropPlace",
+    "Embedder",
+    "EncryptedStore",
+    "Expander",
+    "LanguageModel",
+    "ObjectStore",
+    "Redactor",
+    "Reranker",
+    "TextExtractor",
+    "TokenCounter",
+    "TokenVerifier",
+    "Transaction",
+    "WebhookAnswer",
+    "WebhookSender",
+]

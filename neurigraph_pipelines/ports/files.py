@@ -1,0 +1,93 @@
+"""Protocols of what stores and reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Protocol
+
+from neurigraph_pipelines.model import DroppedFile, Extraction, StoredObject
+
+
+class ObjectStore(Protocol):
+    """Bytes under keys; keys use ``/`` and mirror the graph.
+
+    ``AbsentObjectError`` and ``DamagedObjectError`` concern one object and are raised where documented. Any other
+    ``StorageError`` is a refusal of the store, such as missing rights or space, and concerns no single object.
+    """
+
+    def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
+        """Write an object atomically (all or nothing, durable on return), replacing an object with that key."""
+        ...
+
+    def get(self, key: str) -> Iterator[bytes]:
+        """Stream an object. Raises AbsentObjectError at once if it is absent."""
+        ...
+
+    def get_range(self, key: str, offset: int, length: int) -> bytes:
+        """Return exactly ``length`` bytes from ``offset``.
+
+        Raises:
+            AbsentObjectError: There is no such object.
+            DamagedObjectError: The object ends before.
+        """
+        ...
+
+    def exists(self, key: str) -> bool:
+        """Return whether the object exists."""
+        ...
+
+    def modified_at(self, key: str) -> datetime:
+        """Return when the object was last written, by the store's clock. Raises AbsentObjectError if it is absent."""
+        ...
+
+    def move_to_cold(self, key: str) -> None:
+        """Move an object to the cheapest storage class for good; nothing happens if it is there already.
+
+        Its bytes and key do not change, and it can still be read at once. Raises AbsentObjectError if it is absent.
+        """
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove an object; an absent one is no error."""
+        ...
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Return all keys that begin with ``prefix``, in order."""
+        ...
+
+
+class EncryptedStore(ObjectStore, Protocol):
+    """An object store whose objects are encrypted with a data key of their graph."""
+
+    def is_encrypted(self, key: str) -> bool:
+        """Return whether an object is encrypted. Raises AbsentObjectError if it is absent."""
+        ...
+
+
+class TextExtractor(Protocol):
+    """Reads the text of untrusted files."""
+
+    def extract(self, content: Iterable[bytes], reader: str) -> Extraction:
+        """Read a file in isolation.
+
+        Args:
+            content: Its bytes.
+            reader: One of ``media_types.Reader``, or ``media`` for a file without text.
+
+        Raises:
+            UnreadableFileError: The file is damaged, or exceeds the limits of time, memory or space.
+        """
+        ...
+
+
+class DropPlace(Protocol):
+    """A place where users drop files: ``<place>/<user slug>/<file>``. Files in it are never changed."""
+
+    def files(self) -> Iterator[DroppedFile]:
+        """Return the complete files. Raises TransientError or StorageError if the place cannot be listed."""
+        ...
+
+    def read(self, file: DroppedFile) -> Iterator[bytes]:
+        """Stream a file. Raises StorageError if it is gone."""
+        ...
