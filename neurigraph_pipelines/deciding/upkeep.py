@@ -22,12 +22,12 @@ class Queue:
 
     Attributes:
         overdue: Those that have waited longer than the setting ``action_overdue_hours`` says.
-        untold: Those of them that nobody was told of.
+        unreported: Those of them that nobody has heard of yet.
     """
 
     waiting: int
     overdue: int
-    untold: int
+    unreported: int
     oldest_seconds: float
 
 
@@ -70,10 +70,10 @@ def report(queue: Queue) -> dict[str, Any]:
     return {"event": "actions_waiting", "waiting": queue.waiting, "overdue": queue.overdue}
 
 
-def told(context: Context) -> None:
-    """Note that somebody was told of what has waited too long, so that nobody is told again."""
+def note_report(context: Context) -> None:
+    """Note that what has waited too long was reported, so that it is reported once."""
     with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["told"], _overdue(context))
+        tx.execute(_QUERIES["note_report"], _overdue(context))
 
 
 def find_not_carried_out(context: Context) -> list[UUID]:

@@ -15,7 +15,7 @@ def open_actions(context: dg.AssetExecutionContext, installation: InstallationRe
     """Ends what expired, carries out what was approved, and tells the webhook what has waited too long."""
     kept = upkeep.keep(installation.context)
     queue = upkeep.waiting(installation.context)
-    if queue.untold:
+    if queue.unreported:
         _tell(context, installation, queue)
     return dg.MaterializeResult(
         metadata={"expired": kept.expired, "carried out": kept.executed, "actions open": queue.waiting, **_shown(queue)}
@@ -68,7 +68,7 @@ def _tell(context: dg.AssetExecutionContext, installation: InstallationResource,
     except NeurigraphError as error:  # tried again by the next run
         context.log.error("what waits too long could not be reported: %s", error)
     else:
-        upkeep.told(installation.context)
+        upkeep.note_report(installation.context)
 
 
 def _shown(queue: upkeep.Queue) -> dict[str, Any]:

@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w{3,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StatedFact:
     """A fact of a record: its statement and the messages that say it."""
 
     fact_id: UUID
@@ -46,7 +46,7 @@ class Told:
     last_message: int
 
 
-def find_causes(facts: Sequence[Told], messages: Sequence[Message]) -> list[NewLink]:
+def find_causes(facts: Sequence[StatedFact], messages: Sequence[Message]) -> list[NewLink]:
     """Return the links that the cues in some messages state between the facts that these say."""
     words = {fact.fact_id: _words(fact.statement) for fact in facts}
     found: dict[tuple[UUID, UUID], NewLink] = {}
@@ -74,14 +74,14 @@ def find_causes(facts: Sequence[Told], messages: Sequence[Message]) -> list[NewL
     return list(found.values())
 
 
-def _said_in(facts: Sequence[Told], messages: Sequence[Message]) -> Iterator[tuple[Message, list[Told]]]:
+def _said_in(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterator[tuple[Message, list[StatedFact]]]:
     """Yield each message with the facts that it says. Each fact is looked at once, and with the messages that it cites.
 
     Args:
         messages: In order.
     """
     waiting = deque(sorted(facts, key=lambda one: one.first_message))
-    said: list[Told] = []
+    said: list[StatedFact] = []
     for message in messages:
         while waiting and waiting[0].first_message <= message.seq:
             said.append(waiting.popleft())
@@ -106,7 +106,7 @@ def _sides(text: str) -> Iterator[tuple[str, str, str]]:
         before = sentence or before
 
 
-def _best(side: str, facts: Sequence[Told], words: dict[UUID, set[str]]) -> UUID | None:
+def _best(side: str, facts: Sequence[StatedFact], words: dict[UUID, set[str]]) -> UUID | None:
     """Return the fact that shares most with one side of a cue, relative to the words of both."""
     own = _words(side)
     best, share = None, 0.0

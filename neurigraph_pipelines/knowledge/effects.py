@@ -41,16 +41,16 @@ def write_effects(
     Returns:
         The decisions that were written: a verdict that is there stands, and so does a fact that went meanwhile.
     """
-    told = [one for one in decisions if one.judgement.verdict is not Verdict.UNRELATED]
-    ids = {fact.fact_id for one in told for fact in (one.pair.later, one.pair.earlier)}
+    related = [one for one in decisions if one.judgement.verdict is not Verdict.UNRELATED]
+    ids = {fact.fact_id for one in related for fact in (one.pair.later, one.pair.earlier)}
     rows = tx.execute(_QUERIES["standing"], {"fact_ids": sorted(ids), "user_id": user_id}).fetchall()
     standing = {row["fact_id"] for row in rows if not row["is_archived"]}
-    told = [one for one in told if {one.pair.later.fact_id, one.pair.earlier.fact_id} <= standing]
+    related = [one for one in related if {one.pair.later.fact_id, one.pair.earlier.fact_id} <= standing]
     # A fact that others depend on may fall with what is decided here.
-    resting = dependants(tx, [one.pair.earlier.fact_id for one in told if one.effect is Effect.SUPERSEDES])
-    resting |= dependants(tx, [f.fact_id for one in told if one.effect is Effect.DISPUTES for f in _both(one)])
+    resting = dependants(tx, [one.pair.earlier.fact_id for one in related if one.effect is Effect.SUPERSEDES])
+    resting |= dependants(tx, [f.fact_id for one in related if one.effect is Effect.DISPUTES for f in _both(one)])
     before = read_beliefs(tx, resting)
-    written = [one for one in told if _write(tx, user_id, one, judged_by)]
+    written = [one for one in related if _write(tx, user_id, one, judged_by)]
     if before_effects is not None:
         before_effects()
     superseding = {

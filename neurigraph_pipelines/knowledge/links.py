@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 
 import psycopg
 
-from neurigraph_pipelines.knowledge.cues import OBSERVER, Told, find_causes
+from neurigraph_pipelines.knowledge.cues import OBSERVER, StatedFact, find_causes
 from neurigraph_pipelines.model import Message
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, EndKind, NewLink
 from neurigraph_pipelines.ports import Transaction
@@ -58,7 +58,7 @@ def replace_links(
 
 def link_causes(tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message]) -> int:
     """Replace the causes that the messages of a record state between its facts, and return how many there are."""
-    facts = [Told(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
+    facts = [StatedFact(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
     return replace_links(tx, user_id, record_id, [OBSERVER], find_causes(facts, messages))
 
 

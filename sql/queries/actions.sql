@@ -171,7 +171,7 @@ SELECT
     count(*) FILTER (WHERE a.requested_at < now() - make_interval(secs => %(seconds)s)) AS overdue,
     count(*) FILTER (
         WHERE a.requested_at < now() - make_interval(secs => %(seconds)s) AND a.told_at IS NULL
-    ) AS untold,
+    ) AS unreported,
     coalesce(extract(EPOCH FROM now() - min(a.requested_at)), 0)::double precision AS oldest_seconds
 FROM neurigraph.actions AS a
 WHERE a.state = 'open' AND a.expires_at > now();
@@ -202,6 +202,6 @@ WHERE a.state = 'approved' AND a.finished_at IS NULL
 ORDER BY a.decided_at
 LIMIT 100;
 
--- name: told
+-- name: note_report
 UPDATE neurigraph.actions AS a SET told_at = now()
 WHERE a.state = 'open' AND a.told_at IS NULL AND a.requested_at < now() - make_interval(secs => %(seconds)s);

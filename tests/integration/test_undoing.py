@@ -22,7 +22,7 @@ from tests.support.memories import ingest
 from tests.support.told_people import People
 
 
-class Told(People):
+class UndoingPeople(People):
     """A graph whose owner takes decisions back."""
 
     def undo(self, fact_id: UUID, other_id: UUID | None = None, claims: Claims | None = None) -> list[Undone]:
@@ -40,8 +40,8 @@ class Told(People):
 
 
 @pytest.fixture
-def people(shared_installation: Installation) -> Told:
-    return Told(shared_installation)
+def people(shared_installation: Installation) -> UndoingPeople:
+    return UndoingPeople(shared_installation)
 
 
 HOMES = [
@@ -53,7 +53,7 @@ HOMES = [
 ]
 
 
-def test_each_step_is_undone_exactly(people: Told) -> None:
+def test_each_step_is_undone_exactly(people: UndoingPeople) -> None:
     _, record = people.record()
     ids: list[UUID] = []
     before: list[dict[str, Any]] = []
@@ -77,7 +77,7 @@ def test_each_step_is_undone_exactly(people: Told) -> None:
     assert {row["undone_by"] for row in deltas if row["undone_at"]} == {f"user:{people.user.user_id}"}
 
 
-def test_undone_pair_is_not_compared_again(people: Told) -> None:
+def test_undone_pair_is_not_compared_again(people: UndoingPeople) -> None:
     _, record = people.record()
     porto, lisbon = people.tell(record, "Ana lives in Porto.", 0), people.tell(record, "Ana now lives in Lisbon.", 9)
     people.reconcile()
@@ -91,7 +91,7 @@ def test_undone_pair_is_not_compared_again(people: Told) -> None:
     assert conflict["resolution"] == "somebody took this back"
 
 
-def test_one_in_the_middle_leaves_the_others_joined(people: Told) -> None:
+def test_one_in_the_middle_leaves_the_others_joined(people: UndoingPeople) -> None:
     _, record = people.record()
     ids = []
     for day, city in enumerate(("Porto", "Lisbon", "Madrid")):
@@ -103,7 +103,7 @@ def test_one_in_the_middle_leaves_the_others_joined(people: Told) -> None:
     assert people.statuses() == {porto: "active", lisbon: "superseded", madrid: "active"}
 
 
-def test_versions_by_hand_stay(people: Told) -> None:
+def test_versions_by_hand_stay(people: UndoingPeople) -> None:
     _, record = people.record()
     porto, lisbon = people.tell(record, "Ana lives in Porto.", 0), people.tell(record, "Ana now lives in Lisbon.", 9)
     people.reconcile()
@@ -124,7 +124,7 @@ def test_versions_by_hand_stay(people: Told) -> None:
     assert people.statuses()[lisbon] == "superseded"
 
 
-def test_disputes_and_falls_are_undone_with_what_asks(people: Told) -> None:
+def test_disputes_and_falls_are_undone_with_what_asks(people: UndoingPeople) -> None:
     _, record = people.record()
     people.tell(record, "Ana lives in Porto near the river.", 0)
     people.tell(record, "Ana rents a garage because Ana lives in Porto near the river.", 1)
@@ -146,7 +146,7 @@ def test_disputes_and_falls_are_undone_with_what_asks(people: Told) -> None:
 
 
 def test_waiting_update_is_approved_and_undone(shared_installation: Installation) -> None:
-    people = Told(shared_installation, "flag")
+    people = UndoingPeople(shared_installation, "flag")
     _, record = people.record()
     porto, lisbon = people.tell(record, "Ana lives in Porto.", 0), people.tell(record, "Ana now lives in Lisbon.", 9)
     before = people.state()
@@ -168,11 +168,11 @@ def test_waiting_update_is_approved_and_undone(shared_installation: Installation
     assert people.effects() == set()
 
 
-def test_only_the_owner_undoes(people: Told) -> None:
+def test_only_the_owner_undoes(people: UndoingPeople) -> None:
     _, record = people.record()
     porto, lisbon = people.tell(record, "Ana lives in Porto.", 0), people.tell(record, "Ana now lives in Lisbon.", 9)
     people.reconcile()
-    stranger = Told(people.here)
+    stranger = UndoingPeople(people.here)
     persona = Claims(sub=str(uuid4()), role="persona", user_id=people.user.user_id)
     with pytest.raises(NotFoundError):
         people.undo(porto, claims=stranger.claims)

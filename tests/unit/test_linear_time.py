@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.growth import segment_of
 from benchmarks.hostile_inputs import name_of
-from neurigraph_pipelines.knowledge.cues import Told, find_causes
+from neurigraph_pipelines.knowledge.cues import StatedFact, find_causes
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Outline
 from neurigraph_pipelines.model.facts import MAX_PER_1000_TOKENS, MAX_SHARE, Fact
@@ -120,5 +120,5 @@ def test_facts_of_half_a_million_tokens(
     assert sum(len(fact.statement.split()) for fact in found) <= MAX_SHARE * len(lives(length).split()) + 100
     said = Said(segment.messages)
     assert processor_seconds(lambda: [fact for fact in found if said.grounds(fact)]) < SECONDS
-    told = [Told(uuid4(), fact.statement, fact.first_message, fact.last_message) for fact in found]
+    told = [StatedFact(uuid4(), fact.statement, fact.first_message, fact.last_message) for fact in found]
     assert processor_seconds(lambda: find_causes(told, segment.messages)) < SECONDS
