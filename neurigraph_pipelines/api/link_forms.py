@@ -92,7 +92,7 @@ class NewLink(Form):
 
 
 class EndLink(Form):
-    """When a link ended, and the signature of whoever says so."""
+    """When a link ended, and the signature of the one who says so."""
 
     valid_until: datetime | None = Field(default=None, description="Default: now.")
     signature: SignedBy | None = Field(default=None, description="Needs `valid_until`.")

@@ -40,15 +40,14 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Show what a fact was caused or influenced by, the shortest paths first."""
-    relations = tuple(map(argument, relation or ()))
-    values = {"max_hops": max_hops, "traverse_types": relations, "min_strength": min_strength, "max_nodes": max_nodes}
-    _run("why", question, user, values | _moments(at, valid_at), as_json=as_json)
+    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("why", question, user, steps, relation, at, valid_at, as_json=as_json)
 
 
 @commands.command()
 def changed(question: Query, user: UserSlug, at: At = None, max_nodes: MaxNodes = 50, as_json: Json = False) -> None:
     """Show the earlier and later versions of facts, by when they occurred."""
-    _run("changed", question, user, {"max_nodes": max_nodes} | _moments(at, None), as_json=as_json)
+    _run("changed", question, user, {"max_nodes": max_nodes}, at=at, as_json=as_json)
 
 
 @commands.command()
@@ -63,8 +62,8 @@ def about(
     as_json: Json = False,
 ) -> None:
     """Show the facts about a person or a thing, those said last first, and what is related to them."""
-    values = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
-    _run("about", name, user, values | _moments(at, valid_at), as_json=as_json)
+    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("about", name, user, steps, at=at, valid_at=valid_at, as_json=as_json)
 
 
 @commands.command()
@@ -80,16 +79,22 @@ def connected(
     as_json: Json = False,
 ) -> None:
     """Show what matters much and is connected to a fact by up to six steps, the nearest first."""
-    relations = tuple(map(argument, relation or ()))
-    values = {"max_hops": max_hops, "traverse_types": relations, "min_strength": min_strength, "max_nodes": max_nodes}
-    _run("connected", question, user, values | _moments(at, valid_at), as_json=as_json)
+    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("connected", question, user, steps, relation, at, valid_at, as_json=as_json)
 
 
-def _moments(at: str | None, valid_at: str | None) -> dict[str, Any]:
-    return {"at": moment("--at", at), "valid_at": moment("--valid-at", valid_at)}
-
-
-def _run(kind: str, question: str, user: str, values: dict[str, Any], *, as_json: bool) -> None:
+def _run(
+    kind: str,
+    question: str,
+    user: str,
+    steps: dict[str, Any],
+    relation: list[str] | None = None,
+    at: str | None = None,
+    valid_at: str | None = None,
+    *,
+    as_json: bool,
+) -> None:
+    """Walk and print; ``steps`` are bounds of the query by name."""
     from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
 
     try:
@@ -98,7 +103,15 @@ def _run(kind: str, question: str, user: str, values: dict[str, Any], *, as_json
         begin = {"query": argument(question)}
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
-        found = query_facts(context, FactQuery(kind=QueryKind(kind), **begin, **values))
+        wanted = FactQuery(
+            kind=QueryKind(kind),
+            traverse_types=tuple(map(argument, relation or ())),
+            at=moment("--at", at),
+            valid_at=moment("--valid-at", valid_at),
+            **begin,
+            **steps,
+        )
+        found = query_facts(context, wanted)
     Output(as_json).result(found.shown(), lambda: _view(found))
 
 

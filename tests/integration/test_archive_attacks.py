@@ -258,7 +258,7 @@ _STEPS = st.one_of(
 )
 @hypothesis.given(tier=st.sampled_from([Tier.SHORT, Tier.MID]), steps=st.lists(_STEPS, max_size=12))
 def test_an_access_never_shortens_a_life(graph: SharedGraph, tier: Tier, steps: list[tuple[str, Any]]) -> None:
-    """Whoever reads it whenever, even after the clock was set back, and however often."""
+    """Any reader at any time, any number of times, also after the clock was set back."""
     here = graph.installation
     record_id, _ = graph.record_of("Work/Marketing")
     for name in _ASKERS[1:]:
