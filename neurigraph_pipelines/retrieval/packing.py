@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from psycopg import Error
+from psycopg import Error, errors
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
@@ -26,6 +26,9 @@ MOST_AFTER_A_COMMIT, PASSAGES_AFTER_A_COMMIT = 200, 5_000
 
 MOST_PACKED = 100_000
 """Larger nodes, in passages, are not packed: their vector indexes give the candidates for each question."""
+
+LONGEST_WAIT_MILLISECONDS = 250
+"""Longest wait for a writer of the same node; then the node is packed in a later round."""
 
 _log = logging.getLogger(__name__)
 _QUERIES = statements("layer_packs")
@@ -63,8 +66,16 @@ def pack_after_commit(context: Context, user_ids: Collection[UUID] | None) -> No
 
 
 def _pack(context: Context, user_id: UUID, node_id: UUID) -> bool:
-    """Pack one node; return False if it is gone."""
+    """Pack one node; return False if it is gone, or if somebody is writing to it."""
+    try:
+        return _pack_free(context, user_id, node_id)
+    except errors.LockNotAvailable:
+        return False
+
+
+def _pack_free(context: Context, user_id: UUID, node_id: UUID) -> bool:
     with context.database.pipeline() as tx:
+        tx.execute(_QUERIES["limit_waits"], {"milliseconds": LONGEST_WAIT_MILLISECONDS})
         # Nothing is erased meanwhile: what is packed was not erased before, and is erased with its node from now on.
         lock_graph_shared(tx, user_id)
         found = read_whole(context.database, Claims.of_user(user_id), str(node_id))

@@ -23,6 +23,9 @@ WHERE
 ORDER BY s.passages, g.node_id
 LIMIT %(limit)s;
 
+-- name: limit_waits
+SELECT set_config('lock_timeout', %(milliseconds)s::text, true);
+
 -- name: forget_changes
 -- Remove the changes that the packed layer, which is about to be replaced, already has: a process with an older state
 -- reads the new one. A row without a record says until when changes are not listed, also after a restore.

@@ -292,6 +292,25 @@ def test_late_commit_is_seen(here: Installation) -> None:
             reader.must_be_up_to_date()
 
 
+def test_packing_waits_for_no_writer(here: Installation) -> None:
+    _, claims = remembered(here)
+    schema = places(here, claims)[0]["schema_name"]
+    one, other = [place["record_id"] for place in places(here, claims) if place["schema_name"] == schema]
+
+    def pack() -> int:
+        return pack_layers(plain_context(here), 100, user_ids=[claims.user_id])
+
+    assert pack() > 0
+    with ExitStack() as open_:
+        erasing, editing = Writer(here, open_), Writer(here, open_)
+        editing.write("plain", STATEMENTS[0], schema, one, 1)
+        editing.end("commit")
+        erasing.write("plain", STATEMENTS[4], schema, other, 1)
+        assert pack() == 0, "it is left for a later round"
+        erasing.end("commit")
+        assert pack() == 1
+
+
 # What changes memories in the product
 
 CHANGES = ("remember", "revise", "supersede", "move", "merge", "reembed", "forget", "compress")
