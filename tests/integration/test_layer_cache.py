@@ -196,6 +196,16 @@ def places(here: Installation, claims: Claims) -> list[dict[str, Any]]:
     )
 
 
+def two_of_a_node(here: Installation, claims: Claims) -> list[dict[str, Any]]:
+    """Two records of one node, as ``places`` gives them."""
+    found = places(here, claims)
+    return next(
+        both
+        for place in found
+        if len(both := [one for one in found if one["schema_name"] == place["schema_name"]]) == 2
+    )
+
+
 # Writers of tables, two at once, each with savepoints of its own
 
 STATEMENTS = (
@@ -275,11 +285,7 @@ def test_commits_in_any_order_are_seen(here: Installation, acts: list[tuple[Any,
 
 def test_late_commit_is_seen(here: Installation) -> None:
     _, claims = remembered(here)
-    (one, other), *_ = [
-        found
-        for schema in {place["schema_name"] for place in places(here, claims)}
-        if len(found := [place for place in places(here, claims) if place["schema_name"] == schema]) == 2
-    ]
+    one, other = two_of_a_node(here, claims)
     reader = Reader(here, claims)
     with ExitStack() as open_:
         early, late = Writer(here, open_), Writer(here, open_)
@@ -294,8 +300,7 @@ def test_late_commit_is_seen(here: Installation) -> None:
 
 def test_packing_waits_for_no_writer(here: Installation) -> None:
     _, claims = remembered(here)
-    schema = places(here, claims)[0]["schema_name"]
-    one, other = [place["record_id"] for place in places(here, claims) if place["schema_name"] == schema]
+    one, other = two_of_a_node(here, claims)
 
     def pack() -> int:
         return pack_layers(plain_context(here), 100, user_ids=[claims.user_id])
@@ -303,9 +308,9 @@ def test_packing_waits_for_no_writer(here: Installation) -> None:
     assert pack() > 0
     with ExitStack() as open_:
         erasing, editing = Writer(here, open_), Writer(here, open_)
-        editing.write("plain", STATEMENTS[0], schema, one, 1)
+        editing.write("plain", STATEMENTS[0], one["schema_name"], one["record_id"], 1)
         editing.end("commit")
-        erasing.write("plain", STATEMENTS[4], schema, other, 1)
+        erasing.write("plain", STATEMENTS[4], other["schema_name"], other["record_id"], 1)
         assert pack() == 0, "it is left for a later round"
         erasing.end("commit")
         assert pack() == 1
