@@ -1,6 +1,6 @@
 """Relations that a text says have ended, or never were: ``Dave no longer works at Acme``, ``Tom is not my brother``.
 
-Closed forms of English in the past and present. What is supposed, asked or told of others' words is left out.
+Closed forms of English in the past and present. What is supposed, asked or only reported from others is left out.
 ``relations`` reads those that are asserted.
 """
 
