@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 export NEURIGRAPH_HOME ?= $(CURDIR)/.neurigraph
 export DAGSTER_DISABLE_TELEMETRY := 1
 
-.PHONY: demo up test lint format bench breaks mutants docs lock clean help
+.PHONY: demo up test lint format bench breaks mutants docs site lock clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -55,9 +55,12 @@ mutants: breaks  ## The same with generated mutants of the modules that guard da
 docs: $(READY)  ## Write the generated pages
 	$(BIN)/python docs/generate.py
 
+site: $(READY)  ## Build the documentation as a site in build/site; broken links are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 lock:  ## Pin the newest compatible versions (needs uv)
 	uv pip compile --quiet --generate-hashes --no-header --no-emit-index-url --no-annotate --no-strip-extras \
-		--python-version 3.11 --extra dev --extra telemetry pyproject.toml -o requirements/lock.txt
+		--python-version 3.11 --extra dev --extra docs --extra telemetry pyproject.toml -o requirements/lock.txt
 	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-emit-index-url --no-annotate \
 		requirements/weights.in >> requirements/lock.txt
 

@@ -100,12 +100,12 @@ def run(bench: Bench) -> Section:
     """Forget a user and delete plain rows, alternating; then forget one record."""
     memories, nodes = (QUICK_MEMORIES, QUICK_NODES) if bench.quick else (MEMORIES, NODES)
     with bench.installation() as installation, psycopg.connect(installation.administrator_url) as plain:
-        other = _fill(installation, BESIDE, memories // 10, max(nodes // 10, 1))
+        other = fill_graph(installation, BESIDE, memories // 10, max(nodes // 10, 1))
         whole, rows_only, baseline = [], [], []
         for turn in range(1 if bench.quick else REPEATS):
             bench.say(f"a user with {memories:,} memories, turn {turn + 1}")
-            user = _fill(installation, f"forgotten-{turn}", memories, nodes)
-            receipt, seconds, seconds_of_rows = _forget_user(installation, user)
+            user = fill_graph(installation, f"forgotten-{turn}", memories, nodes)
+            receipt, seconds, seconds_of_rows = forget_user(installation, user)
             rows = sum(count for name, count in receipt.erased.items() if not name.startswith("object"))
             whole.append(seconds)
             rows_only.append(seconds_of_rows)
@@ -127,7 +127,7 @@ def run(bench: Bench) -> Section:
     return Section("Forgetting", _METHOD, table(header, [found]))
 
 
-def _fill(installation: Installation, slug: str, memories: int, nodes: int) -> User:
+def fill_graph(installation: Installation, slug: str, memories: int, nodes: int) -> User:
     """Create a user with rows and objects like those of stored conversations, written without the pipeline."""
     user, _ = create_user(installation.database, slug)
     folder = installation.home / "objects"
@@ -156,7 +156,7 @@ def _fill(installation: Installation, slug: str, memories: int, nodes: int) -> U
     return user
 
 
-def _forget_user(installation: Installation, user: User) -> tuple[Receipt, float, float]:
+def forget_user(installation: Installation, user: User) -> tuple[Receipt, float, float]:
     """Return the receipt, the seconds in total, and the seconds until the objects were removed."""
     removing: list[float] = []
 

@@ -1,8 +1,9 @@
 """How the time of each extractor and each offline step grows with its input.
 
-Runs every step on inputs of n, 2n, 4n ... bytes of hostile shapes and prints the growth exponent (1 is linear, 2 is
-quadratic) and the seconds for a megabyte. ``python -m benchmarks.growth [STEP ...]`` measures and exits with 1 if a
-step grows faster than ``MOST_EXPONENT`` or takes longer than ``MOST_SECONDS`` for a megabyte.
+Runs every step on inputs of growing size and of hostile shapes, and prints a line for each as it goes: the growth
+exponent (1 is linear, 2 is quadratic) and the seconds of the largest input. ``python -m benchmarks.growth [STEP ...]``
+exits with 1 if a step grows faster than ``MOST_EXPONENT`` or takes longer than ``MOST_SECONDS`` for a megabyte, or if
+the time was not enough. A step that looks too fast-growing is measured again, longer, before it counts.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from types import FrameType
 from uuid import UUID
 
@@ -49,12 +51,29 @@ MOST_EXPONENT = 1.35
 MOST_SECONDS = 60.0
 """Seconds for a megabyte from which a step is reported, however it grows."""
 
-SMALLEST, LARGEST = 1 << 16, 1 << 22
-SHORTEST_SECONDS = 0.25
-"""Shorter measurements say nothing about growth."""
+SMALLEST, LARGEST, STEP = 1 << 15, 1 << 19, 4
+"""Bytes of the smallest and largest input, and how much larger each input is than the one before."""
 
-LONGEST_SECONDS = 20.0
-"""Processor time after which one measurement ends: a quadratic step needs no more proof."""
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long to measure, in seconds of processor time.
+
+    Attributes:
+        shortest: Shorter measurements say nothing about growth.
+        enough: After a measurement of this length no larger input is tried.
+        longest: A measurement ends here: a quadratic step needs no more proof.
+    """
+
+    shortest: float
+    enough: float
+    longest: float
+
+
+QUICK = Limits(shortest=0.03, enough=0.15, longest=20.0)
+CAREFUL = Limits(shortest=0.25, enough=7.0, longest=20.0)
+MINUTES = 60.0
+"""Longest time of everything, by the clock on the wall."""
 
 PART_CHARACTERS = 4_000
 START = datetime(2024, 5, 1, tzinfo=UTC)
@@ -143,8 +162,14 @@ SMALL_LAYOUTS: dict[str, Callable[[str], Segment]] = {
 OF_MANY_MESSAGES = ("prose", "words", "name run", "projects", "topics", "one letter")
 
 
+@lru_cache(maxsize=8)
+def _made(layout: Layouts, make: Callable[[int], str], size: int) -> Segment:
+    """Return the same segment to all steps, which follow each other: making it can take longer than a step."""
+    return layout(cycled(make, size))
+
+
 def _of_text(step: Callable[[Segment], object], layout: Layouts, make: Callable[[int], str], size: int) -> Work:
-    segment = layout(cycled(make, size))
+    segment = _made(layout, make, size)
     return lambda: step(segment)
 
 
@@ -160,10 +185,11 @@ def _of_document(read: Reader, document: Callable[[int], bytes], size: int) -> W
 
 def _cases() -> Iterator[tuple[str, str, Callable[[int], Work]]]:
     """Yield step, shape, and a function from a size in bytes to the work."""
-    for step, work in _segment_steps().items():
-        for shape, make in TEXTS.items():
-            layouts = {**LAYOUTS, **(SMALL_LAYOUTS if shape in OF_MANY_MESSAGES else {})}
-            for name, layout in layouts.items():
+    steps = _segment_steps()
+    for shape, make in TEXTS.items():
+        layouts = {**LAYOUTS, **(SMALL_LAYOUTS if shape in OF_MANY_MESSAGES else {})}
+        for name, layout in layouts.items():
+            for step, work in steps.items():
                 yield step, f"{shape}, {name}", partial(_of_text, work, layout, make)
     for shape, tail in tails().items():
         yield "segmentation", shape, partial(_of_tail, tail, False)
@@ -176,14 +202,14 @@ class _TooSlow(BaseException):
     """The measurement took longer than its limit."""
 
 
-def _seconds(work: Work) -> float:
+def _seconds(work: Work, longest: float) -> float:
     """Return the processor time of one call; infinity beyond the limit."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise _TooSlow
 
     before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, LONGEST_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, longest)
     started = time.process_time()
     try:
         work()
@@ -197,48 +223,88 @@ def _seconds(work: Work) -> float:
     return time.process_time() - started
 
 
-def measure(make: Callable[[int], Work], largest: int) -> tuple[float, float, int]:
-    """Return the growth exponent (0 if all sizes are fast), the seconds of the largest size, and that size."""
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What was measured of one step and shape.
+
+    Attributes:
+        exponent: Of the time; ``None`` if all sizes were faster than the shortest useful measurement.
+        seconds: Processor time of the largest input.
+        size: Bytes of the largest input.
+    """
+
+    exponent: float | None
+    seconds: float
+    size: int
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it grows too fast or is too slow."""
+        return (self.exponent or 0.0) > MOST_EXPONENT or self.seconds / self.size * 1_000_000 > MOST_SECONDS
+
+
+def measure(make: Callable[[int], Work], largest: int, limits: Limits) -> Growth:
+    """Measure growing inputs until one takes long enough."""
     times: list[tuple[int, float]] = []
     size = SMALLEST
     while size <= largest:
         work = make(size)
-        taken = min(_seconds(work), _seconds(work)) if size <= SMALLEST else _seconds(work)
+        taken = min(_seconds(work, limits.longest) for _ in range(2 if size == SMALLEST else 1))
         times.append((size, taken))
-        if taken > LONGEST_SECONDS / 3:
+        if taken > limits.enough:
             break
-        size *= 2
-    exponent = 0.0
-    slow = [(n, t) for n, t in times if t >= SHORTEST_SECONDS]
-    if len(slow) >= 2:
-        (n, t), (m, u) = slow[max(0, len(slow) - 3)], slow[-1]
-        exponent = math.log(u / t) / math.log(m / n) if math.isfinite(u) else math.inf
-    elif slow and not math.isfinite(slow[0][1]):
+        size *= STEP
+    slow = [(n, t) for n, t in times if t >= limits.shortest]
+    exponent = None
+    if slow and not math.isfinite(slow[-1][1]):
         exponent = math.inf
-    return exponent, times[-1][1], times[-1][0]
+    elif len(slow) >= 2:
+        (n, t), (m, u) = slow[-2:]
+        exponent = math.log(u / t) / math.log(m / n)
+    return Growth(exponent, times[-1][1], times[-1][0])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
     parser.add_argument("steps", nargs="*", metavar="STEP", help="default: all")
     parser.add_argument("--largest", type=int, default=LARGEST, help="bytes of the largest input")
-    parser.add_argument("--all", action="store_true", help="print fast and linear ones too")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="stop after so many minutes")
     chosen = parser.parse_args()
-    bad = 0
+    cases = [case for case in _cases() if not chosen.steps or case[0] in chosen.steps]
+    deadline = time.monotonic() + 60 * chosen.minutes
+    found: list[tuple[str, Growth]] = []
     print("| step | input | growth | seconds | of bytes |\n| --- | --- | --- | --- | --- |")
-    for step, shape, make in _cases():
-        if chosen.steps and step not in chosen.steps:
-            continue
-        exponent, seconds, size = measure(make, chosen.largest)
-        per_megabyte = seconds / size * 1_000_000
-        wrong = exponent > MOST_EXPONENT or per_megabyte > MOST_SECONDS
-        bad += wrong
-        if wrong or chosen.all:
-            print(
-                f"| {step} | {shape} | {exponent:.2f} | {seconds:.2f} | {size:,} |{' **' if wrong else ''}", flush=True
-            )
-    print(f"\n{bad} grow faster than n^{MOST_EXPONENT} or take more than {MOST_SECONDS:g} s for a megabyte")
-    sys.exit(bool(bad))
+    for step, shape, make in cases:
+        if time.monotonic() > deadline:
+            break
+        growth = measure(make, chosen.largest, QUICK)
+        if growth.is_wrong:
+            growth = measure(make, chosen.largest, CAREFUL)
+        found.append((step, growth))
+        exponent = "fast" if growth.exponent is None else f"{growth.exponent:.2f}"
+        mark = " **" if growth.is_wrong else ""
+        print(f"| {step} | {shape} | {exponent} | {growth.seconds:.2f} | {growth.size:,} |{mark}", flush=True)
+    print(f"\n{_summary(found)}")
+    bad = sum(growth.is_wrong for _, growth in found)
+    print(f"\n{bad} of {len(found)} grow faster than n^{MOST_EXPONENT} or take more than {MOST_SECONDS:g} s a megabyte")
+    if len(found) < len(cases):
+        print(f"{len(cases) - len(found)} of {len(cases)} were not measured: the time was not enough")
+    sys.exit(bool(bad) or len(found) < len(cases))
+
+
+def _summary(found: list[tuple[str, Growth]]) -> str:
+    """Return a table with one line for each step, of its worst shapes."""
+    lines = [
+        "| step | inputs | of them fast | highest growth | most seconds for a megabyte |",
+        "| --- |" + " --- |" * 4,
+    ]
+    for step in dict.fromkeys(step for step, _ in found):
+        measured = [growth for name, growth in found if name == step]
+        exponents = [growth.exponent for growth in measured if growth.exponent is not None]
+        slowest = max(growth.seconds / growth.size * 1_000_000 for growth in measured)
+        highest = f"{max(exponents):.2f}" if exponents else ""
+        lines.append(f"| {step} | {len(measured)} | {len(measured) - len(exponents)} | {highest} | {slowest:.1f} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -154,6 +154,9 @@ def synchronous_client(name: str) -> str:
 _SYNCHRONOUS = {
     "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
     "webhooks_": '"""Waiting calls about webhooks. Written by docs/generate.py from ``webhooks_asynchronous``."""',
+    "organizations_": (
+        '"""Waiting calls about organizations. Written by docs/generate.py from ``organizations_asynchronous``."""'
+    ),
     "retention_": (
         '"""Waiting calls on retention. Written by docs/generate.py from ``retention_asynchronous``: change that."""'
     ),
@@ -165,6 +168,8 @@ _WITHOUT_ASYNC = {
     "AsyncWebhooks": "Webhooks",
     "facts_asynchronous": "facts_synchronous",
     "webhooks_asynchronous": "webhooks_synchronous",
+    "AsyncOrganizations": "Organizations",
+    "organizations_asynchronous": "organizations_synchronous",
     "AsyncRetention": "Retention",
     "retention_asynchronous": "retention_synchronous",
     "AsyncClient": "Client",

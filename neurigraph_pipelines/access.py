@@ -19,6 +19,8 @@ from uuid import UUID
 
 from neurigraph_pipelines.errors import ForbiddenError, NotFoundError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims, ReceivedThrough
+from neurigraph_pipelines.model.claims import BOUND
+from neurigraph_pipelines.model.spaces import is_container_tag
 from neurigraph_pipelines.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -99,6 +101,14 @@ class Secret:
         """Return the 32 bytes that sign the messages of a webhook; every rotation has a version of its own."""
         return _derived(self._value, f"webhook {webhook_id} {version}")
 
+    def peer_key_key(self) -> bytes:
+        """Return the 32 bytes that encrypt the keys that homes of peers issued."""
+        return _derived(self._value, "keys of peers")
+
+    def home_key_seed(self) -> bytes:
+        """Return the 32 bytes of the private key that signs answers to peers."""
+        return _derived(self._value, "home key of peers")
+
     def sign(self, claims: Claims) -> tuple[str, str]:
         """Return claims as JSON, with the time and an expiry, and their HMAC-SHA256 in hex."""
         now = int(self._clock())
@@ -109,7 +119,8 @@ class Secret:
     def _sign(self, claims: Claims, key_id: UUID | None, door: ReceivedThrough, signed_at: int) -> tuple[str, str]:
         stated = {"sub": claims.sub, "role": claims.role, "user_id": str(claims.user_id), "received_through": door}
         key = {"key_id": str(key_id)} if key_id is not None else {}
-        payload = json.dumps({**stated, **key, "iat": signed_at, "exp": signed_at + CLAIMS_LIFETIME_SECONDS})
+        limit = {"container_tags": claims.container_tags} if claims.container_tags is not None else {}
+        payload = json.dumps({**stated, **key, **limit, "iat": signed_at, "exp": signed_at + CLAIMS_LIFETIME_SECONDS})
         return payload, hmac.new(_derived(self._value, "claims"), payload.encode(), hashlib.sha256).hexdigest()
 
 
@@ -148,10 +159,20 @@ def authenticate(database: Database, credential: str, tokens: TokenVerifier | No
         TransientError: The issuer's key set could not be fetched.
     """
     if tokens is not None and not credential.startswith(_KEY_PREFIX):
-        return _claims_of_token(tokens.verify(credential))
+        claims = _claims_of_token(tokens.verify(credential))
+        if claims.acts_for_owner and is_organization(database, claims.user_id):
+            raise UnauthenticatedError(_NOT_VALID)
+        return claims
     for row in database.ask(None, _QUERIES["holder_of_key"], {"key_hash": api_key_hash(credential)}):
-        return Claims(row["subject_id"] or str(row["user_id"]), row["role"], row["user_id"], row["key_id"])
+        holder = Claims(row["subject_id"] or str(row["user_id"]), row["role"], row["user_id"], row["key_id"])
+        return holder.within(row["container_tags"])
     raise UnauthenticatedError(_NOT_VALID)
+
+
+def is_organization(database: Database, user_id: UUID) -> bool:
+    """Return whether a graph is an organization's, whose private sources only their authors see: it has no owner."""
+    (row,) = database.ask(None, _QUERIES["is_organization"], {"user_id": user_id})
+    return bool(row["is_one"])
 
 
 def require_owner(claims: Claims) -> None:
@@ -160,6 +181,8 @@ def require_owner(claims: Claims) -> None:
     Raises:
         ForbiddenError: The caller is not the owner.
     """
+    if claims.role == BOUND:
+        raise ForbiddenError("a key that is bound to spaces may not do this: use another key of the owner")
     if claims.role != "user":
         raise ForbiddenError("only the owner of the graph may do this")
 
@@ -184,13 +207,32 @@ def require_writer(database: Database, claims: Claims) -> None:
     Raises:
         ForbiddenError: The caller may only read.
     """
-    if claims.role == "user":
+    if claims.acts_for_owner:
         return
     (row,) = database.ask(claims, _QUERIES["may_write"], {})
     if not row["may"]:
         raise ForbiddenError(
             "this key may only read: the owner of the graph can grant a persona write access to a node"
         )
+
+
+def require_author(database: Database, claims: Claims) -> UUID | None:
+    """Require a caller who decides about sources: the owner of a graph, or a member of an organization about own ones.
+
+    Returns:
+        The member, whose sources alone the caller decides about; None for the owner.
+
+    Raises:
+        ForbiddenError: The caller is neither.
+    """
+    if claims.role != "member":
+        require_owner(claims)
+        return None
+    (row,) = database.ask(claims, _QUERIES["asking_member"], {})
+    if row["member_id"] is None:
+        raise ForbiddenError("only the owner of the graph may do this")
+    member_id: UUID = row["member_id"]
+    return member_id
 
 
 def require_write(tx: Transaction, node_id: UUID, *, held: bool = False) -> None:
@@ -216,19 +258,21 @@ def unguarded_tables(database: Database) -> list[str]:
 
 
 def _claims_of_token(payload: Mapping[str, Any]) -> Claims:
-    """Return the claims in a token's payload: ``role``, ``sub`` and ``user_id``.
+    """Return the claims in a token's payload: ``role``, ``sub``, ``user_id``, and ``container_tags`` if it is limited.
 
     A user's own token needs no ``role``, and no ``user_id`` if its ``sub`` is the id of the user.
     """
-    role, sub = payload.get("role", "user"), str(payload["sub"])
+    role, sub, tags = payload.get("role", "user"), str(payload["sub"]), payload.get("container_tags")
+    if "container_tags" in payload and not (tags and isinstance(tags, list) and all(map(is_container_tag, tags))):
+        raise UnauthenticatedError(_NOT_VALID)
     try:
         user_id = UUID(str(payload.get("user_id", sub if role == "user" else "")))
         if role == "user":
-            return Claims.of_user(user_id)
-        if role == "persona":
-            return Claims(str(UUID(sub)), role, user_id)
+            return Claims.of_user(user_id).within(tags)
+        if role in ("persona", "member"):
+            return Claims(str(UUID(sub)), role, user_id).within(tags)
     except ValueError as error:
         raise UnauthenticatedError(_NOT_VALID) from error
     if role == "third_party" and sub and "\0" not in sub:
-        return Claims(sub, role, user_id)
+        return Claims(sub, role, user_id).within(tags)
     raise UnauthenticatedError(_NOT_VALID)

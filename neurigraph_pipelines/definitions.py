@@ -1,4 +1,4 @@
-"""The definitions that ``workspace.yaml`` loads, merged from the modules of ``defs``."""
+"""The definitions that ``workspace.yaml`` and ``dg`` load, merged from the modules of ``defs``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from neurigraph_pipelines.defs import (
     installation,
     lifecycle_assets,
     lifecycle_checks,
+    memory_assets,
+    peer_assets,
     profile_assets,
     replay_job,
+    report_assets,
     retention_assets,
     schedules,
     sensors,
@@ -29,6 +32,7 @@ from neurigraph_pipelines.defs import (
 
 defs = dg.Definitions.merge(
     installation.definitions(),
+    memory_assets.definitions(),
     ingestion_job.definitions(),
     upload_job.definitions(),
     sensors.definitions(),
@@ -47,5 +51,7 @@ defs = dg.Definitions.merge(
     vector_index_assets.definitions(),
     profile_assets.definitions(),
     webhook_assets.definitions(),
+    report_assets.definitions(),
+    peer_assets.definitions(),
     schedules.definitions(),
 )

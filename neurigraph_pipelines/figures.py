@@ -16,6 +16,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.newest import Newest
+from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.readiness import queue_age
 from neurigraph_pipelines.statements import statements
 
@@ -36,6 +37,16 @@ class Figure:
     label: str
     detail: str
     value: float
+
+
+def figures_of_work(database: Database) -> tuple[Figure, ...]:
+    """Return the counts of the queue, failures, signs of life and totals, read now."""
+    return _read(database, _QUERIES["work"])
+
+
+def _read(database: Database, query: SQL) -> tuple[Figure, ...]:
+    rows = database.ask(_OPERATOR, query, {})
+    return tuple(Figure(row["name"], row["label"], row["detail"], row["figure"]) for row in rows)
 
 
 class Figures:
@@ -67,8 +78,7 @@ class Figures:
 
     def _read(self, query: SQL) -> tuple[Figure, ...]:
         try:
-            rows = self._context.database.ask(_OPERATOR, query, {})
-            return tuple(Figure(row["name"], row["label"], row["detail"], row["figure"]) for row in rows)
+            return _read(self._context.database, query)
         except (NeurigraphError, Error) as error:
             _log.warning("figures cannot be read (%s): metrics lack them", type(error).__name__)
             return ()

@@ -69,7 +69,7 @@ class Delta:
 
 def author_of(claims: Claims) -> str:
     """Return the caller as the author of a delta, such as ``user:`` and an id."""
-    return f"{claims.role}:{claims.sub}"
+    return f"{'user' if claims.acts_for_owner else claims.role}:{claims.sub}"
 
 
 def pipeline_author(model: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
+from pydantic_core import to_json
 
 from neurigraph_pipelines.errors import InvalidInputError, RunningError
 from neurigraph_pipelines.guards import FREE, Guard
@@ -92,7 +93,7 @@ class KeyedRequest:
         Raises:
             InvalidInputError: The answer is too long.
         """
-        text = json.dumps(answer, default=str)
+        text = to_json(answer, fallback=str).decode()  # times as an answer has them
         if len(text) > MAX_ANSWER_BYTES:
             raise InvalidInputError(
                 f"the answer would have more than {MAX_ANSWER_BYTES:,} bytes, too long to be kept: "

@@ -139,7 +139,9 @@ class Cursors:
 def _owner(claims: Claims, name: str, filters: Mapping[str, Any]) -> bytes:
     """Return a digest of whose list it is, and of which filters."""
     asked = {key: _text(value) for key, value in filters.items() if value is not None}
-    stated = json.dumps([claims.role, claims.sub, str(claims.user_id), name, sorted(asked.items())])
+    stated = json.dumps(
+        [claims.role, claims.sub, str(claims.user_id), claims.container_tags, name, sorted(asked.items())]
+    )
     return hashlib.sha256(stated.encode()).digest()
 
 

@@ -62,6 +62,17 @@ def node(shell: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def when_held(valid: str) -> str:
+    """Return in words when a relation holds, as a Postgres multirange has it; nothing if it always does."""
+    return {"{(,)}": "", "{}": ", denied"}.get(valid, f", holds {valid}")
+
+
+def edge_in_words(edge: Mapping[str, Any]) -> str:
+    """Return an edge of a shell as one line."""
+    arrow = "→" if edge["direction"] == "out" else "←"
+    return f"{edge['relation']} {arrow} {edge['node_name']}{when_held(edge['valid'])}"
+
+
 def listed_node(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node of a list."""
     return _renamed(found, _NODE)

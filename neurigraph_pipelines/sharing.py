@@ -6,7 +6,7 @@ holder of a key, and the database decides what the holder may see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,6 +23,7 @@ from neurigraph_pipelines.model import Claims, ConceptKind, GrantType, NodeType,
 from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 
 MAX_LABEL_LENGTH = 300
@@ -30,6 +31,7 @@ MAX_SUBJECT_LENGTH = 300
 MAX_NODE_SUMMARY_LENGTH = 2_000
 
 _QUERIES = statements("access")
+_SPACES = statements("spaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class ApiKey:
         role: ``user``, ``persona`` or ``third_party``.
         subject_id: The persona or third party; None for the user's own keys.
         last_used_at: Rounded to the hour.
+        container_tags: The spaces that the key is bound to; None is no limit.
     """
 
     key_id: UUID
@@ -58,6 +61,7 @@ class ApiKey:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    container_tags: list[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +79,6 @@ class Grant:
     revoked_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
-    """A node with keys of its own, whose holders read it and the nodes below it."""
-
-    node_id: UUID
-    name: str
-    path: str
-    record_count: int
-
-
 def issue_key(
     database: Database,
     claims: Claims,
@@ -92,12 +86,15 @@ def issue_key(
     subject: Subject | None = None,
     label: str = "",
     expires_at: datetime | None = None,
+    container_tags: Sequence[str] = (),
 ) -> tuple[ApiKey, str]:
     """Issue another key to the user, a persona or a third party.
 
     Args:
         subject: The holder; None for the user.
         label: A text to recognise the key by.
+        container_tags: The spaces that the key is bound to: nothing else exists for it. Missing ones are made. None is
+            no limit.
 
     Returns:
         The key's description and its secret, which cannot be shown again.
@@ -110,6 +107,9 @@ def issue_key(
     require_owner(claims)
     with database.agent(claims) as tx:
         checked = _checked(tx, subject) if subject is not None else None
+        tags = checked_tags(container_tags)
+        if tags:
+            tx.execute(_SPACES["make_missing"], {"user_id": claims.user_id, "container_tags": list(tags)})
         return _insert_key(
             tx,
             claims,
@@ -117,6 +117,7 @@ def issue_key(
             checked.name if checked is not None else None,
             _label(label),
             _later(expires_at),
+            list(tags) or None,
         )
 
 
@@ -166,7 +167,9 @@ def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_second
         old = tx.execute(_QUERIES["retire_key"], {"key_id": key_id, "seconds": grace_seconds}).fetchone()
         if old is None:
             raise NotFoundError("there is no such valid key")
-        return _insert_key(tx, claims, old["role"], old["subject_id"], old["label"], old["expired_at"])
+        return _insert_key(
+            tx, claims, old["role"], old["subject_id"], old["label"], old["expired_at"], old["container_tags"]
+        )
 
 
 def revoke_key(database: Database, claims: Claims, key_id: UUID) -> ApiKey:
@@ -300,16 +303,14 @@ def add_node(
     return node.node_id
 
 
-def list_personas(database: Database, claims: Claims) -> list[Persona]:
-    """Return the personas of a graph, ordered by path."""
-    require_owner(claims)
-    with database.agent(claims) as tx:
-        rows = tx.execute(_QUERIES["list_personas"], {"user_id": claims.user_id}).fetchall()
-    return [Persona(row["node_id"], row["node_name"], shown_path(row["names"]), row["record_count"]) for row in rows]
-
-
 def _insert_key(
-    tx: Transaction, claims: Claims, role: str, subject_id: str | None, label: str, expires_at: datetime | None
+    tx: Transaction,
+    claims: Claims,
+    role: str,
+    subject_id: str | None,
+    label: str,
+    expires_at: datetime | None,
+    container_tags: list[str] | None,
 ) -> tuple[ApiKey, str]:
     key = new_api_key()
     row = tx.execute(
@@ -321,6 +322,7 @@ def _insert_key(
             "subject_id": subject_id,
             "label": label,
             "expires_at": expires_at,
+            "container_tags": container_tags,
         },
     ).fetchone()
     assert row is not None

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from psycopg import sql
 
-SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
+from neurigraph_pipelines.shipped import shipped
+
+SQL_ROOT = shipped("sql")
 BASELINE = {"shared": 21, "node": 6}
 """Number of the first file of each folder. Lower numbers belonged to files that the baseline replaced."""
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neurigraph_pipelines.ingestion.uploads import Uploads
+    from neurigraph_pipelines.peers.peering import Peering
     from neurigraph_pipelines.webhooks.outbox import Outbox
     from resources.storage.encrypted import EncryptedObjectStore
     from resources.storage.graph_keys import GraphKeys
@@ -96,7 +97,7 @@ class Installation(WiredModels):
 
     def rotate_secret(self) -> tuple[str, ...]:
         """Replace the secrets in the database; return the files of the home folder that were generated again."""
-        for cached in ("secret", "cursors", "database", "webhooks"):
+        for cached in ("secret", "cursors", "database", "webhooks", "peers"):
             self.__dict__.pop(cached, None)
 
         def replace() -> None:
@@ -158,9 +159,13 @@ class Installation(WiredModels):
 
     @property
     def dagster_url(self) -> str:
+        """Address of Dagster's storage as SQLAlchemy takes it."""
+        return as_sqlalchemy_url(self.dagster_address)
+
+    @property
+    def dagster_address(self) -> str:
         """Connection string of Dagster's storage: the same database, with a role and a schema of its own."""
-        url = url_for_role(self.administrator_url, "neurigraph_dagster", self.secret)
-        return as_sqlalchemy_url(url)
+        return url_for_role(self.administrator_url, "neurigraph_dagster", self.secret)
 
     def migrate(self, on_applied: Callable[[str], None] | None = None) -> MigrationReport:
         """Bring the shared schema up to date."""
@@ -341,6 +346,16 @@ class Installation(WiredModels):
         settings = self.settings.webhooks
         sender = HttpWebhookSender(settings.hosts, settings.local_hosts, settings.timeout_seconds)
         return Outbox(self.context, sender, self.secret)
+
+    @cached_property
+    def peers(self) -> Peering:
+        """What pulls of peers work with."""
+        from neurigraph_pipelines.peers.peering import Peering
+        from resources.peer_client import HttpPeerClient
+
+        settings = self.settings.peers
+        client = HttpPeerClient(settings.hosts, settings.local_hosts, settings.timeout_seconds)
+        return Peering(self.context, client, self.secret)
 
     @property
     def context(self) -> Context:

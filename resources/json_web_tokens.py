@@ -156,14 +156,12 @@ class KeySet:
     def _fetch(self) -> bytes:
         """Fetch the key set, without following redirects or using a proxy."""
         try:
-            status, body, _ = send(
-                "GET", self._url, headers=_HEADERS, seconds=FETCH_SECONDS, max_bytes=MAX_KEY_SET_BYTES + 1
-            )
+            answer = send("GET", self._url, headers=_HEADERS, seconds=FETCH_SECONDS, max_bytes=MAX_KEY_SET_BYTES + 1)
         except OSError as error:
             raise _failed(str(error)) from error
-        if status != 200 or len(body) > MAX_KEY_SET_BYTES:
-            raise _failed(f"status {status}, {len(body)} bytes")
-        return body
+        if answer.status != 200 or len(answer.body) > MAX_KEY_SET_BYTES:
+            raise _failed(f"status {answer.status}, {len(answer.body)} bytes")
+        return answer.body
 
 
 def _by_id(body: bytes) -> dict[str | None, PyJWK]:

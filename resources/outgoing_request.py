@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from queue import Empty, Queue
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import httpx
@@ -23,11 +25,13 @@ class Answer(NamedTuple):
     Attributes:
         body: At most as many bytes as were asked for.
         retry_after: The header of that name, if there is one.
+        headers: All of them.
     """
 
     status: int
     body: bytes
     retry_after: str | None
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 def send(
@@ -49,7 +53,7 @@ def send(
         method: Such as GET.
         url: http or https; a user in it is not sent.
         headers: Beside Host.
-        seconds: Time limit for everything after the name lookup.
+        seconds: Time limit for everything, the name lookup included.
         content: The body to send.
         max_bytes: Bytes of the answer's body to read, as they are sent; the rest is not read.
         check_address: Raises for an IP address that must not be connected to; called with each one of the host.
@@ -63,7 +67,7 @@ def send(
     deadline = time.monotonic() + seconds
     try:
         target = httpx.URL(url).copy_with(userinfo=b"")
-        addresses = _addresses(target)
+        addresses = _addresses(target, deadline)
         for address in addresses:
             check_address(address)
         for address in addresses[:-1]:
@@ -74,14 +78,29 @@ def send(
         raise ConnectionError(type(error).__name__) from error
 
 
-def _addresses(url: httpx.URL) -> list[str]:
+def _addresses(url: httpx.URL, deadline: float) -> list[str]:
     """Return the IP addresses of a host, at least one.
 
     Raises:
-        OSError: The name is unknown.
+        OSError: The name is unknown, or the lookup takes too long.
     """
-    found = socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+    found: Queue[list[Any] | OSError] = Queue()
+
+    def look_up() -> None:
+        try:
+            found.put(socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            found.put(OSError(type(error).__name__))
+
+    # The system's lookup has no time limit. A thread that waits for it ends with the system's own patience.
+    threading.Thread(target=look_up, name="name lookup", daemon=True).start()
+    try:
+        answer = found.get(timeout=max(deadline - time.monotonic(), 0.001))
+    except Empty as error:
+        raise TimeoutError("name lookup") from error
+    if isinstance(answer, OSError):
+        raise answer
+    return list(dict.fromkeys(str(one[4][0]) for one in answer))
 
 
 def _exchange(
@@ -116,7 +135,9 @@ def _exchange(
                     body += chunk
                     if len(body) >= max_bytes:
                         break
-            return Answer(answer.status_code, bytes(body[:max_bytes]), answer.headers.get("Retry-After"))
+            return Answer(
+                answer.status_code, bytes(body[:max_bytes]), answer.headers.get("Retry-After"), answer.headers
+            )
 
 
 @contextmanager

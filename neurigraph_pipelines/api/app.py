@@ -31,12 +31,16 @@ from neurigraph_pipelines.api import (
     idempotency,
     links,
     memories,
+    mirrors,
     nodes,
     notes,
+    organizations,
+    page,
     quarantines,
     retention,
     search,
     sharing,
+    spaces,
     uploads,
     users,
     webhooks,
@@ -102,7 +106,10 @@ _SUBJECTS = (
     evidence,
     erasures,
     sharing,
+    organizations,
+    spaces,
     webhooks,
+    mirrors,
     actions,
     quarantines,
     retention,
@@ -163,6 +170,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     app.include_router(health.router, dependencies=[OnlyKnown])
     app.include_router(metrics.router, dependencies=[OnlyKnown])
     app.include_router(documentation.router, dependencies=[OnlyKnown])
+    app.include_router(page.router, dependencies=[OnlyKnown])
     for endpoint in endpoints:
         app.router.routes.extend(endpoint.routes)
     return app

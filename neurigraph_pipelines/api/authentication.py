@@ -8,18 +8,21 @@ from __future__ import annotations
 import hmac
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from psycopg import OperationalError
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neurigraph_pipelines.access import authenticate, require_owner, require_writer
+from neurigraph_pipelines.access import authenticate, require_author, require_owner, require_writer
 from neurigraph_pipelines.api.keys_in_addresses import has_key
 from neurigraph_pipelines.api.problems import problem, problem_of
 from neurigraph_pipelines.api.sight import look_at_address
+from neurigraph_pipelines.api.source_fields import ONLY_SPACES
 from neurigraph_pipelines.errors import ForbiddenError, NeurigraphError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.spaces import MAX_TAGS
+from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.wiring import Installation
 
 _Credentials = Annotated[
@@ -122,6 +125,16 @@ Caller = Annotated[Claims, Depends(_caller)]
 """Claims of the caller, from the key or token of the request, who sees what its address names; others get 404."""
 
 
+async def _within(
+    caller: Caller, space: Annotated[list[str] | None, Query(max_length=MAX_TAGS, description=ONLY_SPACES)] = None
+) -> Claims:
+    return caller.within(checked_tags(space or ()))
+
+
+Within = Annotated[Claims, Depends(_within)]
+"""Claims of the caller, limited to the spaces that the parameter `space` names."""
+
+
 def _writer(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
     require_writer(installation.database, caller)
     look_at_address(request, installation, caller)
@@ -139,6 +152,16 @@ async def _owner(request: Request, installation: InstallationDep, caller: _Claim
 
 Owner = Annotated[Claims, Depends(_owner)]
 """Claims of the owner of a graph; others get 403, whatever the address names."""
+
+
+def _author(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
+    require_author(installation.database, caller)
+    look_at_address(request, installation, caller)
+    return caller
+
+
+Author = Annotated[Claims, Depends(_author)]
+"""Claims of the owner of a graph, or of a member of an organization, who decides about own sources; others get 403."""
 
 
 async def require_administrator(request: Request, _: _AdminCredentials) -> None:

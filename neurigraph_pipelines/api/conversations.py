@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import Author, InstallationDep, Writer
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, ConversationGuard
@@ -95,7 +95,7 @@ async def conversation_state(conversation_id: UUID, reading: sources.ReadingDep)
 def share_conversation(
     conversation_id: UUID,
     body: requests.Sharing,
-    caller: Owner,
+    caller: Author,
     installation: InstallationDep,
     guard: ConversationGuard,
 ) -> None:

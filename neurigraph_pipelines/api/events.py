@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import Author, InstallationDep, Writer
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, EventGuard
@@ -97,7 +97,7 @@ async def event_state(event_id: UUID, reading: sources.ReadingDep) -> Mapping[st
 
 @router.patch("/{event_id}", status_code=204, responses=documented(412))
 def share_event(
-    event_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep, guard: EventGuard
+    event_id: UUID, body: requests.Sharing, caller: Author, installation: InstallationDep, guard: EventGuard
 ) -> None:
     """Make an event and all memories from it private, or share them again. Only the owner may do so."""
     sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body, guard)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
@@ -14,10 +15,10 @@ from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.requests import Form
 from neurigraph_pipelines.api.responses import evidence as responses
-from neurigraph_pipelines.graph import aliases
+from neurigraph_pipelines.graph import aliases, edge_statements
 from neurigraph_pipelines.graph.aliases import MAX_VALUE
 from neurigraph_pipelines.listing import evidence as listing
-from neurigraph_pipelines.model import AliasType, MentionRole
+from neurigraph_pipelines.model import AliasType, MentionRole, Stance
 
 router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 
@@ -33,6 +34,14 @@ class NewAlias(Form):
     value: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_VALUE})
     type: AliasType = AliasType.NAME
     verified: bool = Field(default=False, description="Whether you vouch for it.")
+
+
+class NewEvidence(Form):
+    """What you say of an edge."""
+
+    stance: Stance = Field(description="`asserts` that it holds, `ends` it, or `denies` that it ever held.")
+    valid_from: datetime | None = Field(default=None, description="Since when it holds, or does not; not of an end.")
+    valid_until: datetime | None = Field(default=None, description="Until when. Default of an end: now.")
 
 
 @router.get("/nodes/{node_id}/mentions", response_model=responses.Mentions)
@@ -64,6 +73,35 @@ def evidence(
         installation.database, installation.cursors, caller, edge_id, limit=limit, cursor=cursor
     )
     return {"edge": edge, **found.shown("evidence")}
+
+
+@router.post(
+    "/edges/{edge_id}/evidence",
+    status_code=201,
+    response_model=responses.StatedEvidence,
+    responses={
+        200: {"model": responses.StatedEvidence, "description": "You said the same already."},
+        **documented(403, 409, 413),
+    },
+)
+def state_evidence(
+    edge_id: UUID, body: NewEvidence, response: Response, caller: Caller, installation: InstallationDep, once: Once
+) -> edge_statements.StatedEvidence:
+    """State by hand that an edge holds, has ended, or never was. Only the owner may, and only the owner sees it.
+
+    It counts beside what memories state, until it is taken back. What only ends or denies an edge goes with the last
+    memory that states the edge.
+    """
+    said = edge_statements.EdgeStatement(body.stance, body.valid_from, body.valid_until)
+    stated = edge_statements.state_evidence(installation.database, caller, edge_id, said, once)
+    response.status_code = 201 if stated.created else 200
+    return stated
+
+
+@router.delete("/edges/{edge_id}/evidence/{evidence_id}", status_code=204, responses=documented(403))
+def take_back_evidence(edge_id: UUID, evidence_id: UUID, caller: Caller, installation: InstallationDep) -> None:
+    """Take back what was stated about an edge by hand. What a memory states goes with the memory."""
+    edge_statements.take_back_evidence(installation.database, caller, edge_id, evidence_id)
 
 
 @router.get("/nodes/{node_id}/aliases", response_model=responses.Aliases)

@@ -9,11 +9,13 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from neurigraph_pipelines.api.requests import MAX_PATH_LENGTH, Form
+from neurigraph_pipelines.api.source_fields import ONLY_SPACES
 from neurigraph_pipelines.knowledge.fact_values import MAX_FACT_TAGS, MAX_PART, FactState, FactWords
 from neurigraph_pipelines.knowledge.stating import NewFact
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, FactKind, FactStatus, Impact, StatedAs
+from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.duplicates import MAX_DUPLICATES
 from neurigraph_pipelines.retrieval.fact_queries import MAX_HOPS, MAX_NAMES, MAX_NODES, FactQuery, QueryKind
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
@@ -145,6 +147,7 @@ class QueryFacts(Form):
     )
     at: datetime | None = Field(default=None, description="Only what was known at this moment.")
     valid_at: datetime | None = Field(default=None, description="Only what was true at this moment.")
+    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
     include_graph: bool = Field(default=False, description="Return all memories on the paths, and their links.")
     max_nodes: int = Field(default=50, ge=1, le=MAX_NODES, description="Maximum number of facts.")
 

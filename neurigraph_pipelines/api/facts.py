@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import presentation
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Within, Writer
 from neurigraph_pipelines.api.fact_forms import ChangeFact, StateFact
 from neurigraph_pipelines.api.idempotency import IsRepeated, Once
 from neurigraph_pipelines.api.lag import NotesLag
@@ -28,7 +28,7 @@ router = APIRouter(tags=["facts"], responses=documented(401, 404, 422, 503))
 
 @router.get("/facts", response_model=responses.Facts)
 def list_facts(
-    caller: Caller,
+    caller: Within,
     installation: InstallationDep,
     node_id: Annotated[UUID | None, Query(description="Of memories in this node, or below it.")] = None,
     below: Annotated[bool, Query(description="False leaves out the nodes below `node_id`.")] = True,
@@ -81,7 +81,7 @@ def facts_of_record(
 @router.get("/nodes/{node_id}/facts", response_model=responses.Facts)
 def facts_of_node(
     node_id: UUID,
-    caller: Caller,
+    caller: Within,
     installation: InstallationDep,
     below: Annotated[bool, Query(description="Also of the nodes below it.")] = False,
     limit: Limit = 50,

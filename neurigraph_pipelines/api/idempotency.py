@@ -30,8 +30,10 @@ _NAME = HEADER.lower().encode()
 _KEY = re.compile(rb"[\x21-\x7e]{1,%d}" % MAX_KEY_LENGTH)
 _CHANGING = frozenset({"POST", "PATCH", "DELETE"})
 _WITHOUT: dict[str, str] = {
-    r"/v1/(search|ask|facts/query|quarantines/preview|files/[^/]+/open)": "it changes nothing",
-    r"/v1/(users|(keys|webhooks)(/[^/]+/rotate)?)": "its answer holds a secret, which is never stored",
+    r"/v1/(search|ask|facts/query|quarantines/preview|files/[^/]+/open|mirror/.*)": "it changes nothing",
+    r"/v1/(users|(keys|webhooks)(/[^/]+/rotate)?|organizations(/[^/]+/(keys|invitations))?|invitations/accept)": (
+        "its answer holds a secret, which is never stored"
+    ),
     r"/v1/files": "the same bytes are one upload anyway",
 }
 """Paths of operations that take no key, with the reason."""

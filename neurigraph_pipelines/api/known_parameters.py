@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import get_origin
+from typing import Any, get_args, get_origin
 
 from fastapi import Depends, Request
 from fastapi.dependencies.utils import get_flat_params
@@ -80,10 +80,15 @@ def _known(request: Request) -> _Known:
         fields = get_flat_params(request.scope["route"].dependant)
         _KNOWN[endpoint] = _Known(
             {
-                field.alias: get_origin(field.field_info.annotation) in (list, set, tuple)
+                field.alias: _is_list(field.field_info.annotation)
                 for field in fields
                 if isinstance(field.field_info, Query)
             },
             frozenset(field.alias.lower().encode() for field in fields if isinstance(field.field_info, Header)),
         )
     return _KNOWN[endpoint]
+
+
+def _is_list(annotation: Any) -> bool:
+    """Return whether a parameter may come several times: its type is a list, or a list or None."""
+    return any(get_origin(one) in (list, set, tuple) for one in (annotation, *get_args(annotation)))

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.api import requests
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Within
 from neurigraph_pipelines.api.idempotency import IsRepeated
 from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, RecordGuard, read_record, tagged
@@ -29,7 +29,7 @@ router = APIRouter(prefix="/records", tags=["memories"], responses=documented(40
 
 @router.get("", response_model=ListedRecords)
 def list_records(
-    caller: Caller,
+    caller: Within,
     installation: InstallationDep,
     node_id: Annotated[UUID | None, Query(description="In this node, or below it.")] = None,
     below: Annotated[bool, Query(description="False leaves out the nodes below `node_id`.")] = True,

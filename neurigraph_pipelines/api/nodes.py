@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import presentation, sharing
 from neurigraph_pipelines.api import requests
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Within
 from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
@@ -33,7 +33,7 @@ router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 
 @router.get("/tree", response_model=responses.Tree)
 def tree(
-    caller: Caller,
+    caller: Within,
     installation: InstallationDep,
     limit: Annotated[int, Query(ge=1, le=MAX_TREE_NODES, description="Maximum number of nodes.")] = MAX_TREE_NODES,
     cursor: Cursor = None,
@@ -48,7 +48,7 @@ def tree(
 
 @router.get("/nodes", response_model=responses.Nodes)
 def list_nodes(
-    caller: Caller,
+    caller: Within,
     installation: InstallationDep,
     path: Annotated[
         str | None, Query(description="The node at this path, such as `Family/Dave`, with or without the root.")

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.authentication import Author, InstallationDep, Writer
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, NoteGuard
 from neurigraph_pipelines.api.problems import documented
@@ -59,7 +59,7 @@ async def note_state(note_id: UUID, reading: sources.ReadingDep) -> Mapping[str,
 
 @router.patch("/{note_id}", status_code=204, responses=documented(412))
 def share_note(
-    note_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep, guard: NoteGuard
+    note_id: UUID, body: requests.Sharing, caller: Author, installation: InstallationDep, guard: NoteGuard
 ) -> None:
     """Make a note and all memories from it private, or share them again. Only the owner may do so."""
     sources.set_privacy(installation, caller, SourceKind.NOTE, note_id, body, guard)

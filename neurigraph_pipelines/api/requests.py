@@ -12,8 +12,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from neurigraph_pipelines import model, sharing
-from neurigraph_pipelines.api.source_fields import PRIVACY, SourceFields, VersionFields
+from neurigraph_pipelines import model
+from neurigraph_pipelines.api.source_fields import ONLY_SPACES, PRIVACY, SourceFields, VersionFields
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion import notes
 from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
@@ -26,17 +26,16 @@ from neurigraph_pipelines.model import (
     TOOL_FIELDS,
     ConceptKind,
     EventKind,
-    GrantType,
     MessageType,
     NodeType,
     Privacy,
     Role,
     SourceKind,
-    SubjectType,
 )
+from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.quarantine.rules import MAX_REASON, Rule
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
-from neurigraph_pipelines.sharing import MAX_LABEL_LENGTH, MAX_NODE_SUMMARY_LENGTH, MAX_SUBJECT_LENGTH
+from neurigraph_pipelines.sharing import MAX_NODE_SUMMARY_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
 
 MAX_MESSAGES = 1_000
@@ -259,6 +258,7 @@ class _Question(Form):
         json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
     )
     include_superseded: bool = Field(default=False, description="Also return memories that newer ones have replaced.")
+    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
     asked_at: datetime | None = Field(
         default=None,
         description="Reference time for words such as `yesterday`; days begin at midnight in its time zone. "
@@ -268,7 +268,7 @@ class _Question(Form):
     @property
     def question(self) -> Question:
         """The question as a domain value."""
-        values = self.model_dump(exclude={"asked_at"})
+        values = self.model_dump(exclude={"asked_at", "container_tags"})
         included = {f"include_{name}": True for name in values.pop("include", ())}
         return Question(**{**values, **included, "source_kinds": tuple(self.source_kinds)})
 
@@ -312,57 +312,6 @@ class Search(_Question):
 
 class Ask(_Question):
     """A question to answer in words."""
-
-
-class Subject(Form):
-    """A reader of the graph besides its owner: a persona, or a third party under a name that the owner chooses."""
-
-    persona_id: UUID | None = Field(default=None, description="Node id of a persona.")
-    third_party: str | None = Field(
-        default=None, json_schema_extra={"minLength": 1, "maxLength": MAX_SUBJECT_LENGTH, "example": "gmail"}
-    )
-
-    @model_validator(mode="after")
-    def _at_most_one(self) -> Self:
-        if self.persona_id is not None and self.third_party is not None:
-            raise ValueError("name a persona or a third party, not both")
-        return self
-
-    @property
-    def subject(self) -> sharing.Subject | None:
-        """The subject as a domain value; None if the request names nobody."""
-        if self.persona_id is not None:
-            return sharing.Subject(SubjectType.PERSONA, str(self.persona_id))
-        if self.third_party is not None:
-            return sharing.Subject(SubjectType.THIRD_PARTY, self.third_party)
-        return None
-
-
-class NewKey(Subject):
-    """A key to issue. If it names neither a persona nor a third party, it is another key of the user."""
-
-    label: str = Field(default="", json_schema_extra={"maxLength": MAX_LABEL_LENGTH})
-    expires_at: datetime | None = Field(default=None, description="Default: valid until it is revoked.")
-
-
-class KeyRotation(Form):
-    """How long a replaced key stays valid."""
-
-    grace_seconds: float = Field(default=0.0, ge=0, le=366 * 86_400)
-
-
-class NewGrant(Subject):
-    """A grant of one node to a persona or a third party. It covers no node above, beside or below that one."""
-
-    node_id: UUID
-    grant_type: GrantType = GrantType.READ
-    expires_at: datetime | None = Field(default=None, description="Default: valid until it is revoked.")
-
-    @model_validator(mode="after")
-    def _has_subject(self) -> Self:
-        if self.subject is None:
-            raise ValueError("name a persona or a third party")
-        return self
 
 
 class NewQuarantine(Form):

@@ -22,6 +22,7 @@ from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
 from neurigraph_pipelines.retrieval.fact_queries import query_facts
 from neurigraph_pipelines.retrieval.query import search as phase_one
 from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
+from neurigraph_pipelines.text.container_tags import checked_tags
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
@@ -31,6 +32,7 @@ def search(
     body: requests.Search, caller: Caller, installation: InstallationDep, background: BackgroundTasks
 ) -> dict[str, Any]:
     """Search memories and messages for a question. No file is opened."""
+    caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
     found = phase_one.search(
         installation.acting_for(caller),
@@ -51,6 +53,7 @@ def duplicates(body: SayTheSame, caller: Caller, installation: InstallationDep) 
 @router.post("/facts/query", response_model=QueriedFacts, response_model_exclude_unset=True)
 def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Follow the links of facts: to causes, earlier and later versions, or whatever is connected, with each path."""
+    caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, fact_id=body.fact_id)
     return query_facts(installation.acting_for(caller), body.asked).shown()
 
@@ -58,6 +61,7 @@ def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) 
 @router.post("/ask", response_model=responses.Reply)
 def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
+    caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
     return asdict(
         phase_two.ask(

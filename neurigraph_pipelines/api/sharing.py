@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.api import requests
+from neurigraph_pipelines.api import access_forms
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.problems import documented
@@ -22,11 +22,16 @@ _All = Annotated[bool, Query(alias="all", description="Include expired and revok
 
 
 @router.post("/keys", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
-def issue_key(body: requests.NewKey, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+def issue_key(body: access_forms.NewKey, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Issue a key for the user, a persona or a third party."""
     look(installation, caller, persona_id=body.persona_id)
     key, secret = sharing.issue_key(
-        installation.database, caller, subject=body.subject, label=body.label, expires_at=body.expires_at
+        installation.database,
+        caller,
+        subject=body.subject,
+        label=body.label,
+        expires_at=body.expires_at,
+        container_tags=body.container_tags,
     )
     return {**asdict(key), "api_key": secret}
 
@@ -48,7 +53,7 @@ def list_keys(
 
 @router.post("/keys/{key_id}/rotate", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
 def rotate_key(
-    key_id: UUID, caller: Owner, installation: InstallationDep, body: requests.KeyRotation | None = None
+    key_id: UUID, caller: Owner, installation: InstallationDep, body: access_forms.KeyRotation | None = None
 ) -> dict[str, Any]:
     """Issue a key that replaces another. The old key stays valid for `grace_seconds`."""
     grace = body.grace_seconds if body is not None else 0.0
@@ -68,7 +73,9 @@ def revoke_key(key_id: UUID, caller: Owner, installation: InstallationDep) -> di
     response_model=responses.Grant,
     responses={200: {"model": responses.Grant, "description": "The grant exists already."}, **documented(413)},
 )
-def grant(body: requests.NewGrant, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+def grant(
+    body: access_forms.NewGrant, response: Response, caller: Owner, installation: InstallationDep
+) -> dict[str, Any]:
     """Grant a persona or a third party access to exactly one node."""
     assert body.subject is not None, "NewGrant requires a subject"
     look(installation, caller, persona_id=body.persona_id, node_id=body.node_id)

@@ -42,6 +42,7 @@ _KINDS = {
     "action_id": "action",
     "digest_id": "digest",
     "webhook_id": "webhook",
+    "space_id": "space",
 }
 """What the ids of addresses and bodies name."""
 

@@ -17,6 +17,7 @@ from neurigraph_pipelines.model.sources import (
     Scalar,
     SourceDetails,
 )
+from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 
@@ -30,6 +31,11 @@ PRIVACY = (
     "`private`: only the owner of the graph sees it. Default: `private` if the owner hands it in and its `channel` is "
     "`dm` or `private`, otherwise `shared`."
 )
+CONTAINER_TAGS = (
+    "The spaces that it is in. The owner's first use of a tag makes the space. Default: for a key that is bound to "
+    "spaces all of them, otherwise none."
+)
+ONLY_SPACES = "Only what is in at least one of these spaces. Default: no limit. An unknown tag is an empty space."
 _UPDATED = "When it last changed where it comes from."
 
 
@@ -48,11 +54,13 @@ class SourceFields(BaseModel):
     tier: Tier | None = Field(
         default=None, description="How long its memories are meant to be kept; default: `long`, for good."
     )
+    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=CONTAINER_TAGS)
 
     @property
     def details(self) -> SourceDetails:
         """The fields as a domain value."""
-        return SourceDetails(**{name: getattr(self, name) for name in DETAILS if hasattr(self, name)})
+        stated = {name: getattr(self, name) for name in DETAILS if hasattr(self, name)}
+        return SourceDetails(**{**stated, "container_tags": tuple(self.container_tags)})
 
 
 class VersionFields(SourceFields):

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api import requests
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Within
 from neurigraph_pipelines.api.paging import Cursor, Limit
 from neurigraph_pipelines.api.preconditions import IfNoneMatch, read_source_version, tagged
 from neurigraph_pipelines.guards import Guard
@@ -113,7 +113,7 @@ class Listing:
 
 
 def _listing(
-    caller: Caller, installation: InstallationDep, wanted: Wanted, limit: Limit = 50, cursor: Cursor = None
+    caller: Within, installation: InstallationDep, wanted: Wanted, limit: Limit = 50, cursor: Cursor = None
 ) -> Listing:
     """Return what a request for a page asks."""
     return Listing(caller, installation, wanted, limit, cursor)

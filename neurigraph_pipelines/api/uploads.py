@@ -8,7 +8,7 @@ from typing import IO, Any, BinaryIO, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
-from pydantic import ConfigDict, Field, Json, ValidationError
+from pydantic import ConfigDict, Field, Json, ValidationError, field_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
@@ -19,11 +19,12 @@ from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.api.sight import look
-from neurigraph_pipelines.api.source_fields import PRIVACY, VersionFields
+from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.model import Privacy, SourceKind
 from neurigraph_pipelines.model.sources import Scalar
+from neurigraph_pipelines.model.spaces import MAX_TAGS
 
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
 
@@ -46,6 +47,14 @@ class _Fields(VersionFields):
     metadata: Json[dict[str, Scalar]] = Field(
         default_factory=dict, description="A JSON object: texts, numbers and booleans by name, at most 16 KiB."
     )
+    container_tags: list[str] = Field(
+        default_factory=list, max_length=MAX_TAGS, description=f"Separated by commas. {CONTAINER_TAGS}"
+    )
+
+    @field_validator("container_tags", mode="before")
+    @classmethod
+    def _separated(cls, given: Any) -> Any:
+        return given.split(",") if isinstance(given, str) else given
 
 
 def _form_schema() -> dict[str, Any]:

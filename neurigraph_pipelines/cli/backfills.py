@@ -38,7 +38,7 @@ def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, 
     output = Output(as_json)
     first, end = moments(since, until)
     with opened() as installation:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with output.progress() as progress:
             task = progress.add_task("embedding", total=None)
             done = backfill(
@@ -82,7 +82,7 @@ def resummarize(
     first, end = moments(since, until)
     record_ids = [record_id_of(identifier) for identifier in records] if records else None
     with opened() as installation:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with output.progress() as progress:
             task = progress.add_task("summarising", total=None)
             done = backfill(

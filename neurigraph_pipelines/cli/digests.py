@@ -105,7 +105,7 @@ def sweep(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         task = progress.add_task("digests", total=None)
         done = digesting.sweep(
             installation.context, user_id=user_id, on_done=lambda count: progress.advance(task, count)

@@ -47,7 +47,7 @@ def embedding_models(
         if canary is not None:
             from neurigraph_pipelines.ingestion.model_comparison import Canary, compare_models
 
-            user_id = claims_of(installation, user).user_id if user is not None else None
+            user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
             other = Canary(installation.make_embedder(canary, model), canary)
             comparison = compare_models(database, installation.embedder, other, user_id)
         found = list_models(database)

@@ -13,12 +13,14 @@ from neurigraph_pipelines.cli.session import (
     UserSlug,
     argument,
     claims_of,
+    filter_option,
+    moment,
     node_id_of,
     opened,
     parse_id,
 )
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.model import AliasType, MentionRole
+from neurigraph_pipelines.model import AliasType, MentionRole, Stance
 
 commands = typer.Typer()
 
@@ -65,16 +67,33 @@ def mentions(
 def evidence(
     edge: Annotated[str, typer.Argument(metavar="EDGE_ID", help="From `neurigraph node --json`.", show_default=False)],
     user: UserSlug,
+    say: Annotated[
+        Stance | None, typer.Option(help="State by hand that it holds, has ended, or never was.", show_default=False)
+    ] = None,
+    valid_from: Annotated[str | None, filter_option("With --say: since when it holds, or does not.", "TIME")] = None,
+    valid_until: Annotated[str | None, filter_option("With --say: until when. Default of an end: now.", "TIME")] = None,
+    take_back: Annotated[
+        str | None, typer.Option(metavar="EVIDENCE_ID", help="Take back what was stated by hand.", show_default=False)
+    ] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
-    """List what an edge rests on, the newest first."""
+    """List what an edge rests on, the newest first; state something about it by hand, or take that back."""
+    from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
     from neurigraph_pipelines.listing.evidence import edge_of, page_of_evidence
 
     edge_id = parse_id(edge, "edge", "node --json")
+    if say is None and (valid_from or valid_until):
+        raise InvalidInputError("a time needs --say: say what began or ended then")
     with opened() as installation:
         claims = claims_of(installation, user)
+        if take_back is not None:
+            gone = parse_id(take_back, "evidence", "evidence --json")
+            take_back_evidence(installation.database, claims, edge_id, gone)
+        if say is not None:
+            said = EdgeStatement(say, moment("--valid-from", valid_from), moment("--valid-until", valid_until))
+            state_evidence(installation.database, claims, edge_id, said)
         found = edge_of(installation.database, claims, edge_id)
         page = page_of_evidence(
             installation.database, installation.cursors, claims, edge_id, limit=limit, cursor=cursor
@@ -84,7 +103,7 @@ def evidence(
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        columns = ("record_id", "stance", "weight", "statements", "detected_by", "title")
+        columns = ("evidence_id", "record_id", "stance", "weight", "statements", "detected_by", "title")
         return views.page([_row(one, columns) for one in shown["evidence"]], shown["next_cursor"])
 
     Output(as_json).result({"edge": found, **shown}, view)

@@ -34,7 +34,7 @@ def export_user(
 
     output, report = Output(as_json), Exported()
     with opened() as installation:
-        claims = claims_of(installation, user)
+        claims = claims_of(installation, user, whole_graph=True)
         with (
             new_archive(target) as archive,
             output.progress(in_bytes=True) as progress,

@@ -17,6 +17,7 @@ from neurigraph_pipelines.cli.session import (
     AnyUserSlug,
     Cursor,
     Limit,
+    SpaceTags,
     UserSlug,
     argument,
     claims_of,
@@ -50,6 +51,7 @@ def facts(
     ] = None,
     status: Annotated[FactStatus | None, filter_option("Only of this status. Default: all but archived.")] = None,
     tag: Annotated[list[str] | None, filter_option("Only with this tag.")] = None,
+    space: SpaceTags = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Hidden ones that wait to be erased.")] = False,
     limit: Limit = 20,
     cursor: Cursor = None,
@@ -59,7 +61,7 @@ def facts(
     from neurigraph_pipelines.listing.facts import FactFilter, list_facts
 
     with opened() as installation:
-        claims = claims_of(installation, user)
+        claims = claims_of(installation, user, space)
         wanted = FactFilter(
             node_id=None if node is None else node_id_of(installation, claims, node),
             record_id=None if record is None else record_id_of(record),
@@ -154,7 +156,7 @@ def refact(
         if records:
             chosen = [record_id_of(identifier) for identifier in records]
         else:
-            user_id = claims_of(installation, user).user_id if user is not None else None
+            user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
             chosen = choose_days(context, first, end, user_id, again=again)
         done = FactsRead(context.language_model.name, records=len(chosen))
         if not dry_run:

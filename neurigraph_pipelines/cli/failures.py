@@ -25,7 +25,7 @@ def failures(
     from neurigraph_pipelines.ingestion.failures import list_failures
 
     with opened() as installation:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with installation.database.pipeline() as tx:
             found = list_failures(tx, user_id, with_replayed=replayed, limit=limit)
 
@@ -53,7 +53,7 @@ def replay(
         raise InvalidInputError("give the ids of the failures to replay, or --all")
     named = None if everything else [parse_id(text, "failure", "failures") for text in failure_ids or ()]
     with opened() as installation:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         done = domain.replay(installation.database, named, user_id)
 
     def view() -> Any:

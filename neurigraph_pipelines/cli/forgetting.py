@@ -68,7 +68,7 @@ def erase(
 
     output = Output(as_json)
     with opened() as installation:
-        claims = claims_of(installation, user)
+        claims = claims_of(installation, user, whole_graph=True)
         subject, preview = _find(installation, claims, identifier, only_facts=only_facts)
         if dry_run:
             if preview is None:
@@ -106,7 +106,7 @@ def erasures(
     with opened() as installation:
         if finish:
             finish_erasures(installation.context)
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with installation.database.pipeline() as tx:
             found = receipts(tx, user_id, limit=limit)
         data = {"erasures": [_with_objects(installation, receipt) for receipt in found]}
@@ -133,7 +133,7 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
         task = progress.add_task("tables", total=None)
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         report = scrubbing.scrub(
             installation.database, user_id, lambda done, of: progress.update(task, completed=done, total=of)
         )

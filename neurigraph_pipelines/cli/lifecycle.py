@@ -273,7 +273,7 @@ def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
     from neurigraph_pipelines.lifecycle.storage_report import storage_report
 
     with opened() as installation:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         users = list(storage_report(installation.database, user_id=user_id))
     rows = [{"user": owner.slug, **_totals(owner.totals)} for owner in users]
     nodes = [{"path": node.path, **_totals(node.totals)} for owner in users for node in owner.nodes]

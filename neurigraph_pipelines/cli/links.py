@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -38,6 +40,15 @@ _Link = Annotated[str, typer.Argument(metavar="LINK_ID", help="From `neurigraph 
 _Start = Annotated[
     str, typer.Argument(metavar="FROM", help="`fact:ID` or `record:ID`; an id alone is a fact.", show_default=False)
 ]
+_Key = Annotated[
+    Path | None,
+    typer.Option(
+        help="Sign with this Ed25519 private key (PEM), which is not stored.",
+        exists=True,
+        dir_okay=False,
+        show_default=False,
+    ),
+]
 _Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="From 0 to 1.")]
 
 
@@ -55,10 +66,12 @@ def add(
     confidence: _Share = 1.0,
     valid_from: Annotated[str | None, filter_option("Since when it holds.", "TIME")] = None,
     valid_until: Annotated[str | None, filter_option("When it stopped holding.", "TIME")] = None,
+    key: _Key = None,
     as_json: Json = False,
 ) -> None:
     """State a link. The same again changes nothing."""
-    from neurigraph_pipelines.knowledge.linking import StatedLink, state_link
+    from neurigraph_pipelines.knowledge.linking import StatedLink, sign_link, state_link
+    from neurigraph_pipelines.knowledge.signing import private_key_of
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -72,7 +85,10 @@ def add(
             valid_from=moment("--valid-from", valid_from),
             valid_until=moment("--valid-until", valid_until),
         )
-        written = state_link(installation.acting_for(claims), said)
+        context = installation.acting_for(claims)
+        if key is not None:
+            said = sign_link(context, said, private_key_of(key.read_bytes()))
+        written = state_link(context, said)
     line = f"Link {written.link_id}" + ("" if written.created else ", which was stated already")
     Output(as_json).result(asdict(written), _lines(line))
 
@@ -136,13 +152,20 @@ def end_of(
     link: _Link,
     user: UserSlug,
     at: Annotated[str | None, filter_option("When it stopped holding. Default: now.", "TIME")] = None,
+    key: _Key = None,
     as_json: Json = False,
 ) -> None:
     """Say that a link holds no longer. It stays, with who ended it."""
-    from neurigraph_pipelines.knowledge.linking import end_link
+    from neurigraph_pipelines.knowledge.linking import end_link, sign_ending
+    from neurigraph_pipelines.knowledge.signing import private_key_of
 
+    link_id, until, signature = _link_id(link), moment("--at", at), None
     with opened() as installation:
-        end_link(installation.acting_for(claims_of(installation, user)), _link_id(link), moment("--at", at))
+        context = installation.acting_for(claims_of(installation, user))
+        if key is not None:
+            until = until or datetime.now(UTC)
+            signature = sign_ending(context, link_id, until, private_key_of(key.read_bytes()))
+        end_link(context, link_id, until, signature)
     _decided(link, "ended", as_json)
 
 

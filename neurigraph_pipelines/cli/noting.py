@@ -11,7 +11,7 @@ import typer
 
 from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, node_id_of, opened
+from neurigraph_pipelines.cli.session import SpaceTags, UserSlug, argument, claims_of, node_id_of, opened
 from neurigraph_pipelines.cli.uploading import Private, stated_privacy
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def note(
     meta: source_options.Meta = None,
     updated_at: source_options.UpdatedAt = None,
     tier: source_options.TierName = None,
+    space: SpaceTags = None,
     replaces: Replaced = None,
     private: Private = None,
     as_json: Json = False,
@@ -83,7 +84,9 @@ def note(
             on_conflict=OnConflict(on_conflict),
             privacy=stated_privacy(private),
             replaces=replaces,
-            details=source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, tier=tier),
+            details=source_options.details_of(
+                origin, document_type, url, channel, author, meta, updated_at, tier=tier, spaces=space
+            ),
         )
         written = write_note(installation.acting_for(claims), new)
 

@@ -24,7 +24,7 @@ def reprofile(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
     output = Output(as_json)
     with opened() as installation:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with output.progress() as progress:
             task = progress.add_task("profiling", total=None)
             done = rebuild_profiles(

@@ -14,7 +14,16 @@ import typer
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, file_id_of, moment, node_id_of, opened
+from neurigraph_pipelines.cli.session import (
+    SpaceTags,
+    UserSlug,
+    argument,
+    claims_of,
+    file_id_of,
+    moment,
+    node_id_of,
+    opened,
+)
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model import SourceKind
 
@@ -67,6 +76,7 @@ def search(
     speaker: Speaker = None,
     at: At = None,
     include_superseded: Superseded = False,
+    space: SpaceTags = None,
     facts: Annotated[bool, typer.Option("--facts", help="Also return facts: single statements.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the components of every score, and what moved the ranking.")
@@ -78,7 +88,7 @@ def search(
     from neurigraph_pipelines.retrieval.quotes import best_quotes
 
     with opened() as installation:
-        claims = claims_of(installation, user)
+        claims = claims_of(installation, user, space)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         question = replace(question, limit=limit, explain=explain, include_facts=facts)
         found = search(
@@ -107,13 +117,14 @@ def ask(
     speaker: Speaker = None,
     at: At = None,
     include_superseded: Superseded = False,
+    space: SpaceTags = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     from neurigraph_pipelines.retrieval import ask as phase_two
 
     with opened() as installation:
-        claims = claims_of(installation, user)
+        claims = claims_of(installation, user, space)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         reply = phase_two.ask(
             installation.acting_for(claims),

@@ -153,7 +153,7 @@ def sweep(user: AnyUserSlug = None, dry_run: DryRun = False, as_json: Json = Fal
 
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         task = progress.add_task("archiving", total=None)
         report = archive.sweep(
             installation.context,

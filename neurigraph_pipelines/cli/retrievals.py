@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_WHO = {"user": "the owner", "persona": "the persona", "third_party": "the third party"}
+_WHO = {
+    "user": "the owner",
+    "bound": "the owner within spaces",
+    "persona": "the persona",
+    "third_party": "the third party",
+    "member": "the member",
+}
 
 
 @commands.command("retrievals")

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.settings import Settings
     from neurigraph_pipelines.wiring import Installation
 
-UserSlug = Annotated[str, typer.Option("--user", "-u", help="Slug of the user.", show_default=False)]
+UserSlug = Annotated[
+    str, typer.Option("--user", "-u", help="Slug of the user, or MEMBER@ORGANIZATION.", show_default=False)
+]
 """The option of commands about one user."""
 
 AnyUserSlug = Annotated[
@@ -37,6 +39,13 @@ Cursor = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")]
 
 """The option of commands that can preview their effect."""
+
+
+SpaceTags = Annotated[
+    list[str] | None,
+    typer.Option("--space", metavar="TAG", help="A space, by its container tag. Repeatable.", show_default=False),
+]
+"""The option of commands that can be limited to spaces, or that name the spaces of a source."""
 
 
 def filter_option(description: str, metavar: str | None = None) -> Any:
@@ -71,16 +80,25 @@ def opened() -> Iterator[Installation]:
         yield installation
 
 
-def claims_of(installation: Installation, slug: str) -> Claims:
-    """Return the claims of a user.
+def claims_of(
+    installation: Installation, name: str, spaces: list[str] | None = None, *, whole_graph: bool = False
+) -> Claims:
+    """Return the claims of a user, or of the member of an organization, given as ``MEMBER@ORGANIZATION``.
+
+    Args:
+        spaces: Container tags to limit the caller to, if there are any.
+        whole_graph: Accept an organization, for the operator's work on all of its graph.
 
     Raises:
         NotFoundError: There is no such user.
+        InvalidInputError: The name is an organization's, or a container tag is not well-formed.
     """
-    from neurigraph_pipelines.graph.provisioning import find_user
-    from neurigraph_pipelines.model import Claims, ReceivedThrough
+    from neurigraph_pipelines.model import ReceivedThrough
+    from neurigraph_pipelines.organizations.callers import claims_called
+    from neurigraph_pipelines.text.container_tags import checked_tags
 
-    return Claims.of_user(find_user(installation.database, argument(slug)).user_id, ReceivedThrough.CLI)
+    caller = claims_called(installation.database, argument(name), ReceivedThrough.CLI, whole_graph=whole_graph)
+    return caller.within(checked_tags(spaces or ()))
 
 
 def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:

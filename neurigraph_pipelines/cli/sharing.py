@@ -14,6 +14,7 @@ from neurigraph_pipelines.cli.output import Json, Output, counted, more
 from neurigraph_pipelines.cli.session import (
     Cursor,
     Limit,
+    SpaceTags,
     UserSlug,
     argument,
     claims_of,
@@ -57,9 +58,13 @@ def add_key(
     third_party: _ThirdParty = None,
     label: Annotated[str, typer.Option(help="A label to recognise it by.")] = "",
     expires: _Expires = None,
+    space: SpaceTags = None,
     as_json: Json = False,
 ) -> None:
-    """Issue a key for the user, a persona or a third party. It is shown only once."""
+    """Issue a key for the user, a persona or a third party. It is shown only once.
+
+    With --space, nothing outside of these spaces exists for it.
+    """
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
@@ -70,6 +75,7 @@ def add_key(
             subject=_subject(installation, claims, persona, third_party),
             label=argument(label),
             expires_at=moment("--expires", expires),
+            container_tags=[argument(one) for one in space or ()],
         )
     Output(as_json).result({"user": user, **asdict(key), "api_key": secret}, _lines(secret))
 
@@ -150,10 +156,10 @@ def add_persona(
 @_personas.command("list")
 def list_personas(user: UserSlug, as_json: Json = False) -> None:
     """List the personas of a graph."""
-    from neurigraph_pipelines import sharing
+    from neurigraph_pipelines.graph import personas
 
     with opened() as installation:
-        found = sharing.list_personas(installation.database, claims_of(installation, user))
+        found = personas.list_personas(installation.database, claims_of(installation, user))
     Output(as_json).result(
         {"personas": [asdict(persona) for persona in found]},
         _lines(*(f"{one.node_id}  {one.path}  {counted(one.record_count, 'record')}" for one in found)),

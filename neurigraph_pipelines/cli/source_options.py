@@ -43,6 +43,7 @@ def details_of(
     updated_at: datetime | None,
     replaces: UUID | None = None,
     tier: str | None = None,
+    spaces: list[str] | None = None,
 ) -> SourceDetails:
     """Return what the options say of a source.
 
@@ -68,6 +69,7 @@ def details_of(
         updated_at=updated_at,
         replaces=replaces,
         tier=Tier(tier) if tier is not None else None,
+        container_tags=tuple(argument(one) for one in spaces or ()),
     )
 
 

@@ -1,10 +1,11 @@
-"""Commands that run everything on one machine: ``up``, ``demo``, and Dagster's processes."""
+"""Commands that run everything on one machine: ``up``, ``service``, ``demo``, and Dagster's processes."""
 
 from __future__ import annotations
 
+import os
 import signal
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -49,6 +50,31 @@ def up(as_json: Json = False) -> None:
             output.result(urls, view)
             while True:
                 signal.pause()
+
+
+@commands.command()
+def service(
+    manager: Annotated[Literal["systemd", "launchd"], typer.Argument(help="What starts services on this machine.")],
+    as_json: Json = False,
+) -> None:
+    """Print the file that lets systemd (Linux) or launchd (macOS) keep `neurigraph up` running.
+
+    Put settings into `settings.env` of the home folder: the file may be read by every account.
+    """
+    from neurigraph_pipelines.settings.sources import ENV_FILE
+    from neurigraph_pipelines.stack.services import installed_program, launchd_agent, systemd_unit
+
+    with installed() as installation:
+        home = installation.home
+    (home / "logs").mkdir(exist_ok=True, mode=0o700)  # launchd makes no folders
+    variables = {"NEURIGRAPH_HOME": str(home), **({ENV_FILE: os.environ[ENV_FILE]} if ENV_FILE in os.environ else {})}
+    text = {"systemd": systemd_unit, "launchd": launchd_agent}[manager](
+        installed_program("neurigraph"), home, variables
+    )
+    output = Output(as_json)
+    output.data({"manager": manager, "text": text})
+    if not as_json:
+        typer.echo(text, nl=False)
 
 
 @commands.command()

@@ -12,14 +12,23 @@ import typer
 from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.exporting import FORMAT, import_export
 from neurigraph_pipelines.cli.output import Json, Output, counted
-from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, claims_of, opened
+from neurigraph_pipelines.cli.session import (
+    AnyUserSlug,
+    DryRun,
+    SpaceTags,
+    UserSlug,
+    argument,
+    claims_of,
+    opened,
+)
 from neurigraph_pipelines.cli.uploading import Private, ensure_owner, import_document, read_uploads, stated_privacy
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.graph.provisioning import User
     from neurigraph_pipelines.ingestion.healing import Healed
     from neurigraph_pipelines.ingestion.records import BatchResult
     from neurigraph_pipelines.ingestion.triggers import Queue
-    from neurigraph_pipelines.model import ImportReport, Privacy
+    from neurigraph_pipelines.model import ImportReport, Privacy, RejectedItem
     from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring import Installation
 
@@ -37,7 +46,8 @@ def import_file(
         str,
         typer.Option(
             "--format",
-            help="chatgpt, claude, locomo, qmsum, jsonl, text, document or neurigraph; auto detects it.",
+            help="chatgpt, claude, telegram, slack, whatsapp, mail, subtitles, mem0, supermemory, locomo, qmsum, "
+            "jsonl, text, document or neurigraph; auto detects it.",
         ),
     ] = "auto",
     external_id: Annotated[
@@ -53,7 +63,9 @@ def import_file(
     updated_at: source_options.UpdatedAt = None,
     replaces: source_options.Replaces = None,
     tier: source_options.TierName = None,
+    space: SpaceTags = None,
     private: Private = None,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Import the conversations of a file into the inbox, or the file itself if it contains none.
@@ -62,23 +74,33 @@ def import_file(
     is created if necessary. Messages that are in the inbox already are not added again: to finish an interrupted
     import, run it again. A Neurigraph export is restored completely, if its user does not exist here.
     """
-    from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
-    from neurigraph_pipelines.portability.archive import is_export
+    from neurigraph_pipelines.errors import InvalidInputError
+    from neurigraph_pipelines.ingestion.import_format import DOCUMENT
 
     output = Output(as_json)
-    if format_name == FORMAT or (format_name == "auto" and is_export(file)):
+    chosen = _format_of(file) if format_name == "auto" else format_name
+    if dry_run and chosen in (FORMAT, DOCUMENT):
+        raise InvalidInputError("--dry-run is for conversations: this file would be stored as a whole.")
+    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
+    details = source_options.details_of(*where)
+    if chosen == FORMAT:
         import_export(file, user, output)
-        return
-    details = source_options.details_of(origin, document_type, url, channel, author, meta, updated_at, replaces, tier)
-    chosen = import_format(file) if format_name == "auto" else format_name
-    if chosen == DOCUMENT:
+    elif chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)
-        return
-    _import_conversations(file, user, chosen, stated_privacy(private), details, output)
+    else:
+        _import_conversations(file, user, chosen, stated_privacy(private), details, output, dry_run)
+
+
+def _format_of(file: Path) -> str:
+    """Return the format of a file by its contents."""
+    from neurigraph_pipelines.ingestion.import_format import import_format
+    from neurigraph_pipelines.portability.archive import is_export
+
+    return FORMAT if is_export(file) else import_format(file)
 
 
 def _import_conversations(
-    file: Path, user: str, chosen: str, privacy: Privacy | None, details: SourceDetails, output: Output
+    file: Path, user: str, chosen: str, privacy: Privacy | None, details: SourceDetails, output: Output, dry_run: bool
 ) -> None:
     from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.imports.source import content_size
@@ -86,31 +108,58 @@ def _import_conversations(
 
     total = content_size(file)
     with opened() as installation:
-        owner, created = ensure_owner(installation, user, output)
+        owner, created = (_user(installation, user), False) if dry_run else ensure_owner(installation, user, output)
         with output.progress(in_bytes=True) as progress:
-            task = progress.add_task(f"importing {chosen}", total=total)
-            report = importing.import_file(
-                installation.acting_for(Claims.of_user(owner.user_id, ReceivedThrough.IMPORT)),
-                file,
-                chosen,
-                privacy=privacy,
-                details=details,
-                on_bytes=lambda more: progress.advance(task, more),
-                on_rejected=lambda item: output.note(f"rejected: {item.where}: {item.reason}"),
-            )
+            task = progress.add_task(f"{'reading' if dry_run else 'importing'} {chosen}", total=total)
+
+            def on_bytes(more: int) -> None:
+                progress.advance(task, more)
+
+            def on_rejected(item: RejectedItem) -> None:
+                output.note(f"rejected: {item.where}: {item.reason}")
+
+            if owner is None:
+                output.note(f"the user {user} does not exist and would be created")
+                report = importing.count_file(
+                    installation.settings, file, chosen, on_bytes=on_bytes, on_rejected=on_rejected
+                )
+            else:
+                report = importing.import_file(
+                    installation.acting_for(Claims.of_user(owner.user_id, ReceivedThrough.IMPORT)),
+                    file,
+                    chosen,
+                    privacy=privacy,
+                    details=details,
+                    dry_run=dry_run,
+                    on_bytes=on_bytes,
+                    on_rejected=on_rejected,
+                )
         estimated = not installation.tokens.exact
-    data = {"user": owner.slug, "user_created": created, "file": str(file), "format": chosen, **asdict(report)}
-    output.result(data, lambda: _import_view(report, estimated))
+    data = {"user": user if owner is None else owner.slug, "user_created": created, "dry_run": dry_run}
+    data |= {"file": str(file), "format": chosen, **asdict(report)}
+    output.result(data, lambda: _import_view(report, estimated, dry_run))
     if report.rejected and not report.conversations_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)
 
 
-def _import_view(report: ImportReport, estimated: bool) -> Any:
+def _user(installation: Installation, slug: str) -> User | None:
+    """Return a user, or None if there is none of that name."""
+    from neurigraph_pipelines.errors import NotFoundError
+    from neurigraph_pipelines.graph.provisioning import find_user
+
+    try:
+        return find_user(installation.database, argument(slug))
+    except NotFoundError:
+        return None
+
+
+def _import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
     from neurigraph_pipelines.cli import views
 
     about = "about " if estimated else ""
+    tokens = f" ({about}{report.tokens_added:,} tokens)" if report.tokens_added else ""
     text = (
-        f"{counted(report.messages_added, 'message')} added ({about}{report.tokens_added:,} tokens) in "
+        f"{counted(report.messages_added, 'message')} {'would be ' if dry_run else ''}added{tokens} in "
         f"{counted(report.conversations_seen, 'conversation')}, {report.conversations_added:,} of them new; "
         f"{counted(report.messages_known, 'message')} already there"
     )
@@ -120,7 +169,7 @@ def _import_view(report: ImportReport, estimated: bool) -> Any:
         text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
     if report.rejected:
         text += f", {len(report.rejected):,} items rejected"
-    return views.lines(text + ".", *(["Next: neurigraph ingest"] if report.messages_added else []))
+    return views.lines(text + ".", *(["Next: neurigraph ingest"] if report.messages_added and not dry_run else []))
 
 
 @commands.command()
@@ -138,7 +187,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     output = Output(as_json)
     results: list[BatchResult] = []
     with opened() as installation:
-        user_id = claims_of(installation, user).user_id if user is not None else None
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         context = installation.context
         read_uploads(installation, user_id, output)
         with output.progress() as progress:

@@ -20,6 +20,7 @@ from neurigraph_pipelines.cli.profiles import profile_lines
 from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
+from neurigraph_pipelines.presentation import edge_in_words
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.retrieval.query.present import key_of
@@ -180,7 +181,7 @@ def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: s
                 "keywords": ", ".join(shell["keywords"]),
                 **profile_lines(shell["profile"]),
                 "children": ", ".join(child["name"] for child in shell["children"]),
-                "edges": "; ".join(_edge(edge) for edge in shell["edges"]),
+                "edges": "; ".join(map(edge_in_words, shell["edges"])),
             }
         )
     )
@@ -194,11 +195,6 @@ def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: s
         )
         parts.append(plain("   " + _excerpt(record["summary"] or "")))
     return Group(*parts)
-
-
-def _edge(edge: Mapping[str, Any]) -> str:
-    arrow = "→" if edge["direction"] == "out" else "←"
-    return f"{edge['relation']} {arrow} {edge['node_name']}"
 
 
 def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:

@@ -26,6 +26,7 @@ from neurigraph_pipelines.client.models import (
     SearchResult,
     Source,
 )
+from neurigraph_pipelines.client.organizations_synchronous import Organizations
 from neurigraph_pipelines.client.retention_synchronous import Retention
 from neurigraph_pipelines.client.transport import (
     MESSAGES_AT_ONCE,
@@ -47,12 +48,11 @@ from neurigraph_pipelines.client.transport import (
 from neurigraph_pipelines.client.webhooks_synchronous import Webhooks
 
 
-class Memory(Facts, Retention, Webhooks):
+class Memory(Facts, Organizations, Retention, Webhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``
-    where it cannot be reached. Calls are repeated after temporary faults; changes happen once, however often they are
-    sent.
+    where it cannot be reached. Calls are repeated after temporary faults; changes happen only once.
 
     Args:
         url: Address of the API; ``NEURIGRAPH_URL`` or http://127.0.0.1:8400 by default.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 
 from neurigraph_pipelines.definitions import defs
+from resources.storage import local  # noqa: F401 - only loaded
 
 _MODULES = (
     "dagster._daemon",
@@ -15,7 +16,6 @@ _MODULES = (
     "neurigraph_pipelines.defs.storage",
     "neurigraph_pipelines.ingestion.batch",
     "neurigraph_pipelines.wiring",
-    "resources.storage.local",
 )
 
 for _name in _MODULES:

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.deciding.execution import carry_out
 from neurigraph_pipelines.statements import statements
 
 LATE_SECONDS = 3_600.0
@@ -49,6 +48,8 @@ def has_work(context: Context) -> bool:
 
 def keep(context: Context) -> Kept:
     """End what expired, with the text that waited for it, and carry out what was approved when its process died."""
+    from neurigraph_pipelines.deciding.execution import carry_out  # slow: not needed to load definitions
+
     with context.database.owner() as tx:
         expired = tx.execute(_QUERIES["expire"]).fetchall()
         held = [row["source_id"] for row in expired if row["source_id"] is not None]

@@ -5,12 +5,15 @@ from typing import Any
 import dagster as dg
 
 from neurigraph_pipelines.deciding import upkeep
-from neurigraph_pipelines.defs.backfills import OWNERS
+from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.errors import NeurigraphError
 
 
-@dg.asset(group_name="governance", owners=OWNERS, kinds={"postgres"})
+@dg.asset(
+    group_name="governance", deps=["reconciled_facts"], owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY
+)
 def open_actions(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Ends what expired, carries out what was approved, and tells the webhook what has waited too long."""
     kept = upkeep.keep(installation.context)
@@ -78,7 +81,7 @@ def _shown(queue: upkeep.Queue) -> dict[str, Any]:
 def definitions() -> dg.Definitions:
     """Return the definitions of the queue."""
     return dg.Definitions(
-        assets=[open_actions],
+        assets=linked(open_actions),
         asset_checks=[no_action_waits_too_long, what_is_approved_is_carried_out],
         jobs=[actions_job],
         sensors=[waiting_actions_sensor],

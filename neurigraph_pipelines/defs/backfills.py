@@ -17,19 +17,28 @@ OWNERS = ["team:data-engineering"]
 
 RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 
+LANGUAGE_MODEL_POOL, EMBEDDER_POOL = "language_model", "embedder"
+"""Pools of runs that call models; the instance says how many runs of each go on at once."""
+
 days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
 """Days (UTC) on which records were stored, today's included."""
 
 
 def asset_by_day(
-    group: str, config: type[JobConfig], deps: Sequence[dg.AssetsDefinition] = ()
+    group: str,
+    config: type[JobConfig],
+    deps: Sequence[str] = (),
+    pool: str | None = None,
+    freshness_policy: dg.FreshnessPolicy | None = None,
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Return a decorator for an asset with a partition for each day; a backfill of many days is one run.
 
     Args:
         group: The asset's group.
         config: The configuration of a run.
-        deps: The assets that it is made from.
+        deps: Names of the assets that it is made from.
+        pool: The pool of the models that it calls.
+        freshness_policy: How old its newest event may be.
     """
     with warnings.catch_warnings():
         # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
@@ -40,8 +49,11 @@ def asset_by_day(
             owners=OWNERS,
             kinds={"postgres"},
             partitions_def=days,
+            output_required=False,
             backfill_policy=dg.BackfillPolicy.single_run(),
             retry_policy=RETRY_POLICY,
+            pool=pool,
+            freshness_policy=freshness_policy,
             config_schema=schema_of(config),
         )
 
@@ -60,3 +72,8 @@ def partition_of(moment: datetime) -> str:
 def failures(failed: Iterable[tuple[Any, str]]) -> dg.MetadataValue[Any] | str:
     """Return a table of failed records, without reasons: an error may quote text."""
     return table([{"record": str(record_id)} for record_id, _ in failed])
+
+
+def would_do(context: dg.AssetExecutionContext, metadata: dict[str, Any]) -> dg.AssetObservation:
+    """Return what a dry run counted: an observation, so that no day counts as made."""
+    return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="what would be done")

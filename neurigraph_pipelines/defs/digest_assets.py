@@ -5,7 +5,8 @@ import time
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS
+from neurigraph_pipelines.defs.backfills import LANGUAGE_MODEL_POOL, OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since
@@ -22,7 +23,15 @@ class DigestConfig(JobConfig):
     user: str = Field(default="", description="Only windows of this user, by slug. Empty: of all users.")
 
 
-@dg.asset(group_name="facts", owners=OWNERS, kinds={"postgres"}, config_schema=schema_of(DigestConfig))
+@dg.asset(
+    group_name="facts",
+    deps=["record_summaries", "reconciled_facts"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
+    pool=LANGUAGE_MODEL_POOL,
+    config_schema=schema_of(DigestConfig),
+)
 def node_digests(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Digests of windows of 7, 30 and 90 days of each node, of those whose memories changed."""
     config, started = config_of(context, DigestConfig), time.monotonic()
@@ -79,7 +88,7 @@ def digest_schedule(installation: InstallationResource) -> dg.RunRequest | dg.Sk
 def definitions() -> dg.Definitions:
     """Return the definitions of digests."""
     return dg.Definitions(
-        assets=[node_digests],
+        assets=linked(node_digests),
         asset_checks=[every_digest_covers_current_records],
         jobs=[digest_job],
         schedules=[digest_schedule],

@@ -4,20 +4,29 @@ Each asset calls one function of ``ingestion.healing`` or ``ingestion.reembed`` 
 """
 
 import time
-from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, asset_by_day, days_of, failures, partition_of
+from neurigraph_pipelines.defs.backfills import (
+    EMBEDDER_POOL,
+    OWNERS,
+    RETRY_POLICY,
+    asset_by_day,
+    days_of,
+    failures,
+    would_do,
+)
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.defs.memory_assets import added_by_day
 from neurigraph_pipelines.defs.run_metadata import MAX_TABLE_ROWS, table
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
-from neurigraph_pipelines.ingestion.records import Committed
+from neurigraph_pipelines.ingestion.record_locations import storage_times
 
 GROUP = "embeddings"
 
@@ -36,9 +45,18 @@ class ReembedConfig(JobConfig):
     """Whose records a backfill embeds."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, config_schema=schema_of(HealConfig))
+@dg.asset(
+    group_name=GROUP,
+    deps=["record_summaries", "passages"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
+    pool=EMBEDDER_POOL,
+    config_schema=schema_of(HealConfig),
+)
 def pending_embeddings(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> dg.MaterializeResult[None]:
@@ -47,6 +65,9 @@ def pending_embeddings(
     done = healing.heal_pending(installation.context, config_of(context, HealConfig).limit)
     for record_id, _ in done.failed:
         context.log.warning("record %s stays pending", record_id)
+    times = storage_times(installation.opened.database, done.record_ids)
+    for event in added_by_day("record_embeddings", times, {"embedding model": installation.context.embedder.model}):
+        context.log_event(event)
     return dg.MaterializeResult(
         metadata={
             "embedding model": installation.context.embedder.model,
@@ -91,10 +112,10 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
     )
 
 
-@asset_by_day(GROUP, ReembedConfig)
+@asset_by_day(GROUP, ReembedConfig, deps=["record_summaries", "passages"], pool=EMBEDDER_POOL)
 def record_embeddings(
     context: dg.AssetExecutionContext, installation: InstallationResource
-) -> Iterable[dg.MaterializeResult[None]]:
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Vectors by the configured model of the records stored on each day.
 
     Ingestion adds to it day by day. A backfill embeds records that lack vectors of the configured model. A user's
@@ -103,8 +124,14 @@ def record_embeddings(
     from neurigraph_pipelines.ingestion.reembed import reembed  # loads numpy: not needed to load definitions
 
     since, until = days_of(context)
-    user_id = user_id_of(installation.opened.database, config_of(context, ReembedConfig).user)
-    done = reembed(installation.context, since, until, user_id)
+    config = config_of(context, ReembedConfig)
+    user_id = user_id_of(installation.opened.database, config.user)
+    done = reembed(installation.context, since, until, user_id, dry_run=config.dry_run)
+    by_day = table([{"day": day, "records": count} for day, count in sorted(done.days.items())])
+    if config.dry_run:
+        counts = {"records to embed": done.records, "have them already": done.complete, "by day": by_day}
+        yield would_do(context, {"embedding model": done.model, **counts})
+        return
     for record_id, _ in done.failed:
         context.log.error("record %s has no vectors of %s: `neurigraph reembed` says why", record_id, done.model)
     yield dg.MaterializeResult(
@@ -114,7 +141,7 @@ def record_embeddings(
             "passages": done.passages,
             "had them already": done.complete,
             "failed": failures(done.failed),
-            "embedded by day": table([{"day": day, "records": count} for day, count in sorted(done.days.items())]),
+            "embedded by day": by_day,
             "moves": table([_move_row(move) for move in done.moves]),
             "users switched": sum(not move.missing for move in done.moves),
             "users not done yet": sum(bool(move.missing) for move in done.moves),
@@ -164,25 +191,6 @@ check_embeddings_schedule = dg.ScheduleDefinition(
 )
 
 
-def materializations(stored: Iterable[Committed], model: str) -> list[dg.AssetMaterialization]:
-    """Return what a commit adds to ``record_embeddings``: one event for each day on which it stored records."""
-    records: Counter[str] = Counter()
-    pending: Counter[str] = Counter()
-    for record in stored:
-        if not record.already_stored:
-            day = partition_of(record.created_at)
-            records[day] += 1
-            pending[day] += record.pending_embedding
-    return [
-        dg.AssetMaterialization(
-            asset_key=record_embeddings.key,
-            partition=day,
-            metadata={"embedding model": model, "records stored": count, "embeddings pending": pending[day]},
-        )
-        for day, count in sorted(records.items())
-    ]
-
-
 def _move_row(move: Move) -> dict[str, str | int]:
     state = f"{move.missing} records to go" if move.missing else "switched"
     return {"user": str(move.user_id), "state": state, "finished": move.finished}
@@ -200,7 +208,7 @@ def _waiting(found: healing.Waiting) -> dict[str, int | float]:
 def definitions() -> dg.Definitions:
     """Return the definitions of embedding."""
     return dg.Definitions(
-        assets=[pending_embeddings, record_embeddings],
+        assets=linked(pending_embeddings, record_embeddings),
         asset_checks=[no_embedding_is_overdue],
         jobs=[heal_job, check_job],
         schedules=[heal_embeddings_schedule, check_embeddings_schedule],

@@ -8,6 +8,8 @@ from typing import Literal, cast
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.comparison_plot import bar_chart
 from neurigraph_pipelines.defs.embedding_assets import GROUP
 from neurigraph_pipelines.defs.installation import InstallationResource
@@ -31,7 +33,7 @@ class CanaryConfig(JobConfig):
     )
 
 
-@dg.asset(group_name=GROUP, owners=["team:data-engineering"], kinds={"postgres"})
+@dg.asset(group_name=GROUP, deps=["record_embeddings"], owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY)
 def embedding_models(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """The embedding models that users have, had or move to."""
     here = installation.opened
@@ -88,4 +90,4 @@ canary_job = dg.define_asset_job(
 
 def definitions() -> dg.Definitions:
     """Return the definitions of the registry of embedding models."""
-    return dg.Definitions(assets=[embedding_models], asset_checks=[canary_answers_as_well], jobs=[canary_job])
+    return dg.Definitions(assets=linked(embedding_models), asset_checks=[canary_answers_as_well], jobs=[canary_job])

@@ -10,9 +10,20 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, asset_by_day, days_of, failures
+from neurigraph_pipelines.defs.backfills import (
+    LANGUAGE_MODEL_POOL,
+    OWNERS,
+    RETRY_POLICY,
+    asset_by_day,
+    days_of,
+    failures,
+    would_do,
+)
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.defs.memory_assets import added_by_day
+from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import faulty_facts
 
@@ -30,14 +41,26 @@ class ReadAgainConfig(JobConfig):
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
     again: bool = Field(default=False, description="Also records in which the configured model found facts already.")
+    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, config_schema=schema_of(ReadConfig))
+@dg.asset(
+    group_name=GROUP,
+    deps=["record_embeddings", "files"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
+    pool=LANGUAGE_MODEL_POOL,
+    config_schema=schema_of(ReadConfig),
+)
 def pending_facts(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Reads the records that were stored since the last run for facts."""
     done = reading.read_waiting(installation.context, config_of(context, ReadConfig).limit)
     for record_id, _ in done.failed:
         context.log.warning("record %s waits further", record_id)
+    times = storage_times(installation.opened.database, done.record_ids)
+    for event in added_by_day("record_facts", times, {"language model": done.extractor}):
+        context.log_event(event)
     return dg.MaterializeResult(metadata={**_counts(done), **_waiting(reading.waiting(installation.context))})
 
 
@@ -48,10 +71,10 @@ def no_record_waits_for_a_day(installation: InstallationResource) -> dg.AssetChe
     return dg.AssetCheckResult(passed=found.overdue == 0, metadata={"overdue": found.overdue, **_waiting(found)})
 
 
-@asset_by_day(GROUP, ReadAgainConfig)
+@asset_by_day(GROUP, ReadAgainConfig, deps=["record_embeddings", "files"], pool=LANGUAGE_MODEL_POOL)
 def record_facts(
     context: dg.AssetExecutionContext, installation: InstallationResource
-) -> Iterable[dg.MaterializeResult[None]]:
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Facts of the records stored on each day, by the configured language model.
 
     `pending_facts` reads new records. A backfill reads records again in which this model has found no facts.
@@ -60,6 +83,10 @@ def record_facts(
     since, until = days_of(context)
     user_id = user_id_of(installation.opened.database, config.user)
     chosen = reading.choose_days(installation.context, since, until, user_id, again=config.again)
+    if config.dry_run:
+        model = installation.context.language_model.name
+        yield would_do(context, {"language model": model, "records to read": len(chosen)})
+        return
     done = reading.read_again(installation.context, chosen)
     for record_id, _ in done.failed:
         context.log.error("record %s keeps its facts: `neurigraph refact` says why", record_id)
@@ -129,7 +156,7 @@ def _waiting(found: reading.Waiting) -> dict[str, Any]:
 def definitions() -> dg.Definitions:
     """Return the definitions of facts."""
     return dg.Definitions(
-        assets=[pending_facts, record_facts],
+        assets=linked(pending_facts, record_facts),
         asset_checks=[no_record_waits_for_a_day, *checks],
         jobs=[read_job],
         schedules=[read_facts_schedule],

@@ -12,9 +12,12 @@ from uuid import UUID
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.embedding_assets import materializations
+from neurigraph_pipelines.daily_report import backlog
+from neurigraph_pipelines.defs import step_values
+from neurigraph_pipelines.defs.backfills import EMBEDDER_POOL, LANGUAGE_MODEL_POOL
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
+from neurigraph_pipelines.defs.memory_assets import queue_observation, stored_by_day
 from neurigraph_pipelines.defs.run_metadata import table
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
@@ -30,11 +33,15 @@ LOCATION_NAME = "neurigraph"
 RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=2, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 
 RUN_TAGS = {
-    # A crashed run starts again from its first step: every step is idempotent, and outputs are lost with the process.
+    # A crashed run goes on at the step that its process died in: the results of the steps before are in the database.
     "dagster/max_retries": "2",
-    "dagster/retry_strategy": "ALL_STEPS",
+    "dagster/retry_strategy": "FROM_FAILURE",
     "dagster/max_runtime": "3600",
 }
+
+
+_HANDED_ON = dg.Out(io_manager_key=step_values.KEY)
+"""What a step hands on holds words: Dagster must not store it."""
 
 
 class BatchConfig(JobConfig):
@@ -43,7 +50,7 @@ class BatchConfig(JobConfig):
     batch_id: str
 
 
-@dg.op(retry_policy=RETRY_POLICY, config_schema=schema_of(BatchConfig))
+@dg.op(retry_policy=RETRY_POLICY, out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL, config_schema=schema_of(BatchConfig))
 def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[Assigned]:
     """Decides which node or nodes each segment belongs to."""
     from neurigraph_pipelines.ingestion import batch
@@ -56,6 +63,7 @@ def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResou
             message = "record %s was filed with %s notes: its first delta has them"
             context.log.info(message, plan.record_id, len(plan.filing.notes))
     segments = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}.values()
+    context.log_event(queue_observation(backlog(used.database)))
     return dg.Output(
         assigned,
         metadata={
@@ -71,7 +79,7 @@ def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResou
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY)
+@dg.op(retry_policy=RETRY_POLICY, out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
 def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Output[Summarized]:
     """Writes the summary of each record, which searches read in its place."""
     from neurigraph_pipelines.ingestion import batch
@@ -94,7 +102,7 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY)
+@dg.op(retry_policy=RETRY_POLICY, out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
 def extract_keywords(installation: InstallationResource, assigned: Assigned) -> dg.Output[Described]:
     """Extracts entities, topics, dates and relationships."""
     from neurigraph_pipelines.ingestion import batch
@@ -123,7 +131,7 @@ def extract_keywords(installation: InstallationResource, assigned: Assigned) -> 
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY)
+@dg.op(retry_policy=RETRY_POLICY, out=_HANDED_ON, pool=EMBEDDER_POOL)
 def embed(
     context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned, summarized: Summarized
 ) -> dg.Output[Embedded]:
@@ -170,8 +178,11 @@ def commit(
     pack_after_commit(installation.context, {plan.ref.user_id for plan in assigned.plans})
     for failure, state in result.returned:
         context.log.error("segment %s is %s after %s", failure.trigger_id, state, failure.step)
-    for materialization in materializations(result.stored, embedded.model):
-        context.log_event(materialization)
+    taken = embedded.seconds + sum(sum(step.seconds.values()) for step in (assigned, summarized, described, result))
+    plans = {plan.record_id: plan for plan in assigned.plans}
+    model = installation.context.language_model.name
+    for event in stored_by_day(result, plans, embedded.model, model, taken):
+        context.log_event(event)
     tokens = {plan.ref.trigger_id: plan.ref.token_count for plan in assigned.plans}
     return dg.Output(
         result,

@@ -10,6 +10,7 @@ import dagster as dg
 from pydantic import PrivateAttr
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.defs.step_values import KEY, step_values
 from neurigraph_pipelines.settings import Settings
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
 def definitions() -> dg.Definitions:
     """Return the definitions of the installation, and how runs execute."""
     return dg.Definitions(
-        # Values passed between steps hold text of conversations: they stay in the memory of the run's one process.
-        resources={"installation": InstallationResource(), "io_manager": dg.mem_io_manager},
+        # What steps hand on holds words of users: Dagster stores none of it.
+        resources={"installation": InstallationResource(), "io_manager": dg.mem_io_manager, KEY: step_values},
         executor=dg.in_process_executor,
     )

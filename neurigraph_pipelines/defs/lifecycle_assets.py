@@ -12,6 +12,8 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
@@ -21,7 +23,6 @@ from neurigraph_pipelines.lifecycle.object_keys import record_of
 from neurigraph_pipelines.readiness import beat
 
 GROUP = "lifecycle"
-OWNERS = ["team:data-engineering"]
 MOST_COUNTED = 100_000
 """Most files that a run counts after it hit its limit."""
 
@@ -54,9 +55,11 @@ class AuditConfig(DryRunConfig):
 
 @dg.asset(
     group_name=GROUP,
+    deps=["files"],
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
+    retry_policy=RETRY_POLICY,
     config_schema=schema_of(SweepConfig),
     freshness_policy=dg.FreshnessPolicy.time_window(
         fail_window=timedelta(hours=6), warn_window=timedelta(hours=2, minutes=30)
@@ -68,7 +71,13 @@ def dormant_files(context: dg.AssetExecutionContext, installation: InstallationR
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False, config_schema=schema_of(SweepConfig)
+    group_name=GROUP,
+    deps=["dormant_files"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    output_required=False,
+    retry_policy=RETRY_POLICY,
+    config_schema=schema_of(SweepConfig),
 )
 def expired_files(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Files that were compressed again `recompress_ttl_minutes` after they were last opened."""
@@ -76,7 +85,13 @@ def expired_files(context: dg.AssetExecutionContext, installation: InstallationR
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False, config_schema=schema_of(SweepConfig)
+    group_name=GROUP,
+    deps=["dormant_files"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    output_required=False,
+    retry_policy=RETRY_POLICY,
+    config_schema=schema_of(SweepConfig),
 )
 def stuck_rehydrations(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Files whose worker died while decompressing them: they are dormant again and can be opened."""
@@ -101,9 +116,11 @@ def stuck_rehydrations(context: dg.AssetExecutionContext, installation: Installa
 
 @dg.asset(
     group_name=GROUP,
+    deps=["files"],
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
+    retry_policy=RETRY_POLICY,
     config_schema=schema_of(AuditConfig),
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
 )
@@ -138,8 +155,10 @@ def orphan_objects(context: dg.AssetExecutionContext, installation: Installation
 
 @dg.asset(
     group_name=GROUP,
+    deps=["dormant_files", "expired_files"],
     owners=OWNERS,
     kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
 )
 def storage_report(installation: InstallationResource) -> dg.MaterializeResult[None]:
@@ -237,4 +256,6 @@ def _largest(rows: list[dict[str, Any]]) -> dg.MetadataValue[Any] | str:
 
 def definitions() -> dg.Definitions:
     """Return the definitions of the lifecycle assets."""
-    return dg.Definitions(assets=[dormant_files, expired_files, stuck_rehydrations, orphan_objects, storage_report])
+    return dg.Definitions(
+        assets=linked(dormant_files, expired_files, stuck_rehydrations, orphan_objects, storage_report)
+    )

@@ -1,10 +1,13 @@
 """The asset of profiles, rebuilt at night. It calls one function of ``graph.profile_building``."""
 
 import time
+from datetime import timedelta
 
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since
@@ -20,8 +23,11 @@ class ProfileConfig(JobConfig):
 
 @dg.asset(
     group_name="maintenance",
-    owners=["team:data-engineering"],
+    deps=["record_embeddings", "reconciled_facts"],
+    owners=OWNERS,
     kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
+    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
     config_schema=schema_of(ProfileConfig),
 )
 def node_profiles(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
@@ -59,4 +65,4 @@ profile_schedule = dg.ScheduleDefinition(
 
 def definitions() -> dg.Definitions:
     """Return the definitions of profiles."""
-    return dg.Definitions(assets=[node_profiles], jobs=[profile_job], schedules=[profile_schedule])
+    return dg.Definitions(assets=linked(node_profiles), jobs=[profile_job], schedules=[profile_schedule])

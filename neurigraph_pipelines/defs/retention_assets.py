@@ -10,9 +10,11 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import config_of, schema_of, user_id_of
-from neurigraph_pipelines.defs.lifecycle_assets import OWNERS, DryRunConfig, Results, observed, progress
+from neurigraph_pipelines.defs.lifecycle_assets import DryRunConfig, Results, observed, progress
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.knowledge import fading
 from neurigraph_pipelines.lifecycle import archive
@@ -30,7 +32,13 @@ class SweepConfig(DryRunConfig):
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False, config_schema=schema_of(SweepConfig)
+    group_name=GROUP,
+    deps=["records"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    output_required=False,
+    retry_policy=RETRY_POLICY,
+    config_schema=schema_of(SweepConfig),
 )
 def expired_records(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Memories that were archived because their time was over; those that were read often are promoted before.
@@ -63,9 +71,11 @@ def expired_records(context: dg.AssetExecutionContext, installation: Installatio
 
 @dg.asset(
     group_name=GROUP,
+    deps=["reconciled_facts"],
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
+    retry_policy=RETRY_POLICY,
     config_schema=schema_of(SweepConfig),
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(days=15), warn_window=timedelta(days=8)),
 )
@@ -157,7 +167,7 @@ fading_schedule = dg.ScheduleDefinition(
 def definitions() -> dg.Definitions:
     """Return the definitions of retention."""
     return dg.Definitions(
-        assets=[expired_records, faded_facts],
+        assets=linked(expired_records, faded_facts),
         asset_checks=[nothing_is_kept_past_its_time, no_archived_memory_is_shown, nothing_that_matters_faded],
         jobs=[expiry_job, fading_job],
         schedules=[expiry_schedule, fading_schedule],

@@ -1,7 +1,8 @@
-"""A run launcher that detects runs whose process died together with the code server that watched it.
+"""A run launcher that returns a run to its queue when it cannot be started, and detects runs whose process died.
 
-Dagster's own launcher leaves such a run "started" until its maximum runtime is over. Until then it occupies a place
-among the concurrent runs: after a power cut during four runs, nothing would be stored for an hour.
+Dagster's own launcher leaves a run whose process died together with its code server "started" until its maximum
+runtime is over. Until then it occupies a place among the concurrent runs: after a power cut during four runs, nothing
+would be stored for an hour.
 ``dagster_home/dagster.yaml`` names this launcher, and Dagster's run monitoring calls it. The segments of a dead run are
 returned to the queue by ``ingestion.triggers``.
 
@@ -12,7 +13,8 @@ import json
 import socket
 
 from dagster import DagsterError, DagsterRun, DefaultRunLauncher
-from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
+from dagster._core.errors import DagsterLaunchFailedError, DagsterUserCodeUnreachableError
+from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, WorkerStatus
 from dagster._grpc.types import CanCancelExecutionRequest
 
 _ANSWER_SECONDS = 10
@@ -20,6 +22,18 @@ _ANSWER_SECONDS = 10
 
 class WatchedRunLauncher(DefaultRunLauncher):
     """Dagster's default launcher, with a health check of a run's process."""
+
+    def launch_run(self, context: LaunchRunContext) -> None:
+        """Start a run's process.
+
+        Raises:
+            DagsterUserCodeUnreachableError: The code server does not answer, ends, or has lost the process. Dagster's
+                daemon then returns the run to the queue; any other error would fail it.
+        """
+        try:
+            super().launch_run(context)
+        except DagsterLaunchFailedError as error:
+            raise DagsterUserCodeUnreachableError(f"the code server did not start the run: {error}") from error
 
     @property
     def supports_check_run_worker_health(self) -> bool:

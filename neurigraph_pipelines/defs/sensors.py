@@ -55,6 +55,8 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
                 run_key=batch.run_key,
                 run_config=run_config(batch.batch_id),
                 tags={
+                    "neurigraph/trigger": trigger_type.value,
+                    "neurigraph/batch": str(batch.batch_id),
                     "neurigraph/segments": str(batch.segments),
                     "neurigraph/tokens": str(batch.tokens),
                     "neurigraph/queue_age_seconds": f"{age:.0f}",

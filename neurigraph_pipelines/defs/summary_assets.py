@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import asset_by_day, days_of, failures
+from neurigraph_pipelines.defs.backfills import LANGUAGE_MODEL_POOL, asset_by_day, days_of, failures, would_do
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, user_id_of
 
@@ -16,16 +17,16 @@ class ResummarizeConfig(JobConfig):
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
     again: bool = Field(default=False, description="Also records that the configured model has summarised already.")
     also_revised: bool = Field(default=False, description="Also records that a person has revised.")
-    dry_run: bool = Field(default=False, description="Only count.")
+    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
-@asset_by_day("summaries", ResummarizeConfig)
+@asset_by_day("summaries", ResummarizeConfig, deps=["records", "files"], pool=LANGUAGE_MODEL_POOL)
 def record_summaries(
     context: dg.AssetExecutionContext, installation: InstallationResource
-) -> Iterable[dg.MaterializeResult[None]]:
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Titles, summaries and keywords of the records stored on each day, by the configured language model.
 
-    Ingestion writes them once. A backfill rewrites those of other models from the stored transcripts.
+    Ingestion adds to it day by day. A backfill rewrites those of other models from the stored transcripts.
     """
     from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize  # loads numpy
 
@@ -40,17 +41,22 @@ def record_summaries(
         wanted=Wanted(config.again, config.also_revised),
         dry_run=config.dry_run,
     )
+    counts = {
+        "were of this model already": done.complete,
+        "left alone, revised by a person": done.revised,
+        "forgotten meanwhile": done.gone,
+    }
+    if config.dry_run:
+        yield would_do(context, {"language model": done.model, "records to summarise": done.records, **counts})
+        return
     for record_id, _ in done.failed:
         context.log.error("record %s keeps its summary: `neurigraph resummarize` says why", record_id)
     yield dg.MaterializeResult(
         metadata={
             "language model": done.model,
-            "dry run": config.dry_run,
             "records summarised": done.records,
             "came out the same": done.unchanged,
-            "were of this model already": done.complete,
-            "left alone, revised by a person": done.revised,
-            "forgotten meanwhile": done.gone,
+            **counts,
             "failed": failures(done.failed),
         }
     )
@@ -61,4 +67,4 @@ def record_summaries(
 
 def definitions() -> dg.Definitions:
     """Return the definitions of summaries."""
-    return dg.Definitions(assets=[record_summaries])
+    return dg.Definitions(assets=linked(record_summaries))

@@ -7,7 +7,7 @@ import time
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.ingestion_job import RUN_TAGS
+from neurigraph_pipelines.defs.ingestion_job import RETRY_POLICY, RUN_TAGS
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.ingestion import drop_intake as drops
@@ -15,8 +15,8 @@ from neurigraph_pipelines.ingestion.drop_intake import DropResult
 from neurigraph_pipelines.ingestion.uploads import Read
 
 
-@dg.op
-def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
+@dg.op(retry_policy=RETRY_POLICY, out=dg.Out(dg.Nothing))
+def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[None]:
     """Uploads the new files of the drop place, and leaves them where they are."""
     opened = installation.opened
     place = opened.drop_place
@@ -27,11 +27,11 @@ def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationRe
 
     taken = drops.ingest_drops(opened.database, place, opened.uploads, log_refusal) if place is not None else []
     refused = sum(one.error is not None for one in taken)
-    return dg.Output(len(taken) - refused, metadata={"files taken in": len(taken) - refused, "files refused": refused})
+    return dg.Output(None, metadata={"files taken in": len(taken) - refused, "files refused": refused})
 
 
-@dg.op
-def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: InstallationResource) -> dg.Output[int]:
+@dg.op(retry_policy=RETRY_POLICY, ins={"taken_in": dg.In(dg.Nothing)})
+def read_uploads(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
     """Reads each waiting upload in a process of its own, and removes staged bytes that are stored in records."""
     started = time.monotonic()
     opened = installation.opened
@@ -45,7 +45,6 @@ def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: In
     return dg.Output(
         len(done),
         metadata={
-            "files taken in": taken_in,
             "files read": sum(one.error is None for one in done),
             "files failed": sum(one.error is not None for one in done),
             "staged objects removed": cleared,

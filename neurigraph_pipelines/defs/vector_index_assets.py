@@ -3,6 +3,8 @@
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes, count_due, drop_vector_indexes
@@ -21,8 +23,10 @@ class IndexConfig(JobConfig):
 
 @dg.asset(
     group_name="maintenance",
-    owners=["team:data-engineering"],
+    deps=["record_embeddings"],
+    owners=OWNERS,
     kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
     config_schema=schema_of(IndexConfig),
 )
 def vector_indexes(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
@@ -43,7 +47,13 @@ def vector_indexes(context: dg.AssetExecutionContext, installation: Installation
     )
 
 
-@dg.asset(group_name="maintenance", owners=["team:data-engineering"], kinds={"postgres"})
+@dg.asset(
+    group_name="maintenance",
+    deps=["record_summaries", "record_embeddings"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
+)
 def layer_packs(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Packed layers of the nodes that changed, by which first questions are answered without reading their tables."""
     from neurigraph_pipelines.retrieval.packing import pack_layers
@@ -81,5 +91,5 @@ def vector_index_schedule(installation: InstallationResource) -> dg.RunRequest |
 def definitions() -> dg.Definitions:
     """Return the definitions of vector indexes and packed layers."""
     return dg.Definitions(
-        assets=[vector_indexes, layer_packs], jobs=[vector_index_job], schedules=[vector_index_schedule]
+        assets=linked(vector_indexes, layer_packs), jobs=[vector_index_job], schedules=[vector_index_schedule]
     )

@@ -9,10 +9,20 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, asset_by_day, days_of, failures
-from neurigraph_pipelines.defs.fact_assets import GROUP, record_facts
+from neurigraph_pipelines.defs.backfills import (
+    LANGUAGE_MODEL_POOL,
+    OWNERS,
+    RETRY_POLICY,
+    asset_by_day,
+    days_of,
+    failures,
+)
+from neurigraph_pipelines.defs.code_links import linked
+from neurigraph_pipelines.defs.fact_assets import GROUP
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.defs.memory_assets import added_by_day
+from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reconciling
 
 
@@ -28,7 +38,15 @@ class ReconcileAgainConfig(JobConfig):
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, config_schema=schema_of(ReconcileConfig))
+@dg.asset(
+    group_name=GROUP,
+    deps=["record_facts"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
+    pool=LANGUAGE_MODEL_POOL,
+    config_schema=schema_of(ReconcileConfig),
+)
 def pending_verdicts(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> dg.MaterializeResult[None]:
@@ -36,15 +54,18 @@ def pending_verdicts(
     done = reconciling.reconcile_waiting(installation.context, config_of(context, ReconcileConfig).limit)
     for record_id, _ in done.failed:
         context.log.warning("record %s waits further", record_id)
+    times = storage_times(installation.opened.database, done.record_ids)
+    for event in added_by_day("reconciled_facts", times, {"language model": done.judge}):
+        context.log_event(event)
     waiting = reconciling.waiting(installation.context)
     return dg.MaterializeResult(metadata={**_counts(done), "still waiting": waiting})
 
 
-@asset_by_day(GROUP, ReconcileAgainConfig, deps=[record_facts])
+@asset_by_day(GROUP, ReconcileAgainConfig, deps=["record_facts"], pool=LANGUAGE_MODEL_POOL)
 def reconciled_facts(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None]]:
-    """Verdicts on the facts of the records stored on each day, and what followed from them.
+    """Verdicts on the facts of the records stored on each day, and what followed: links, versions and beliefs.
 
     `pending_verdicts` compares new facts. A backfill compares facts again that have no verdict yet, for example with
     another model; verdicts that are there stand.
@@ -97,5 +118,5 @@ def _counts(done: reconciling.Reconciled) -> dict[str, Any]:
 def definitions() -> dg.Definitions:
     """Return the definitions of belief."""
     return dg.Definitions(
-        assets=[pending_verdicts, reconciled_facts], jobs=[reconcile_job], schedules=[reconcile_facts_schedule]
+        assets=linked(pending_verdicts, reconciled_facts), jobs=[reconcile_job], schedules=[reconcile_facts_schedule]
     )

@@ -7,12 +7,19 @@ from typing import Any
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.backfills import OWNERS
+from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.webhooks import delivery, upkeep
 
 
-@dg.asset(group_name="webhooks", owners=OWNERS, kinds={"postgres"})
+@dg.asset(
+    group_name="webhooks",
+    deps=["records", "reconciled_facts"],
+    owners=OWNERS,
+    kinds={"postgres"},
+    retry_policy=RETRY_POLICY,
+)
 def webhook_deliveries(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Sends what is due to webhooks, and drops what was finished long ago."""
     outbox = installation.opened.webhooks
@@ -73,7 +80,7 @@ def _shown(found: upkeep.Figures) -> dict[str, Any]:
 def definitions() -> dg.Definitions:
     """Return the definitions of webhooks."""
     return dg.Definitions(
-        assets=[webhook_deliveries],
+        assets=linked(webhook_deliveries),
         asset_checks=[webhooks_are_delivered],
         jobs=[webhooks_job],
         sensors=[webhook_sensor],

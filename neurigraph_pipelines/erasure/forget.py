@@ -15,6 +15,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.erasure import departures
 from neurigraph_pipelines.erasure.journal import (
     destroy_keys,
     entries_of_file,
@@ -24,7 +25,7 @@ from neurigraph_pipelines.erasure.journal import (
 )
 from neurigraph_pipelines.erasure.receipts import Erasure, Receipt, Subject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.erasure.rows import RowsEraser, nodes_below
-from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
@@ -134,22 +135,38 @@ def forget(
     Raises:
         NotFoundError: There is no such subject, or the caller does not own it.
         InvalidInputError: The subject is the root of a graph.
+        ConflictError: The user is the last owner of an organization.
         RehydratingError: One of its files is being decompressed. The current transaction erased nothing.
         TransientError: Others kept reading or writing it, or the object store did not answer.
         StorageError: The object store rejected a request. The rows are erased; repeating the call removes the objects.
     """
+    if through != "peer":
+        _require_home(context.database, subject)
     erasure_id = _begin(context.database, context.claims, subject, through, guard)
     return _carry_out(context, erasure_id, on_done or _silent)
 
 
+def _require_home(database: Database, subject: Subject) -> None:
+    """Require that a subject is not part of a mirror, where it would come back with the next pull.
+
+    Raises:
+        ConflictError: It is mirrored from another installation.
+    """
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["is_mirrored"], {"subject_id": subject.subject_id}).fetchone()
+    if row is not None and row["mirrored"]:
+        raise ConflictError("this is mirrored from another installation: forget it there, or remove the peer")
+
+
 def finish_erasures(context: Context) -> list[Receipt]:
-    """Finish all erasures that a crash or an error of the object store interrupted.
+    """Finish all erasures, and departures of members, that a crash or an error of the object store interrupted.
 
     Raises:
         NeurigraphError: The first error, as for ``forget``; the other erasures were continued.
     """
     with context.database.pipeline() as tx:
         unfinished = [row["erasure_id"] for row in tx.execute(_QUERIES["unfinished"])]
+        left = departures.unsettled(tx)
     finished: list[Receipt] = []
     failures: list[NeurigraphError] = []
     for erasure_id in unfinished:
@@ -157,9 +174,21 @@ def finish_erasures(context: Context) -> list[Receipt]:
             finished.append(_carry_out(context, erasure_id, _silent))
         except NeurigraphError as error:
             failures.append(error)
+    for organization_id, member_id in left:
+        try:
+            finished += settle_departure(context, organization_id, member_id, through="sweep") or []
+        except NeurigraphError as error:
+            failures.append(error)
     if failures:
         raise failures[0]
     return finished
+
+
+def settle_departure(context: Context, organization_id: UUID, member_id: UUID, *, through: str) -> list[Receipt] | None:
+    """Forget what goes with a member who has left an organization, as ``departures.settle`` says."""
+    return departures.settle(
+        context, organization_id, member_id, lambda graph, subject: forget(graph, subject, through=through)
+    )
 
 
 def _rows_of(database: Database, claims: Claims) -> AbstractContextManager[Transaction]:
@@ -185,6 +214,8 @@ def _begin(database: Database, claims: Claims, subject: Subject, through: str, g
         if guard is not FREE:
             lock_graph_exclusive(tx, claims.user_id)
             guard.admit(tx)
+        if subject.kind is SubjectKind.USER:
+            departures.close_memberships(tx, subject.subject_id)
         row = tx.execute(_QUERIES["open_erasure"], values).fetchone()
         if row is None:  # another request opened it just now; the next statement sees it
             row = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
@@ -235,6 +266,7 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
                     RowsEraser(tx, work).inbox()
             _erase_nodes(database, objects, work, owner["slug"], on_done)
         if work.subject.kind is SubjectKind.USER:
+            _settle_all(context, work.user_id)
             remove_objects(database, objects, erasure_id, removed)
             strays_of_user = list(objects_of_user(objects, owner["slug"]))
             destroy_keys(objects, owner["slug"])  # that a job made meanwhile
@@ -247,6 +279,14 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
     with database.owner() as tx:
         tx.execute(_QUERIES["set_finished"], {"erasure_id": erasure_id})
         return receipt(tx, erasure_id)
+
+
+def _settle_all(context: Context, user_id: UUID) -> None:
+    """Forget what a user wrote in private in organizations, while the user's memberships still say so."""
+    with context.database.owner() as tx:
+        left = departures.unsettled(tx, user_id)
+    for organization_id, member_id in left:
+        settle_departure(context, organization_id, member_id, through="forgotten user")
 
 
 def _erase_record(database: Database, objects: ObjectStore, work: Erasure, slug: str) -> None:

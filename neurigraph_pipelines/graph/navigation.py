@@ -17,7 +17,7 @@ from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
-from neurigraph_pipelines.model import Claims, ConceptKind, Outline, OutlineNode
+from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, Outline, OutlineNode
 from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
@@ -34,6 +34,7 @@ class TreeNode:
 
     node_id: UUID
     name: str
+    node_type: NodeType
     kind: ConceptKind
     layer_depth: int
     state: str
@@ -79,7 +80,7 @@ def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
                     else None
                 ),
             )
-            for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": None})
+            for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": None, "filing": True})
             if row["layer_depth"] > 0
         ),
         candidates=candidates_of(tx, user_id),
@@ -102,13 +103,14 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
     nodes: dict[UUID, TreeNode] = {}
     paths: dict[UUID, str] = {}
     tops: list[TreeNode] = []
-    for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": named}):
+    for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": named, "filing": False}):
         paths[row["node_id"]] = shown_path(row["names"][1:] if _is_whole(row) else row["names"])
         if wanted is not None and row["node_id"] not in wanted:
             continue
         node = nodes[row["node_id"]] = (TreeNode if tops else Tree)(
             row["node_id"],
             row["node_name"],
+            NodeType(row["node_type"]),
             ConceptKind(row["concept_kind"]),
             row["layer_depth"],
             row["compression_state"],

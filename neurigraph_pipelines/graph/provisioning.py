@@ -63,20 +63,34 @@ def create_user(database: Database, slug: str, *, opaque_schema_names: bool = Fa
         InvalidInputError: The slug is not 1 to 63 of ``a-z 0-9 _ -`` with a letter or digit at both ends.
         ConflictError: The slug is taken.
     """
-    if not _SLUG.fullmatch(slug):
-        raise InvalidInputError(
-            "a user's slug is 1 to 63 characters of a-z, 0-9, '-' and '_', and begins and ends with a letter or digit"
-        )
     key = new_api_key()
     with database.owner() as tx:
-        row = tx.execute(_QUERIES["insert_user"], {"slug": slug, "opaque_schema_names": opaque_schema_names}).fetchone()
-        if row is None:
-            raise ConflictError(f"a user {slug!r} exists already")
-        user_id: UUID = row["user_id"]
-        root = PlannedNode(path=(slug,), kind=ConceptKind.USER, confidence=1.0, summary=f"Everything about {slug}.")
-        node = _provision(tx, user_id, slug, None, root)
-        tx.execute(_ACCESS["insert_api_key"], {"user_id": user_id, "key_hash": api_key_hash(key), "label": "first key"})
-    return User(user_id, slug, node.node_id), key
+        user = create_graph(tx, slug, opaque_schema_names=opaque_schema_names)
+        values = {"user_id": user.user_id, "key_hash": api_key_hash(key), "label": "first key"}
+        tx.execute(_ACCESS["insert_api_key"], values)
+    return user, key
+
+
+def create_graph(tx: Transaction, slug: str, *, opaque_schema_names: bool = False) -> User:
+    """Create a graph with its root, of a user or an organization, without a key.
+
+    Args:
+        tx: A transaction of the owner.
+
+    Raises:
+        InvalidInputError: The slug is not acceptable.
+        ConflictError: The slug is taken.
+    """
+    if not _SLUG.fullmatch(slug):
+        raise InvalidInputError(
+            "a slug is 1 to 63 characters of a-z, 0-9, '-' and '_', and begins and ends with a letter or digit"
+        )
+    row = tx.execute(_QUERIES["insert_user"], {"slug": slug, "opaque_schema_names": opaque_schema_names}).fetchone()
+    if row is None:
+        raise ConflictError(f"a user {slug!r} exists already")
+    user_id: UUID = row["user_id"]
+    root = PlannedNode(path=(slug,), kind=ConceptKind.USER, confidence=1.0, summary=f"Everything about {slug}.")
+    return User(user_id, slug, _provision(tx, user_id, slug, None, root).node_id)
 
 
 def find_user(database: Database, slug: str) -> User:
@@ -90,6 +104,20 @@ def find_user(database: Database, slug: str) -> User:
     if row is None or row["root_node_id"] is None:
         raise NotFoundError(f"there is no user {slug!r}")
     return User(row["user_id"], row["slug"], row["root_node_id"])
+
+
+def find_root(database: Database, user_id: UUID) -> UUID:
+    """Return the root of a user's graph.
+
+    Raises:
+        NotFoundError: The user has no graph.
+    """
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["root_of_user"], {"user_id": user_id}).fetchone()
+    if row is None:
+        raise NotFoundError("the user has no graph")
+    root: UUID = row["node_id"]
+    return root
 
 
 def list_users(database: Database) -> list[User]:
@@ -187,6 +215,8 @@ def resolve_path(
             _QUERIES["child_by_key"],
             {"user_id": user_id, "parent_node_id": node.node_id, "name_key": name_key(path[depth - 1])},
         ).fetchone()
+        if row is not None and row["is_mount"]:  # nothing is filed in a mirror
+            break
         if row is not None:
             node, version = _child(node, row), row["node_ddl_version"]
             continue
@@ -203,6 +233,15 @@ def resolve_path(
     if version < newest("node"):
         upgrade_node(tx, node.node_id, node.schema_name)
     return node
+
+
+def add_child(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef, name: str, kind: ConceptKind) -> NodeRef:
+    """Create a node below another one, whose name is free there.
+
+    Args:
+        tx: A transaction of the pipeline or the owner; a rollback undoes the creation.
+    """
+    return _provision(tx, user_id, user_slug, parent, PlannedNode((*parent.names, name), kind, 1.0))
 
 
 def _child(parent: NodeRef, row: Mapping[str, Any]) -> NodeRef:

@@ -61,6 +61,7 @@ class Healed:
     """The result of a run over pending records.
 
     Attributes:
+        record_ids: The records that were embedded.
         failed: Records that stay pending, with the reason; each is due again later.
         waiting: The records still pending, including the failed ones.
         moves: Moves to another model that were interrupted after the switch and have been finished now.
@@ -68,6 +69,7 @@ class Healed:
 
     records: int = 0
     passages: int = 0
+    record_ids: list[UUID] = field(default_factory=list)
     failed: list[tuple[UUID, str]] = field(default_factory=list)
     waiting: Waiting = field(default_factory=Waiting)
     moves: list[Move] = field(default_factory=list)
@@ -111,6 +113,7 @@ def heal_pending(
                 attempt = attempts.pop(location)
                 if isinstance(result, int):
                     done.records += 1
+                    done.record_ids.append(location.record_id)
                     done.passages += result
                 else:
                     done.failed.append((location.record_id, str(result)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -48,6 +49,7 @@ def import_file(
     *,
     privacy: Privacy | None = None,
     details: SourceDetails = NO_DETAILS,
+    dry_run: bool = False,
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
 ) -> ImportReport:
@@ -59,6 +61,7 @@ def import_file(
         privacy: Privacy of new conversations. Default: private if their channel is not public, otherwise shared.
         details: Where new conversations come from, where the file does not say so itself. A source that they replace is
             replaced by the first conversation of the file, and the others are rejected.
+        dry_run: Add everything as usual, and undo each transaction at its end.
         on_bytes: Called with the number of bytes read since the last call.
         on_rejected: Called at once for each rejected item.
 
@@ -70,18 +73,14 @@ def import_file(
     if format_name in _PROGRAMS:
         details = details.over(SourceDetails(origin=format_name))
     report = ImportReport()
-
-    def reject(item: RejectedItem) -> None:
-        report.rejected.append(item)
-        if on_rejected is not None:
-            on_rejected(item)
+    reject = _rejecting(report, on_rejected)
 
     def count_bytes(more: int) -> None:
         report.bytes_read += more
         if on_bytes is not None:
             on_bytes(more)
 
-    importer = _Importer(context, privacy, replace(details, replaces=None), reject)
+    importer = _Importer(context, privacy, replace(details, replaces=None), reject, dry_run)
     items = read_conversations(
         path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
     )
@@ -93,15 +92,58 @@ def import_file(
     return report
 
 
+def count_file(
+    settings: Settings,
+    path: Path,
+    format_name: str,
+    *,
+    on_bytes: Callable[[int], None] | None = None,
+    on_rejected: Reject | None = None,
+) -> ImportReport:
+    """Count what a file contains, for a dry run of an import for a user who does not exist yet.
+
+    Raises:
+        InvalidInputError: The file cannot be read in this format.
+    """
+    report, names = ImportReport(), set[tuple[str, bool]]()
+    reject = _rejecting(report, on_rejected)
+    limit = settings.ingestion.max_message_bytes
+    for item in read_conversations(path, format_name, on_bytes=on_bytes, max_message_bytes=limit):
+        if isinstance(item, RejectedItem):
+            reject(item)
+        else:
+            names.add(_name(item))
+            report.conversations_seen += 1
+            report.messages_added += len(item.messages)
+    report.conversations_added = len(names)
+    return report
+
+
+def _rejecting(report: ImportReport, on_rejected: Reject | None) -> Reject:
+    def reject(item: RejectedItem) -> None:
+        report.rejected.append(item)
+        if on_rejected is not None:
+            on_rejected(item)
+
+    return reject
+
+
+class _UndoneError(Exception):
+    """A transaction of a dry run ends."""
+
+
 class _Importer:
     """Adds conversations to the inbox of the context's caller."""
 
-    def __init__(self, context: Context, privacy: Privacy | None, details: SourceDetails, reject: Reject) -> None:
+    def __init__(
+        self, context: Context, privacy: Privacy | None, details: SourceDetails, reject: Reject, dry_run: bool
+    ) -> None:
         self._context = context
         self._inbox = Inbox(context)
         self._privacy = privacy
         self._details = details
         self._reject = reject
+        self._dry_run = dry_run
 
     def add_all(self, groups: Iterable[Sequence[NewConversation]]) -> Iterator[tuple[NewConversation, Result]]:
         """Add groups of conversations, a few groups at once, and yield each conversation with its result in order.
@@ -131,8 +173,12 @@ class _Importer:
     def _add_all(self, conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
         claims = self._context.claims
         conversations = [replace(one, details=one.details.over(self._details)) for one in conversations]
-        with self._context.database.agent(claims) as tx:
-            return self._inbox.add_conversations(tx, claims.user_id, conversations, self._privacy)
+        added: list[tuple[bool, AppendResult]] = []
+        with suppress(_UndoneError), self._context.database.agent(claims) as tx:
+            added = self._inbox.add_conversations(tx, claims.user_id, conversations, self._privacy)
+            if self._dry_run:
+                raise _UndoneError
+        return added
 
     def _add_one(self, conversation: NewConversation) -> Result:
         try:

@@ -27,6 +27,7 @@ from neurigraph_pipelines.ingestion.source_versions import version_after
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Privacy, Role, SourceKind
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.spaces import naming_spaces
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, utc, validate_message
 
@@ -193,7 +194,11 @@ class Inbox:
     ) -> list[tuple[UUID, bool]]:
         """Return for each row its source, and whether that was created."""
         values = {"user_id": user_id, "privacy": privacy}
-        created = _by_name(tx.execute(_QUERIES["insert_sources"], {**values, **columns(rows)}))
+        created: dict[tuple[str, str], UUID] = {}
+        for tags in dict.fromkeys(row["container_tags"] for row in rows):
+            alike = [row for row in rows if row["container_tags"] == tags]
+            with naming_spaces(tx, tags):
+                created |= _by_name(tx.execute(_QUERIES["insert_sources"], {**values, **columns(alike)}))
         rest = [row for row in rows if _name(row) not in created]
         known = _by_name(tx.execute(_QUERIES["find_sources"], {**values, **columns(rest)})) if rest else {}
         try:

@@ -22,9 +22,10 @@ from neurigraph_pipelines.ingestion.imports.reader import read_conversations
 from neurigraph_pipelines.ingestion.model_registry import describe_model, note_comparison
 from neurigraph_pipelines.model import NewConversation
 from neurigraph_pipelines.ports import Database, Embedder
+from neurigraph_pipelines.shipped import shipped
 from neurigraph_pipelines.statements import statements
 
-REGRESSION_SET = Path(__file__).resolve().parents[2] / "samples"
+REGRESSION_SET = shipped("samples")
 """The folder with the conversations and questions of the regression set."""
 
 MOST_KEPT_QUESTIONS = 100

@@ -137,7 +137,8 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
     if note.on_conflict is not OnConflict.ERROR and (words.title is None or (note.path or note.node_id) is None):
         raise InvalidInputError(f"on_conflict={note.on_conflict} needs a title and a node: notes meet by both")
     node_id, claims = _pin(context, note), context.claims
-    note = replace(note, privacy=starting_privacy(note.privacy, note.details.channel, is_owner=claims.role == "user"))
+    decides = claims.acts_for_owner or claims.role == "member"
+    note = replace(note, privacy=starting_privacy(note.privacy, note.details.channel, decides=decides))
     digest = words.digest(node_id, note)
     with context.database.agent(claims) as tx:
         tx.execute(_QUERIES["lock_notes"], {"user_id": claims.user_id})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from neurigraph_pipelines.access import require_owner
+from neurigraph_pipelines.access import require_author
 from neurigraph_pipelines.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.provisioning import upgrade_node
@@ -37,16 +37,22 @@ def set_privacy(
     without their definition.
 
     Args:
-        claims: The graph owner's claims; nobody else can change privacy.
+        claims: The graph owner's, or those of the member of an organization that handed the source in.
         kind: Only find a source of this kind.
         guard: Called with the graph locked, and before the commit.
 
     Raises:
-        NotFoundError: No such source.
-        ForbiddenError: The caller is not the owner.
+        NotFoundError: No such source, or it is another member's.
+        ForbiddenError: The caller is neither the owner nor a member.
     """
-    require_owner(claims)
-    values = {"source_id": source_id, "user_id": claims.user_id, "privacy": privacy.value, "kind": kind}
+    member_id = require_author(database, claims)
+    values = {
+        "source_id": source_id,
+        "user_id": claims.user_id,
+        "privacy": privacy.value,
+        "kind": kind,
+        "member_id": member_id,
+    }
     with database.pipeline() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
         guard.admit(tx)

@@ -101,3 +101,10 @@ def pages_of_days(
             return
         yield page
         after = page[-1]
+
+
+def storage_times(database: Database, record_ids: Sequence[UUID]) -> list[datetime]:
+    """Return when some records were stored; those that are forgotten meanwhile are left out."""
+    with database.pipeline() as tx:
+        rows = tx.execute(_EMBEDDINGS["storage_times"], {"record_ids": list(record_ids)})
+        return [row["created_at"] for row in rows]

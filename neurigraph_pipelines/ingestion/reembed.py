@@ -64,6 +64,8 @@ def reembed(
     until: datetime,
     user_id: UUID | None = None,
     on_done: Progress | None = None,
+    *,
+    dry_run: bool = False,
 ) -> Reembedded:
     """Embed every record of a period with the configured model, and switch users whose records are all done.
 
@@ -73,6 +75,7 @@ def reembed(
         until: End of the period, exclusive.
         user_id: Only this user's records.
         on_done: Called with the number of records checked or embedded.
+        dry_run: Only count the records that would be embedded, by day; no user moves.
 
     Raises:
         TransientError: The provider is down. Written vectors stay, and the next run continues.
@@ -82,6 +85,10 @@ def reembed(
         days = {row["record_id"]: row["created_at"].astimezone(UTC).date().isoformat() for row in page}
         lacking = _lacking(context.database, page, done.model)
         done.complete += len(page) - len(lacking)
+        if dry_run:
+            done.records += len(lacking)
+            done.days.update(days[location.record_id] for location in lacking)
+            continue
         begin_moves(context.database, {location.user_id for location in lacking}, done.model)
         if on_done is not None:
             on_done(len(page) - len(lacking))
@@ -96,7 +103,8 @@ def reembed(
                 done.failed.append((location.record_id, str(result)))
             if on_done is not None:
                 on_done(1)
-    done.moves = finish_moves(context.database, done.model, user_id)
+    if not dry_run:
+        done.moves = finish_moves(context.database, done.model, user_id)
     return done
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import MAX_ORIGIN_LENGTH, MAX_URL_LENGTH, SourceDetails
 from neurigraph_pipelines.ports import Redactor
+from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, Policy, clean_text, utc
 
@@ -40,6 +41,7 @@ def checked_details(details: SourceDetails, policy: Policy, redactor: Redactor |
         "metadata": json.dumps(metadata, ensure_ascii=False) if metadata else None,
         "updated_at": utc(details.updated_at) if details.updated_at is not None else None,
         "tier": details.tier,
+        "container_tags": ",".join(checked_tags(details.container_tags)),
     }
 
 

@@ -241,6 +241,7 @@ def ref_of(row: Mapping[str, Any]) -> SegmentRef:
             if row["pinned"] is not None
             else None
         ),
+        about=row["about"],
     )
 
 

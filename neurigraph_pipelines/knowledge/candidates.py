@@ -1,11 +1,19 @@
-"""Which known facts a new one is compared with: those of the same slot, then those that say something of the same."""
+"""Which known facts a new one is compared with: those of the same slot, then those that say something of the same.
+
+What the owner said without a name is about the owner, and so is most of the rest. Such facts are compared where one
+denies what another says or gives another figure, and where they share rare words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from neurigraph_pipelines.model.verdicts import KnownFact, Pair
+from neurigraph_pipelines.text.assertions import Difference, assertions_of, differences
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.slots import plain_slot, plain_subject
 
@@ -14,6 +22,32 @@ MAX_CANDIDATES = 20
 
 LEAST_OVERLAP = 0.3
 """Least share of the words of the shorter of two facts about the same people that the other has, too."""
+
+
+MAX_OWN = 3
+"""Most facts of the owner that another one of the owner is compared with, because it may be at odds with them."""
+
+LEAST_DENIED = 0.45
+"""Least weight of the words that a denial shares with what was done, relative to the denial."""
+
+LEAST_MEASURED = 0.12
+LEAST_ALIKE = 0.4
+"""Least weight of the words that two statements with figures share, relative to the shorter one: if a word beside one
+of the figures stands in the other statement, too; and otherwise."""
+
+_SHARED_OF_MEASURED = 3
+"""Least number of those words, unless the same word stands beside both figures: then two are enough."""
+
+LEAST_WEIGHT = 4.0
+"""Least weight of the words that a denial shares: the words of what somebody speaks of all the time weigh little."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPair:
+    """Two facts that the owner said, and how likely they are at odds."""
+
+    pair: Pair
+    weight: float
 
 
 def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list[Pair]:
@@ -33,6 +67,51 @@ def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list
             ranked.append((is_slot, overlap, one.order, one))
     ranked.sort(key=lambda each: each[:3], reverse=True)
     return [_pair(fact, one) for *_, one in ranked[:MAX_CANDIDATES]]
+
+
+def own_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pair]:
+    """Return new facts that the owner said with those of the owner that they may be at odds with, the likeliest first.
+
+    Args:
+        new: Each is compared with the known ones and with the others of its record.
+        known: With the new ones.
+    """
+    own = [one for one in known if one.is_own]
+    counts = Counter(word for one in own for word in assertions_of(one.statement).words)
+    weights = {word: math.log((len(own) + 1) / count) for word, count in counts.items()}
+
+    def weight(words: Iterable[str]) -> float:
+        return sum(weights.get(word, 0.0) for word in words)
+
+    found: list[OwnPair] = []
+    for fact in new:
+        if fact.is_own:
+            found += _at_odds(fact, own, weight)
+    found.sort(key=lambda one: one.weight, reverse=True)
+    return [one.pair for one in found]
+
+
+def _at_odds(fact: KnownFact, own: Sequence[KnownFact], weight: Callable[[Iterable[str]], float]) -> list[OwnPair]:
+    found: list[OwnPair] = []
+    for other in own:
+        if other.fact_id == fact.fact_id or (other.record_id, other.message) == (fact.record_id, fact.message):
+            continue
+        pair = _pair(fact, other)
+        likely = [_likelihood(one, weight) for one in differences(pair.later.statement, pair.earlier.statement)]
+        if best := max(likely, default=0.0):
+            found.append(OwnPair(pair, best))
+    found.sort(key=lambda one: (one.weight, one.pair.earlier.order), reverse=True)
+    return found[:MAX_OWN]
+
+
+def _likelihood(one: Difference, weight: Callable[[Iterable[str]], float]) -> float:
+    """Return how likely a difference is one about the same thing; 0 if it is too little to compare."""
+    shared, share = weight(one.shared), weight(one.shared) / (weight(one.of) or 1.0)
+    if one.is_denial:
+        return 1 + share if share >= LEAST_DENIED and shared >= LEAST_WEIGHT else 0.0
+    if len(one.shared) < _SHARED_OF_MEASURED - one.is_named:
+        return 0.0
+    return share + 0.3 * one.is_named if share >= (LEAST_MEASURED if one.is_spoken_of else LEAST_ALIKE) else 0.0
 
 
 def name_key(name: str) -> str:

@@ -12,8 +12,8 @@ from operator import itemgetter
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.model.facts import Impact, days_until
 from neurigraph_pipelines.statements import statements
 
@@ -78,7 +78,7 @@ def wrongly_faded(context: Context, limit: int = 1_000) -> list[UUID]:
 
 def _fade(context: Context, user_id: UUID, fact_ids: list[UUID]) -> list[UUID]:
     with context.database.pipeline() as tx:
-        lock_graph_shared(tx, user_id)
+        lock_facts(tx, user_id)
         authored(tx, AUTHOR)
         done = tx.execute(_QUERIES["fade"], {"fact_ids": fact_ids, "seconds": _SECONDS}).fetchall()
     return [row["fact_id"] for row in done]

@@ -1,6 +1,7 @@
 """Which facts of a record stay: those whose figures and names stand in the messages that they cite, and not too many.
 
-A language model that adds a figure or a name has guessed, and its fact is dropped. ``reading`` applies this.
+A language model that adds a figure or a name has guessed, and its fact is dropped. So is one that rests on what nobody
+said: system messages and results of tools, those of our own searches among them. ``reading`` applies this.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from neurigraph_pipelines.model import Message
+from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.model.facts import Fact, bounds_of
 
 _BEFORE_AND_AFTER = 1
@@ -26,6 +27,9 @@ _DAY = re.compile(
 """Written dates: they follow from the time of a message, so its text need not have them."""
 
 
+_UNSAID = (Role.SYSTEM, Role.TOOL)
+
+
 class Said:
     """The figures and words of the messages of a record, each with the numbers of the messages that have it.
 
@@ -37,7 +41,10 @@ class Said:
         """Read the messages of a record, in order."""
         self._figures: dict[str, list[int]] = {}
         self._words: dict[str, list[int]] = {}
+        self._spoken = [message.seq for message in messages if message.role not in _UNSAID]
         for message in messages:
+            if message.role in _UNSAID:
+                continue
             text = f"{message.author or message.role.value} {message.content}"
             for figure in set(_FIGURE.findall(text)):
                 self._figures.setdefault(figure, []).append(message.seq)
@@ -45,7 +52,10 @@ class Said:
                 self._words.setdefault(word, []).append(message.seq)
 
     def grounds(self, fact: Fact) -> bool:
-        """Return whether the messages that a fact cites, or their neighbours, have its figures and names."""
+        """Return whether somebody said what a fact cites, and it or its neighbours have the figures and names."""
+        cited = bisect_left(self._spoken, fact.first_message)
+        if cited == len(self._spoken) or self._spoken[cited] > fact.last_message:
+            return False
         first, last = fact.first_message - _BEFORE_AND_AFTER, fact.last_message + _BEFORE_AND_AFTER
 
         def is_said(numbers: Sequence[int] | None) -> bool:
@@ -60,7 +70,11 @@ class Said:
 
 def within_bounds(facts: Sequence[Fact], messages: Sequence[Message]) -> list[Fact]:
     """Return the most important facts of a record within the bounds of their number and words, in their order."""
-    words, count = bounds_of(messages)
+    return most_important(facts, *bounds_of(messages))
+
+
+def most_important(facts: Sequence[Fact], words: float, count: float) -> list[Fact]:
+    """Return the most important facts, at most so many and with so many words, in their order."""
     chosen: list[int] = []
     for number in sorted(range(len(facts)), key=lambda one: (-facts[one].importance, one)):
         length = len(facts[number].statement.split())

@@ -6,12 +6,13 @@ What rules and models find is written by ``links``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import psycopg
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from psycopg.sql import SQL
 
 from neurigraph_pipelines.context import Context
@@ -21,7 +22,14 @@ from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.knowledge import undoing
 from neurigraph_pipelines.knowledge.links import row_of
-from neurigraph_pipelines.knowledge.signing import bytes_of, ending_bytes, is_signed_by, signer, statement_bytes
+from neurigraph_pipelines.knowledge.signing import (
+    bytes_of,
+    ending_bytes,
+    is_signed_by,
+    key_with,
+    signer,
+    statement_bytes,
+)
 from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.links import (
     MAX_LINK_MESSAGES,
@@ -98,18 +106,7 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
     if said.signature is not None:
         key = signer(context, said.signature.key_id)
         observer = key["holder"]
-    new = NewLink(
-        said.start,
-        said.end,
-        said.relation,
-        observer,
-        Detector.PERSON,
-        said.confidence,
-        said.strength,
-        reason,
-        said.messages,
-        *(utc(moment) if moment is not None else None for moment in (said.valid_from, said.valid_until)),
-    ).stored()
+    new = _as_stored(said, observer, reason)
     if said.signature is not None and key is not None:
         message = statement_bytes(str(new.start), str(new.end), new.relation, observer, new.valid_from)
         if not is_signed_by(key["public_key"], said.signature.value, message):
@@ -131,6 +128,29 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
         written = Written(made["link_id"], made["created"])
         guard.note_result(tx, {"link_id": str(written.link_id), "created": written.created})
     return written
+
+
+def sign_link(context: Context, said: StatedLink, private_key: Ed25519PrivateKey) -> StatedLink:
+    """Return a link with a signature by a private key, which goes nowhere.
+
+    Raises:
+        NotFoundError: Its public half is not registered, or signs no more.
+    """
+    key = key_with(context, private_key)
+    new = _as_stored(said, key["holder"], None)
+    message = statement_bytes(str(new.start), str(new.end), new.relation, key["holder"], new.valid_from)
+    return replace(said, signature=Signature(key["key_id"], private_key.sign(message)))
+
+
+def sign_ending(context: Context, link_id: UUID, until: datetime, private_key: Ed25519PrivateKey) -> Signature:
+    """Return a signature of the ending of a link as of a time.
+
+    Raises:
+        NotFoundError: There is no such link, or as ``sign_link``.
+        ForbiddenError: The caller may not write where the link starts.
+    """
+    key, row = key_with(context, private_key), _require_write(context, link_id)
+    return Signature(key["key_id"], private_key.sign(ending_bytes(bytes_of(row), key["holder"], utc(until))))
 
 
 def end_link(
@@ -233,6 +253,21 @@ def _change(context: Context, query: SQL, values: dict[str, Any], guard: Guard) 
         if changed is None:
             raise NotFoundError
         guard.note_result(tx)
+
+
+def _as_stored(said: StatedLink, observer: str, reason: str | None) -> NewLink:
+    return NewLink(
+        said.start,
+        said.end,
+        said.relation,
+        observer,
+        Detector.PERSON,
+        said.confidence,
+        said.strength,
+        reason,
+        said.messages,
+        *(utc(moment) if moment is not None else None for moment in (said.valid_from, said.valid_until)),
+    ).stored()
 
 
 def _checked(context: Context, said: StatedLink) -> str | None:

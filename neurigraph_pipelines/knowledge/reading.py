@@ -2,7 +2,8 @@
 
 A commit lets its records wait in a table. A run leases waiting records, reads their transcripts, and writes the facts
 of each in one transaction, which also ends its wait. So a run that is killed leaves no partial facts, and the next one
-reads what it had leased. ``grounding`` says which facts are dropped, ``listing`` shows them.
+reads what it had leased, without the ``windows`` that a model has read. ``grounding`` says which facts are dropped,
+``listing`` shows them.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, NotFoundError, TransientError
-from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.triggers import renewed, retry_delay
 from neurigraph_pipelines.knowledge.grounding import Said, within_bounds
 from neurigraph_pipelines.knowledge.links import link_causes
+from neurigraph_pipelines.knowledge.locks import lock_facts
+from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import stated_by, write_read, write_stated
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -60,6 +62,7 @@ class FactsRead:
     Attributes:
         extractor: The language model.
         records: Records that were read.
+        record_ids: Their ids.
         facts: Facts that were found in them.
         dropped: Facts whose figures or names do not stand in the messages that they cite, and those beyond the bounds.
         failed: Records that wait further, with the reason.
@@ -69,6 +72,7 @@ class FactsRead:
     records: int = 0
     facts: int = 0
     dropped: int = 0
+    record_ids: list[UUID] = field(default_factory=list)
     failed: list[tuple[UUID, str]] = field(default_factory=list)
 
 
@@ -179,6 +183,7 @@ def _read(
                         done.failed.append((one.record_id, str(outcome)))
                     else:
                         done.records += 1
+                        done.record_ids.append(one.record_id)
                         done.facts += outcome[0]
                         done.dropped += outcome[1]
                     if on_done is not None:
@@ -208,12 +213,13 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     segment = read_segment(context, leased.user_id, leased.record_id)
     with context.database.pipeline() as tx:
         stated = stated_by(tx, leased.record_id, segment.messages[0])
-    found = model.extract_facts(segment) if stated is None else []
     said = Said(segment.messages)
+    kept = KeptWindows(context, leased.record_id, leased.user_id, said)
+    found = model.extract_facts(segment, kept) if stated is None else []
     grounded = {fact.statement: fact for fact in found if said.grounds(fact)}
     facts = within_bounds(list(grounded.values()), segment.messages)
     with context.database.pipeline() as tx:
-        lock_graph_shared(tx, leased.user_id)
+        lock_facts(tx, leased.user_id)
         ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
         if ended.fetchone() is None:
             return 0, 0  # another run has taken it over, or it was forgotten
@@ -222,7 +228,7 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
             return 1, 0
         written = write_read(tx, leased.record_id, leased.user_id, model.name, facts)
         link_causes(tx, leased.record_id, leased.user_id, segment.messages)
-    return written, len(found) - len(facts)
+    return written, len(found) - len(facts) + kept.dropped
 
 
 def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None) -> list[_Leased]:

@@ -18,11 +18,11 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import TransientError
-from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.triggers import retry_delay
-from neurigraph_pipelines.knowledge.candidates import distinct, pairs_of, shared_first_names
+from neurigraph_pipelines.knowledge.candidates import distinct, own_pairs, pairs_of, shared_first_names
 from neurigraph_pipelines.knowledge.effects import write_effects
+from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_limit
 from neurigraph_pipelines.model.facts import FactKind, Slot
 from neurigraph_pipelines.model.verdicts import Authority, Effect, KnownFact, Pair
@@ -35,6 +35,12 @@ MAX_RECONCILED = 2_000
 MAX_KNOWN = 400
 """Most known facts that are read for the facts of one record."""
 
+MAX_OWN_KNOWN = 1_000
+"""Most facts that the owner said without a name, the newest, that such facts of one record are compared with."""
+
+MAX_OWN_PAIRS = 60
+"""Most pairs of such facts of one record that are judged."""
+
 MAX_PAIRS = 120
 """Most pairs of one record that are judged: they fit one call."""
 
@@ -44,7 +50,7 @@ _QUERIES = statements("verdicts")
 
 @dataclass(slots=True)
 class Reconciled:
-    """The result of a run: counts of records, verdicts and effects, and the records that wait further, with why."""
+    """The result of a run: counts of verdicts and effects, the records, and those that wait further, with why."""
 
     judge: str
     records: int = 0
@@ -52,11 +58,13 @@ class Reconciled:
     superseded: int = 0
     disputed: int = 0
     flagged: int = 0
+    record_ids: list[UUID] = field(default_factory=list)
     failed: list[tuple[UUID, str]] = field(default_factory=list)
 
-    def count(self, decisions: Sequence[Decision]) -> None:
+    def count(self, record_id: UUID, decisions: Sequence[Decision]) -> None:
         """Add what was decided for one record."""
         self.records += 1
+        self.record_ids.append(record_id)
         self.verdicts += len(decisions)
         self.superseded += sum(one.effect is Effect.SUPERSEDES for one in decisions)
         self.disputed += sum(one.effect is Effect.DISPUTES for one in decisions)
@@ -137,7 +145,7 @@ def _reconcile(
                     return
             else:
                 if decisions is not None:
-                    done.count(decisions)
+                    done.count(one["record_id"], decisions)
 
 
 def _reconcile_record(
@@ -154,28 +162,29 @@ def _reconcile_record(
         leased["record_id"],
     )
     with context.database.pipeline() as tx:
-        lock_graph_shared(tx, user_id)
+        lock_facts(tx, user_id)
         ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased["record_id"], "attempts": leased["attempts"]})
         if ended.fetchone() is None:
             return None
-        tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
         return write_effects(tx, user_id, decisions, context.language_model.name, before_effects)
 
 
 def _pairs(tx: Transaction, user_id: UUID, record_id: UUID, language: str) -> list[Pair]:
     """Return the facts of a record with those that they are to be compared with, without pairs that have a verdict."""
-    values: dict[str, Any] = {"user_id": user_id, "record_id": record_id, "subjects": None, "firsts": None, "who": None}
-    new = tx.execute(_QUERIES["to_compare"], values | {"limit": MAX_KNOWN}).fetchall()
+    everything = {"record_id": None, "subjects": None, "firsts": None, "who": None, "owns": False, "limit": MAX_KNOWN}
+    values: dict[str, Any] = everything | {"user_id": user_id}
+    new = tx.execute(_QUERIES["to_compare"], values | {"record_id": record_id}).fetchall()
     if not new:
         return []
     subjects = sorted({row["subject"].lower() for row in new if row["subject"]})
     about = {
-        "record_id": None,
         "subjects": subjects,
         "firsts": sorted({subject.split(" ")[0] for subject in subjects}),
         "who": sorted({name for row in new for name in row["who"]}),
     }
-    known = tx.execute(_QUERIES["to_compare"], values | about | {"limit": MAX_KNOWN}).fetchall()
+    known = tx.execute(_QUERIES["to_compare"], values | about).fetchall()
+    if any(row["is_own"] for row in new):
+        known += tx.execute(_QUERIES["to_compare"], values | {"owns": True, "limit": MAX_OWN_KNOWN}).fetchall()
     rows = {row["fact_id"]: row for row in (*known, *new)}
     shared = _shared_first_names(tx, user_id, rows.values())
     facts = {fact_id: _known(row, shared) for fact_id, row in rows.items()}
@@ -184,7 +193,9 @@ def _pairs(tx: Transaction, user_id: UUID, record_id: UUID, language: str) -> li
         for row in tx.execute(_QUERIES["judged_pairs"], {"fact_ids": [row["fact_id"] for row in new]})
     }
     most = max(1, MAX_PAIRS // len(new))
-    found = distinct(pair for row in new for pair in pairs_of(facts[row["fact_id"]], facts.values(), language)[:most])
+    theirs = [facts[row["fact_id"]] for row in new]
+    own = own_pairs(theirs, facts.values())[:MAX_OWN_PAIRS] if language == "english" else []
+    found = distinct((*own, *(pair for one in theirs for pair in pairs_of(one, facts.values(), language)[:most])))
     return [one for one in found if frozenset((one.later.fact_id, one.earlier.fact_id)) not in judged]
 
 
@@ -212,6 +223,8 @@ def _known(row: dict[str, Any], shared: frozenset[str]) -> KnownFact:
         why=row["why"],
         is_ambiguous=subject is not None and subject.lower() in shared,
         is_kept=row["is_kept"],
+        is_own=row["is_own"],
+        message=row["message"],
     )
 
 

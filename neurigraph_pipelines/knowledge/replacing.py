@@ -6,11 +6,11 @@ from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.knowledge import chains
 from neurigraph_pipelines.knowledge.effects import ask_about_fallen, dependants, read_beliefs
+from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.undoing import take_back
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -34,8 +34,7 @@ def supersede_fact(context: Context, fact_id: UUID, by: UUID, guard: Guard = FRE
         raise InvalidInputError("a fact cannot supersede itself: name another one")
     user_id = context.claims.user_id
     with context.database.pipeline() as tx:
-        lock_graph_shared(tx, user_id)
-        tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
+        lock_facts(tx, user_id)
         guard.admit(tx)
         rows = tx.execute(_QUERIES["standing"], {"fact_ids": [fact_id, by], "user_id": user_id}).fetchall()
         if len(rows) < 2:

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
@@ -141,6 +142,34 @@ def get_key(context: Context, key_id: UUID) -> dict[str, Any]:
     found = context.database.ask(context.claims, _QUERIES["key"], {"key_id": key_id})
     if not found:
         raise NotFoundError
+    return found[0]
+
+
+def private_key_of(pem: bytes) -> Ed25519PrivateKey:
+    """Read a private key in PEM, without a password.
+
+    Raises:
+        InvalidInputError: This is no such key.
+    """
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise InvalidInputError("this is no private key in PEM without a password") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InvalidInputError("this is no Ed25519 key: make one with `openssl genpkey -algorithm ed25519`")
+    return key
+
+
+def key_with(context: Context, private_key: Ed25519PrivateKey) -> dict[str, Any]:
+    """Return the id and holder of the registered key with the public half of a private one.
+
+    Raises:
+        NotFoundError: There is none that the caller sees, or it was rotated or revoked.
+    """
+    values = {"user_id": context.claims.user_id, "public_key": private_key.public_key().public_bytes_raw()}
+    found = context.database.ask(context.claims, _QUERIES["key_with"], values)
+    if not found:
+        raise NotFoundError("the key is not registered, or was rotated or revoked: `neurigraph signing-keys add`")
     return found[0]
 
 

@@ -16,11 +16,11 @@ from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords, require_period, state_values, word_values
+from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.writing import fact_id_of
 from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Privacy
@@ -40,7 +40,8 @@ _DEFAULTS: dict[str, Any] = {
 _NEW_WORDS_KEEP = ("kind", "who", "importance", "impact", "pinned", "tags", "metadata")
 """What a next version with another statement takes from the one before."""
 
-_QUERIES, _VERDICTS = statements("facts"), statements("verdicts")
+_QUERIES = statements("facts")
+_VERDICTS = statements("verdicts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +149,10 @@ def confirm(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
 
 def _change(context: Context, fact_id: UUID, change: Mapping[str, Any], guard: Guard = FREE) -> None:
     place = _require_write(context, fact_id)
-    restatements = _restatements(context, fact_id, change["status"]) if "status" in change else []
     with context.database.pipeline() as tx:
-        lock_graph_shared(tx, place.user_id)
-        if restatements:  # several facts: reconciling locks some of them, too, in another order
-            tx.execute(_VERDICTS["lock_beliefs"], {"user_id": place.user_id})
+        lock_facts(tx, place.user_id)
+        # With the lock, because a memory may just be read that says the same.
+        restatements = _restatements(context, fact_id, change["status"]) if "status" in change else []
         guard.admit(tx)
         authored(tx, author_of(context.claims), context.claims)
         values = {"fact_id": fact_id, "change": Jsonb(dict(change))}
@@ -163,6 +163,8 @@ def _change(context: Context, fact_id: UUID, change: Mapping[str, Any], guard: G
         if "status" in change:
             for one in [fact_id, *restatements]:
                 settle_memories(tx, one)
+            if change["status"] is FactStatus.ARCHIVED:
+                tx.execute(_VERDICTS["withdraw_retracted"], {"fact_ids": [fact_id, *restatements]})
         guard.note_result(tx)
 
 

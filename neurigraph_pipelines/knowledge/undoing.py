@@ -18,6 +18,7 @@ from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.knowledge import chains
 from neurigraph_pipelines.knowledge.believing import is_shaken
 from neurigraph_pipelines.knowledge.effects import dependants, read_beliefs
+from neurigraph_pipelines.knowledge.locks import lock_beliefs
 from neurigraph_pipelines.model.verdicts import Effect
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -59,7 +60,7 @@ def undo(context: Context, fact_id: UUID, other_id: UUID | None = None, guard: G
 
 def take_back(tx: Transaction, user_id: UUID, fact_id: UUID, other_id: UUID | None, undone_by: str) -> list[Undone]:
     """Take back what was decided about a fact, in a transaction that holds the lock of the graph."""
-    tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
+    lock_beliefs(tx, user_id)
     values = {"user_id": user_id, "fact_id": fact_id, "other_id": other_id}
     found = tx.execute(_QUERIES["decided"], values).fetchall()
     for row in found:
@@ -83,7 +84,7 @@ def reject(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, rej
 
 def confirm(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, confirmed_by: str) -> bool:
     """Confirm a verdict; return False if what followed from it was taken back: that is not done again."""
-    tx.execute(_QUERIES["lock_beliefs"], {"user_id": user_id})
+    lock_beliefs(tx, user_id)
     values = {"later_id": later_id, "earlier_id": earlier_id, "confirmed_by": confirmed_by}
     return tx.execute(_QUERIES["confirm"], values).fetchone() is not None
 

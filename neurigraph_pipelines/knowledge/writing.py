@@ -21,9 +21,11 @@ from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
+AUTHOR = "pipeline:facts"
 MAX_WHO = 20
 
 _QUERIES = statements("facts")
+_READING = statements("fact_reading")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,9 @@ def write_stated(tx: Transaction, record_id: UUID, user_id: UUID, stated: Stated
     }
     tx.execute(_QUERIES["state_fact"], values)
     if chain is not None:
-        authored(tx, "pipeline:facts")
+        authored(tx, AUTHOR)
         settle_memories(tx, stated.values["fact_id"])
+    _retract_said_before(tx, record_id)
 
 
 def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, facts: Sequence[Fact]) -> int:
@@ -109,7 +112,15 @@ def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, 
     numbered = [{**row, "seq": number} for number, row in enumerate(rows, start=1)]
     values = {**of_record, "user_id": user_id, "extractor": extractor, "facts": Jsonb(numbered)}
     tx.execute(_QUERIES["write_facts"], values)
+    _retract_said_before(tx, record_id)
     return len(rows)
+
+
+def _retract_said_before(tx: Transaction, record_id: UUID) -> None:
+    """Archive what somebody took back after it was said, but before it was read."""
+    authored(tx, AUTHOR)
+    for row in tx.execute(_READING["retract_said_before"], {"record_id": record_id}).fetchall():
+        settle_memories(tx, row["fact_id"])
 
 
 def _row(fact_id: UUID, fact: Fact) -> dict[str, Any]:

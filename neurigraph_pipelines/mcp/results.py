@@ -52,6 +52,12 @@ def described(title: str | None, summary: str | None) -> Iterator[str]:
             yield quoted(text)
 
 
+def kept_until(expires_at: str | None) -> Iterator[str]:
+    """Yield when a memory is archived, if it is not kept for good."""
+    if expires_at:
+        yield f"archived after {expires_at}, unless it is read before"
+
+
 def path_of(path: str | None) -> str:
     """Return the path of a node for a line of an answer."""
     return inline(path) if path else "a node you may not see"
@@ -77,6 +83,7 @@ def schema_of(model: type[BaseModel], *, is_input: bool) -> dict[str, Any]:
 
 _DROPPED = frozenset(["title", "$defs", "required", "minLength", "maxLength", "maxItems"])
 _EMPTY: tuple[Any, ...] = (None, "", [])
+_MOST_OF_DATABASE = 2**31 - 1
 
 
 def _shortened(schema: Any, definitions: Mapping[str, Any], is_input: bool) -> Any:
@@ -105,5 +112,6 @@ def _shortened(schema: Any, definitions: Mapping[str, Any], is_input: bool) -> A
         and not (name == "default" and value in _EMPTY)
         and not (name == "additionalProperties" and value is True)
         and not (name == "minimum" and value in (0, 1))
+        and not (name == "maximum" and value == _MOST_OF_DATABASE)
         and not (name == "items" and value.keys() <= {"type", "additionalProperties"} and not is_input)
     }

@@ -32,6 +32,7 @@ from neurigraph_pipelines.mcp.tools.identity import WHO_AM_I
 from neurigraph_pipelines.mcp.tools.notes import REMEMBER
 from neurigraph_pipelines.mcp.tools.opening import OPEN_MEMORY
 from neurigraph_pipelines.mcp.tools.search import ASK_MEMORY, SEARCH_MEMORY
+from neurigraph_pipelines.mcp.tools.stating import STATE_FACT
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Tool
 from neurigraph_pipelines.measuring import span
 from neurigraph_pipelines.model import Claims
@@ -44,6 +45,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     REMEMBER,
     BROWSE_GRAPH,
     MEMORY_FACTS,
+    STATE_FACT,
     MEMORY_HISTORY,
     SUPERSEDE,
     FORGET,

@@ -12,9 +12,10 @@ from contextlib import closing
 from importlib import import_module
 
 from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError
-from neurigraph_pipelines.graph.provisioning import find_user, list_users
+from neurigraph_pipelines.graph.provisioning import list_users
 from neurigraph_pipelines.mcp.credentials import holder_of
 from neurigraph_pipelines.model import Claims, ReceivedThrough
+from neurigraph_pipelines.organizations.callers import claims_called
 from neurigraph_pipelines.wiring import Installation
 
 _PARTS = ("objects", "tokens", "embedder")
@@ -75,14 +76,12 @@ def _caller(installation: Installation, slug: str | None) -> Callable[[], Claims
         credential = key.get_secret_value()
         holder_of(installation, credential)
         return lambda: holder_of(installation, credential)
-    if slug is not None:
-        user = find_user(installation.database, slug)
-    else:
+    if slug is None:
         users = list_users(installation.database)
-        if len(users) != 1:
-            if not users:
-                raise ConfigurationError("there is no user yet: neurigraph import creates one")
+        if not users:
+            raise ConfigurationError("there is no user yet: neurigraph import creates one")
+        if len(users) > 1:
             raise ConfigurationError("there are several users: name one with --user, or set NEURIGRAPH_API_KEY")
-        (user,) = users
-    claims = Claims.of_user(user.user_id, ReceivedThrough.MCP)
+        slug = users[0].slug
+    claims = claims_called(installation.database, slug, ReceivedThrough.MCP)
     return lambda: claims

@@ -123,8 +123,11 @@ class Fact:
 
 def bounds_of(messages: Sequence[Message]) -> tuple[float, float]:
     """Return the most words, and the greatest number, of the facts of some messages."""
-    words = MAX_SHARE * sum(len(message.content.split()) for message in messages)
     # A stored transcript says no tokens: four characters are about one.
     tokens = sum(message.token_count or len(message.content) / 4 for message in messages)
-    count = MAX_PER_1000_TOKENS * tokens / 1_000
-    return max(FREE_WORDS, words), max(FREE_FACTS, count)
+    return bounds(sum(len(message.content.split()) for message in messages), tokens)
+
+
+def bounds(words: int, tokens: float) -> tuple[float, float]:
+    """Return the most words, and the greatest number, of the facts of a text of so many words and tokens."""
+    return max(FREE_WORDS, MAX_SHARE * words), max(FREE_FACTS, MAX_PER_1000_TOKENS * tokens / 1_000)

@@ -74,6 +74,14 @@ class Detector(StrEnum):
     PERSON = "person"
 
 
+class Stance(StrEnum):
+    """What evidence says of an edge."""
+
+    ASSERTS = "asserts"
+    ENDS = "ends"
+    DENIES = "denies"
+
+
 class AliasType(StrEnum):
     """Kind of another name or id of a node. All but names belong to one node."""
 

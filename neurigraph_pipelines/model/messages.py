@@ -103,7 +103,7 @@ class NoteOptions:
 class SegmentRef:
     """One row of ``storage_triggers``: a segment to store, without its text. A persona may have submitted it.
 
-    ``note`` is set for a version of a note.
+    ``note`` is set for a version of a note; ``about`` is what the owner says of the spaces that the source is in.
     """
 
     trigger_id: UUID
@@ -120,6 +120,7 @@ class SegmentRef:
     attempts: int
     persona_id: UUID | None = None
     note: NoteOptions | None = None
+    about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,14 +60,16 @@ class Channel(StrEnum):
     PUBLIC = "public"
 
 
-def starting_privacy(stated: Privacy | None, channel: Channel | None, *, is_owner: bool) -> Privacy:
+def starting_privacy(stated: Privacy | None, channel: Channel | None, *, decides: bool) -> Privacy:
     """Return the privacy that a source starts with; ``insert_sources`` of ``inbox.sql`` has the same rule.
 
-    What others than the owner hand in starts as shared: only the owner makes something private.
+    Args:
+        decides: The caller may make sources private: the owner of a graph, or a member of an organization own ones.
+            What others hand in starts as shared.
     """
     if stated is not None:
         return stated
-    return Privacy.PRIVATE if is_owner and channel in (Channel.DM, Channel.PRIVATE) else Privacy.SHARED
+    return Privacy.PRIVATE if decides and channel in (Channel.DM, Channel.PRIVATE) else Privacy.SHARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class SourceDetails:
         updated_at: When it last changed where it comes from.
         replaces: The source that it is the next version of.
         tier: How long its records are meant to be kept. Their own page shows that, so it is not shown of the source.
+        container_tags: The spaces that it is put in.
     """
 
     origin: str | None = None
@@ -93,6 +96,7 @@ class SourceDetails:
     updated_at: datetime | None = None
     replaces: UUID | None = None
     tier: Tier | None = None
+    container_tags: tuple[str, ...] = ()
 
     def over(self, others: SourceDetails) -> SourceDetails:
         """Return these details, with others where nothing is stated."""

@@ -52,6 +52,8 @@ class KnownFact:
     Attributes:
         said_at: When it happened, or else when it was said: its place in the world's order.
         is_ambiguous: Whether its subject is a name that several people have.
+        is_own: Whether the owner said it, without a name: it is about the owner.
+        message: The first message of its record that says it.
         is_kept: Whether somebody pinned it: nothing automatic supersedes it.
     """
 
@@ -67,6 +69,8 @@ class KnownFact:
     why: str | None = None
     is_ambiguous: bool = False
     is_kept: bool = False
+    is_own: bool = False
+    message: int = 0
 
     @property
     def order(self) -> tuple[datetime, str]:

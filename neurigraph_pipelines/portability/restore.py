@@ -138,6 +138,7 @@ class _Restore:
         self._require_absent(user)
         self._tx.execute(_QUERIES["create_staging_table"])
         self._tx.execute(_QUERIES["create_keys_table"])
+        self._tx.execute(_QUERIES["begin_restoring"])
         tables = shared_tables(self._tx)
         self._choose_ids(tables)
         for table in tables:

@@ -6,8 +6,15 @@ Adapters in ``resources`` implement them; the domain does not import ``resources
 
 from neurigraph_pipelines.ports.database import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.ports.files import DropPlace, EncryptedStore, ObjectStore, TextExtractor
-from neurigraph_pipelines.ports.messages import Redactor, WebhookAnswer, WebhookSender
-from neurigraph_pipelines.ports.models import Embedder, Expander, LanguageModel, Reranker, TokenCounter
+from neurigraph_pipelines.ports.messages import PeerAnswer, PeerClient, Redactor, WebhookAnswer, WebhookSender
+from neurigraph_pipelines.ports.models import (
+    Embedder,
+    Expander,
+    KeptFacts,
+    LanguageModel,
+    Reranker,
+    TokenCounter,
+)
 
 __all__ = [
     "Database",
@@ -15,8 +22,11 @@ __all__ = [
     "Embedder",
     "EncryptedStore",
     "Expander",
+    "KeptFacts",
     "LanguageModel",
     "ObjectStore",
+    "PeerAnswer",
+    "PeerClient",
     "Redactor",
     "Reranker",
     "TextExtractor",

@@ -31,6 +31,49 @@ class WebhookAnswer:
     retry_after_seconds: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PeerAnswer:
+    """What the home of a peer answered.
+
+    Attributes:
+        body: Unpacked.
+        signature: The header of that name, if there is one.
+        sent_bytes: Size of the body as it was sent.
+    """
+
+    status: int
+    body: bytes
+    signature: str | None
+    sent_bytes: int
+
+
+class PeerClient(Protocol):
+    """Sends requests to the homes of peers."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the settings allow any host."""
+        ...
+
+    def check(self, url: str) -> None:
+        """Check whether an address may be called.
+
+        Raises:
+            ConflictError: The settings allow no peers.
+            InvalidInputError: The address may not be called; the message says why, without the address.
+        """
+        ...
+
+    def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> PeerAnswer:
+        """Send one request to exactly this address.
+
+        Raises:
+            ProviderError: The address may not be called, or the answer is too large.
+            TransientError: The home could not be reached in time, or its answer was cut off.
+        """
+        ...
+
+
 class WebhookSender(Protocol):
     """Sends messages to the receivers of webhooks."""
 

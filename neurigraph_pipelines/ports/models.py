@@ -78,6 +78,32 @@ class Embedder(Protocol):
         ...
 
 
+class KeptFacts(Protocol):
+    """The facts of windows of one record that were read already, so that no window is read twice after a crash.
+
+    Called from several threads.
+    """
+
+    def find(self, digest: bytes) -> list[Fact] | None:
+        """Return the facts of a window; None if it has to be read.
+
+        Args:
+            digest: SHA-256 of all that the model is asked about the window.
+        """
+        ...
+
+    def keep(self, digest: bytes, facts: Sequence[Fact], words: int, tokens: int) -> list[Fact]:
+        """Keep what a window states, and return it without what is not grounded or beyond the bounds.
+
+        Args:
+            digest: As for ``find``.
+            facts: What the model answered.
+            words: Words of the window.
+            tokens: Tokens of the window.
+        """
+        ...
+
+
 class LanguageModel(Protocol):
     """Files segments, summarises them, extracts keywords, and answers questions."""
 
@@ -114,8 +140,13 @@ class LanguageModel(Protocol):
         """Return entities, topics, resolved dates and relationships."""
         ...
 
-    def extract_facts(self, segment: Segment) -> list[Fact]:
-        """Return the facts that the messages state, in order; it may be empty."""
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+        """Return the facts that the messages state, in order; it may be empty.
+
+        Args:
+            segment: The messages.
+            kept: The facts of windows that were read before. A model that reads several windows asks it for each.
+        """
         ...
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:

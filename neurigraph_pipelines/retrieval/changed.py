@@ -1,4 +1,4 @@
-"""What an answer says of the messages that it quotes: what they state was updated, or is contradicted, and by what.
+"""What answers and searches say of the messages they show: what was updated, or is contradicted, and by what.
 
 Both statements are given with their days. The verdicts come from ``knowledge``; the database shows those of which the
 caller sees both sides.
@@ -6,20 +6,32 @@ caller sees both sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.model.verdicts import Effect, Verdict
+from neurigraph_pipelines.retrieval.index.caches import Conflicting, caches_of
+from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage
 from neurigraph_pipelines.statements import statements
 
 MOST = 5
 """Most conflicts that one answer names."""
 
-SURE = 0.8
+SURE = 0.75
 """Least confidence of a conflict that waits for a person."""
+
+FIRST = 10
+"""Of so many messages of a search, conflicts are looked up."""
+
+MOST_KNOWN = 1_000
+"""Of so many conflicts of a caller, the messages are known. With more, conflicts are looked up at every search."""
+
+_MOST_KEPT = 100_000
+"""Facts of all callers together; a caller without conflicts counts as one."""
 
 _QUERIES = statements("verdicts")
 
@@ -30,6 +42,61 @@ def notes_of(context: Context, quoted: Iterable[tuple[str, int]]) -> list[str]:
     Args:
         quoted: Ids of records, with numbers of their messages.
     """
+    return [_note(row) for row in _conflicts(context, quoted)]
+
+
+def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
+    """Return what a search found, with a note for each conflict of its first messages, and the newer one first.
+
+    Of two messages that update or contradict each other, the newer one takes the place of the better one, and the other
+    one follows it. Nothing is left out, and scores stay as they are.
+    """
+    first = [(one.record_id, one.seq) for one in found.messages[:FIRST] if one.unstored is None]
+    if not first or not _may_conflict(context, first):
+        return found
+    messages, notes = list(found.messages), list(found.notes)
+    for row in _conflicts(context, first):
+        notes += [_note(row)] if with_notes else []
+        _bring_together(messages, row)
+    return replace(found, messages=tuple(messages), notes=tuple(notes))
+
+
+def _bring_together(messages: list[FoundMessage], row: Mapping[str, Any]) -> None:
+    places = [_place(messages, row, side) for side in ("later", "earlier")]
+    if places[0] is None or places[1] is None or places[0] == places[1]:
+        return
+    pair = [messages[place] for place in places if place is not None]
+    for place in sorted(place for place in places if place is not None)[::-1]:
+        del messages[place]
+    start = min(place for place in places if place is not None)
+    messages[start:start] = pair
+
+
+def _place(messages: Sequence[FoundMessage], row: Mapping[str, Any], side: str) -> int | None:
+    """Return where the best message is that states one side of a conflict; None if it was not found."""
+    record_id, first, last = str(row[f"{side}_record_id"]), row[f"{side}_first"], row[f"{side}_last"]
+    hits = (place for place, one in enumerate(messages) if one.record_id == record_id and first <= one.seq <= last)
+    return next(hits, None)
+
+
+def _may_conflict(context: Context, messages: Iterable[tuple[str, int]]) -> bool:
+    """Return whether some messages may have conflicts that the caller sees; asked at most once in a while."""
+    cache, claims = caches_of(context.database).conflicting, context.claims
+    known = cache.peek(claims)
+    if known is None:
+        values = {"user_id": claims.user_id, "least": SURE, "most": MOST_KNOWN}
+        (row,) = context.database.ask(claims, _QUERIES["conflicting_messages"], values)
+        stated: dict[str, list[tuple[int, int]]] = {}
+        for record_id, first, last in row["stated"]:
+            stated.setdefault(record_id, []).append((first, last))
+        known = Conflicting(stated, row["are_all"])
+        cache.put(claims, known, _MOST_KEPT, size=1 + len(row["stated"]))
+    return not known.are_all or any(
+        first <= seq <= last for record_id, seq in messages for first, last in known.stated.get(record_id, ())
+    )
+
+
+def _conflicts(context: Context, quoted: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
     places = list(dict.fromkeys(quoted))
     if not places:
         return []
@@ -39,7 +106,7 @@ def notes_of(context: Context, quoted: Iterable[tuple[str, int]]) -> list[str]:
         "least": SURE,
         "most": MOST,
     }
-    return [_note(row) for row in context.database.ask(context.claims, _QUERIES["about_messages"], values)]
+    return context.database.ask(context.claims, _QUERIES["about_messages"], values)
 
 
 def _note(row: dict[str, Any]) -> str:

@@ -106,7 +106,7 @@ def walk(context: Context, seeds: Sequence[tuple[UUID, float]], route: Route) ->
         **{name: moment and moment.isoformat() for name, moment in moments.items()},
         **route.wanted,
     }
-    return Walk(context.database.ask(context.claims, _QUERIES["walk"], {"asked": json.dumps(asked)}))
+    return Walk(context.database.ask(context.claims, _QUERIES["walk"], {"asked": json.dumps(asked)}, binary=True))
 
 
 def described(path: Sequence[Mapping[str, Any]]) -> str:

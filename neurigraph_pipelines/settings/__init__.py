@@ -20,6 +20,7 @@ from neurigraph_pipelines.settings.faces import (
     ApiSettings,
     FailureWebhookSettings,
     JwtSettings,
+    PeerSettings,
     ReadinessSettings,
     UiSettings,
     WebhookSettings,
@@ -115,6 +116,7 @@ class Settings(BaseSettings):
     ask: AskSettings = AskSettings()
     failure_webhook: FailureWebhookSettings = FailureWebhookSettings()
     webhooks: WebhookSettings = WebhookSettings()
+    peers: PeerSettings = PeerSettings()
     api: ApiSettings = ApiSettings()
     readiness: ReadinessSettings = ReadinessSettings()
     ui: UiSettings = UiSettings()

@@ -192,6 +192,29 @@ class WebhookSettings(BaseModel):
         return split_names(value)
 
 
+class PeerSettings(BaseModel):
+    """Other installations whose nodes are mirrored (docs/peers.md)."""
+
+    model_config = group("PEER_")
+
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts of other installations that may be pulled over https, with commas between them: "
+        "`memory.example.com`, `*.example.com` for all below it, or `*`. Unset: no peer is pulled.",
+    )
+    local_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts that may be pulled over http too, and at addresses that are not public, such as "
+        "`127.0.0.1`; never link-local ones.",
+    )
+    timeout_seconds: float = Field(default=60.0, gt=0, le=600.0, description="Seconds that one request may take.")
+
+    @field_validator("hosts", "local_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return split_names(value)
+
+
 class FailureWebhookSettings(BaseModel):
     """Reports of failed runs."""
 

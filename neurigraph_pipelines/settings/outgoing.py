@@ -67,6 +67,8 @@ def _operated(settings: Settings) -> Iterator[tuple[str, str, str]]:
         yield "failure webhook", settings.failure_webhook.url.get_secret_value(), data
     for host in (*settings.webhooks.hosts, *settings.webhooks.local_hosts):
         yield "webhooks", f"https://{host}", "names of events, and ids"
+    for host in (*settings.peers.hosts, *settings.peers.local_hosts):
+        yield "peers", f"https://{host}", "the keys of third parties; memories are fetched from it"
     if settings.jwt.jwks_url is not None:
         yield "keys of tokens", settings.jwt.jwks_url, "nothing: keys are fetched from it"
     if settings.tokens.download:

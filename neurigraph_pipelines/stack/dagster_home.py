@@ -17,12 +17,12 @@ from pathlib import Path
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.settings import given_settings
 from neurigraph_pipelines.settings.sources import ENV_FILE
-from neurigraph_pipelines.statements import SQL_ROOT
+from neurigraph_pipelines.shipped import shipped
 from neurigraph_pipelines.wiring import Installation
 from resources.files import write_whole
 
-PROJECT_ROOT = SQL_ROOT.parent
-WORKSPACE = PROJECT_ROOT / "workspace.yaml"
+WORKSPACE = shipped("workspace.yaml")
+INSTANCE = shipped("dagster_home/dagster.yaml")
 
 _PASSED_ON = re.compile(
     "|".join(
@@ -101,7 +101,7 @@ def dagster_home(installation: Installation) -> DagsterHome:
         raise ConfigurationError(f"{WORKSPACE} is missing: install the project completely")
     folder = installation.home / "dagster"
     folder.mkdir(exist_ok=True, mode=0o700)
-    write_whole(folder / "dagster.yaml", (PROJECT_ROOT / "dagster_home" / "dagster.yaml").read_bytes())
+    write_whole(folder / "dagster.yaml", INSTANCE.read_bytes())
     write_whole(folder / "database_url", installation.dagster_url.encode())
     write_whole(folder / "settings.json", json.dumps(given_settings()).encode())
     environment = {name: value for name, value in os.environ.items() if _may_pass(name, value)}
@@ -112,8 +112,9 @@ def dagster_home(installation: Installation) -> DagsterHome:
     environment |= {
         "DAGSTER_HOME": str(folder),
         "DAGSTER_DISABLE_TELEMETRY": "1",
-        # Starting a run waits for its process to import, and a run whose start is given up fails.
-        "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",
+        # Starting a run waits for its process. It is given up, and the run returns to its queue, before run monitoring
+        # would call the run failed. Dagster gives up after 60 seconds, which was too early on a busy machine.
+        "DAGSTER_GRPC_TIMEOUT_SECONDS": "240",
         "NEURIGRAPH_HOME": str(installation.home),
         ENV_FILE: str(folder / "settings.json"),
     }

@@ -18,13 +18,13 @@ from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.stack.dagster_home import PROJECT_ROOT
+from neurigraph_pipelines.shipped import shipped
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.stack.supervisor import StackError
 from neurigraph_pipelines.wiring import Installation
 
 USER = "bob"
-SAMPLES = PROJECT_ROOT / "samples"
+SAMPLES = shipped("samples")
 QUESTIONS_ASKED = 3
 PATIENCE_SECONDS = 300.0
 """Seconds without a stored segment after which the demo fails."""

@@ -43,9 +43,9 @@ class HomeLock:
             os.close(self.descriptor)
             raise
 
-    def write(self, places: Mapping[str, str]) -> None:
-        """Write this process and its addresses into the file."""
-        text = json.dumps({"pid": os.getpid(), **places}).encode()
+    def write(self, places: Mapping[str, str], parts: Mapping[str, int] | None = None) -> None:
+        """Write this process, its addresses and the process ids of its parts into the file."""
+        text = json.dumps({"pid": os.getpid(), **places, **({"parts": parts} if parts else {})}).encode()
         os.pwrite(self.descriptor, text, 0)
         os.ftruncate(self.descriptor, len(text))
 
@@ -97,7 +97,7 @@ def _lives(pid: object) -> bool:
 
 
 def _sentence(home: Path, running: Mapping[str, object]) -> str:
-    places = ", ".join(f"{name} {place}" for name, place in running.items() if name != "pid")
+    places = ", ".join(f"{name} {place}" for name, place in running.items() if name not in ("pid", "parts"))
     pid = running.get("pid")
     return (
         f"Neurigraph already runs on {home}: process {pid}{f' ({places})' if places else ''}. Stop it with "

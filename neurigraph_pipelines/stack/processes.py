@@ -30,6 +30,7 @@ from neurigraph_pipelines.stack.dagster_home import dagster_home
 from neurigraph_pipelines.stack.home_lock import HomeLock
 from neurigraph_pipelines.stack.keeper import Keeper
 from neurigraph_pipelines.stack.marks import VARIABLE, kill_marked
+from neurigraph_pipelines.stack.services import installed_program
 from neurigraph_pipelines.stack.supervisor import START_SECONDS, Part, StackError, Supervisor
 from neurigraph_pipelines.wiring import Installation
 
@@ -120,7 +121,8 @@ class LocalStack:
         self.dagster = dagster_home(self._installation)
         opening.callback(self.dagster.clear)
         self._workspace = self.dagster.folder / "workspace.yaml"
-        chores = (keeper.ensure, partial(rotate_all, self._logs))
+        self._noted: dict[str, int] = {}
+        chores = (keeper.ensure, partial(rotate_all, self._logs), lambda: self._note(lock))
         self._supervisor = opening.enter_context(Supervisor(self._logs, mark, self._report, chores))
         settings = self._installation.settings
         self.ui = _free_address(settings.ui.host, settings.ui.port)
@@ -131,9 +133,16 @@ class LocalStack:
         self._check_definitions()
         self._supervisor.start(self._daemon(), *([self._api(self.api)] if self.api else []))
         places = {"dagster_ui": self.ui.url, **({"api": self.api.url} if self.api else {})}
-        lock.write(places)
+        self._places = places
+        self._note(lock)
         self._report("started: " + ", ".join(f"{name} {place}" for name, place in places.items()))
         self._supervisor.watch()
+
+    def _note(self, lock: HomeLock) -> None:
+        """Write into the lock's file where the stack runs, and which process each part is, whenever that changes."""
+        if self._noted != (now := self._supervisor.pids()):
+            lock.write(self._places, now)
+            self._noted = now
 
     def _open_log(self) -> None:
         self._logs.mkdir(exist_ok=True, mode=0o700)
@@ -179,7 +188,7 @@ class LocalStack:
 
     def _api(self, at: Address) -> Part:
         """Return the HTTP API."""
-        command = _program("neurigraph", "serve", "--host", at.host, "--port", str(at.port))
+        command = [str(installed_program("neurigraph")), "serve", "--host", at.host, "--port", str(at.port)]
         environment = {**os.environ, "NEURIGRAPH_HOME": str(self._home)}
         return Part(API, command, environment, partial(_answers, f"{at.url}/healthz"))
 
@@ -196,14 +205,6 @@ class LocalStack:
     def _ui_request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
         headers = {"Authorization": f"Bearer {self.dagster.token}", "Content-Type": "application/json"}
         return urllib.request.Request(f"{self.ui.url}{path}", body, headers)  # noqa: S310 - our own loopback address
-
-
-def _program(name: str, *arguments: str) -> list[str]:
-    """Return the command of an installed program."""
-    program = Path(sys.executable).parent / name
-    if not program.is_file():
-        raise ConfigurationError(f"{program} is missing: install the project with its dependencies")
-    return [str(program), *arguments]
 
 
 def _answers(request: str | urllib.request.Request) -> bool:

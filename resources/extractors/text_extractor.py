@@ -22,8 +22,8 @@ from typing import IO, Any
 from neurigraph_pipelines.errors import UnreadableFileError
 from neurigraph_pipelines.model import ExtractedPart, Extraction
 
-_WORKER = "resources.extractors.worker"
-_ROOT = Path(__file__).resolve().parents[2]
+_WORKER = f"{__name__.rpartition('.')[0]}.worker"
+_ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 _READ_BYTES = 1 << 16
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 _LONGEST_LINE = 1_000_000

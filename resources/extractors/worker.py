@@ -25,7 +25,7 @@ def main(reader: str, seconds: int, memory_bytes: int) -> None:
     try:
         if reader not in _READERS:
             raise ValueError(f"there is no reader {reader!r}")
-        read = importlib.import_module(f"resources.extractors.{reader}_reader").read
+        read = importlib.import_module(f".{reader}_reader", __package__).read
         for place, text, section in read(sys.stdin.buffer, facts):
             if text.strip():
                 _write(sys.stdout.buffer, {"place": place, "text": text, "section": section})

@@ -26,6 +26,9 @@ _STATEMENTS = [
     re.compile(rf"\b(?P<name>{_NAME}),?\s(?:who\s)?goes\sby\s(?:the\sname\s(?:of\s)?)?{_QUOTE}(?P<alias>{_NAME})"),
     re.compile(rf"\b(?P<name>{_NAME})['’]s\snickname\sis\s{_QUOTE}(?P<alias>{_NAME})"),
 ]
+_HINT = re.compile(r"short\sfor|aka|a\.k\.a\.|known\sas|nickname|goes\sby")
+"""Some words of each of them."""
+
 _CALLED = re.compile(rf"\b(?P<who>[\w'’-]+)\s(?:call|calls|nicknamed)\s(?:her|him)\s{_QUOTE}(?P<alias>{_NAME})")
 _NAMES = re.compile(_NAME)
 
@@ -39,22 +42,26 @@ def stated_aliases(prose: Prose, persons: Collection[str]) -> list[tuple[str, st
     """
     found: dict[tuple[str, str], None] = {}
     before: list[str] = []
-    for sentence in prose.sentences:
-        named = [name for name in map(_bare, _NAMES.findall(sentence.text)) if name in persons]
-        for pattern in _STATEMENTS:
+    read = 0
+    for number, sentence in enumerate(prose.sentences):
+        for pattern in _STATEMENTS if _HINT.search(sentence.text) else ():
             for match in pattern.finditer(sentence.text):
                 _add(found, persons, match["name"], match["alias"])
-        for match in _CALLED.finditer(sentence.text):
-            earlier = [_bare(name) for name in _NAMES.findall(sentence.text[: match.start()])]
+        for match in _CALLED.finditer(sentence.text) if "call" in sentence.text or "nick" in sentence.text else ():
+            for one in prose.sentences[read:number]:
+                before = _named(one.text, persons) or before
+            read = number
             # The pronoun means the only person named before; with two candidates it is ambiguous.
-            whom = {name for name in earlier if name in persons} or set(before)
-            whom -= {match["who"]}
+            whom = set(_named(sentence.text[: match.start()], persons) or before) - {match["who"]}
             if len(whom) == 1:
                 _add(found, persons, whom.pop(), match["alias"])
-        before = named or before
         if len(found) >= MAX_STATED:
             break
     return list(found)
+
+
+def _named(text: str, persons: Collection[str]) -> list[str]:
+    return [name for name in map(_bare, _NAMES.findall(text)) if name in persons]
 
 
 def _add(found: dict[tuple[str, str], None], persons: Collection[str], name: str, alias: str) -> None:
@@ -64,7 +71,7 @@ def _add(found: dict[tuple[str, str], None], persons: Collection[str], name: str
 
 
 def _bare(name: str) -> str:
-    return re.sub(r"['’]s$", "", name)
+    return name[:-2] if name.endswith(("'s", "’s")) else name
 
 
 def _may_be_name(name: str) -> bool:

@@ -25,6 +25,7 @@ _MALE = frozenset(
     "father dad papa brother son husband uncle grandfather grandpa nephew boyfriend man guy boy king".split()
 )
 _SHE, _HE = frozenset("she her hers herself".split()), frozenset("he him his himself".split())
+_HE_OR_SHE = _SHE | _HE
 _DETERMINERS = frozenset("a an the my our his her its their your this that these those no every each some any".split())
 
 _REACH = 4
@@ -56,7 +57,7 @@ _OF_WHAT = re.compile(
 _FIGURE = re.compile(
     r"(?<![\w.,:/-])(?P<sign>[$€£¥])?(?P<digits>\d[\d.,:/]*)(?P<unit>[^\s;,.!?]*)(?: (?P<next>[^\s;,.!?\"]+))?"
 )
-_PRONOUN = re.compile(rf"\b(?:{'|'.join(_SHE | _HE | PLURAL | NEUTRAL)})\b", re.I)
+_PRONOUN = re.compile(rf"\b(?:{'|'.join(_HE_OR_SHE | PLURAL | NEUTRAL)})\b", re.I)
 _LAST_WORD = re.compile(r"(\w+)\W*$")
 _DAY = re.compile(
     r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|the)\s$",
@@ -107,7 +108,7 @@ class Anchors:
             for word in sentence.words:
                 if word.text in self._persons:
                     last = word.text
-                elif last and word.lower in _SHE | _HE:
+                elif last and word.lower in _HE_OR_SHE:
                     votes[last] += 1 if word.lower in _SHE else -1
                     last = ""
         return {name: 1 if count > 0 else -1 for name, count in votes.items() if count}

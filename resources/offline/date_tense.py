@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from resources.offline.date_words import Cues, part
 
@@ -43,7 +44,7 @@ def lean_of(kind: str, text: str, match: re.Match[str], cues: Cues | None, quest
     start, end = clause(text, match.start(), match.end())
     if kind not in ("weekday", "near") and cues.moved.search(text, start, end):
         return UNKNOWN
-    if {verb.lastgroup for verb in cues.tense.finditer(text, start, end)} == {"past"}:
+    if {tense for _, _, tense in _verbs(cues.tense, text, start, end)} == {"past"}:
         return ONLY_PAST
     verb = _nearest_verb(text, start, end, match, cues)
     if not verb and len(text[start : match.start()].split()) + len(text[match.end() : end].split()) < FRAGMENT:
@@ -81,9 +82,9 @@ def clause(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _nearest_verb(text: str, start: int, end: int, match: re.Match[str], cues: Cues) -> float:
     found = [
-        (max(match.start() - verb.end(), verb.start() - match.end() + BEHIND), str(verb.lastgroup))
-        for verb in cues.tense.finditer(text, start, end)
-        if verb.end() <= match.start() or verb.start() >= match.end()
+        (max(match.start() - last, first - match.end() + BEHIND), tense)
+        for first, last, tense in _verbs(cues.tense, text, start, end)
+        if last <= match.start() or first >= match.end()
     ]
     if not found:
         return 0.0
@@ -91,6 +92,12 @@ def _nearest_verb(text: str, start: int, end: int, match: re.Match[str], cues: C
     if cues.auxiliary is not None and "participle" in tenses and "future" not in tenses:
         return PAST if cues.auxiliary.search(text, start, end) else PARTICIPLE
     return LEANS[min(found)[1]]
+
+
+@lru_cache(maxsize=8)
+def _verbs(tense: re.Pattern[str], text: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
+    """Return where the verbs of a part begin and end, and their tenses: once for all dates of a sentence."""
+    return tuple((verb.start(), verb.end(), str(verb.lastgroup)) for verb in tense.finditer(text, start, end))
 
 
 def is_refuted(text: str, match: re.Match[str], cues: Cues | None) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 YEAR = r"(?P<year>(?:1[6-9]|20)\d\d)"
 LANGUAGES = ("en", "de", "es", "fr")
@@ -69,6 +69,12 @@ _FORMS = {
     "ordinal": "ordinals",
 }  # fmt: skip
 TENSES = ("arranged", "past", "future", "participle", "present")
+_NEEDED = {
+    "days": "months", "day_of_month": "months", "nth_weekday": "months", "month_and_year": "months", "month": "months",
+    "weekday": "weekdays",
+}  # fmt: skip
+"""Kinds whose patterns match only where a month or a weekday is named: two short searches save most of their time."""
+
 _UNITS = ("day", "week", "weekend", "month", "year")
 _LONGEST_FIRST = ("day", "weekend", "week", "month", "year")
 _NAME = re.compile(r"\{([a-z_]+)\}")
@@ -140,13 +146,21 @@ class Cues:
     slip: re.Pattern[str]
 
 
+class Rule(NamedTuple):
+    """A kind of date and its pattern, which matches only in texts that have what it ``needs``; None needs nothing."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    needs: re.Pattern[str] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class DateWords:
     """The words of one language.
 
     Attributes:
         hint: A sentence without it has no date.
-        rules: Names of kinds of dates and their patterns, longer and more certain forms first.
+        rules: The patterns of dates, longer and more certain forms first.
         relative: Words for the one before last (-2), last (-1), this (0), next (1) and the one after (2), and for one
             of last week (-3) or next week (3).
         nth: Words for first (1) to fourth, and last (-1).
@@ -164,7 +178,7 @@ class DateWords:
 
     code: str
     hint: re.Pattern[str]
-    rules: tuple[tuple[str, re.Pattern[str]], ...]
+    rules: tuple[Rule, ...]
     months: Choice = _NONE
     weekdays: Choice = _NONE
     near: Choice = _NONE
@@ -195,7 +209,9 @@ def date_words(code: str) -> DateWords:
 def _figures(code: str) -> DateWords:
     """Return the rules for a language of which no words are known."""
     rules = tuple(
-        (kind, _compiled(_filled(pattern, {"year": YEAR}))) for kind, languages, pattern in RULES if languages == ANY
+        Rule(kind, _compiled(_filled(pattern, {"year": YEAR})))
+        for kind, languages, pattern in RULES
+        if languages == ANY
     )
     return DateWords(code, re.compile(r"\d"), rules)
 
@@ -269,12 +285,16 @@ def _dotted(names: str) -> Iterator[str]:
         yield name if number == 0 else f"{name}[.]?"
 
 
-def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str]) -> Iterator[tuple[str, re.Pattern[str]]]:
+def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str]) -> Iterator[Rule]:
     """Yield the patterns of a language: of a rule with ``{form}`` one for each of the forms that the language has."""
+    needed = {name: _compiled("|".join(data[name])) for name in _NEEDED.values()}
     for kind, languages, pattern in RULES:
         if not languages or languages == ANY or code in languages.split():
             for form in data[_FORMS[kind]] if "{form}" in pattern else [""]:
-                yield kind, _compiled(_filled(pattern.replace("{form}", form), groups))
+                needs = needed[_NEEDED[kind]] if kind in _NEEDED else None
+                # Dates begin with a letter or a digit: at the ends of words, nothing else needs to be tried.
+                begun = rf"\b(?=\w){pattern[2:]}" if pattern.startswith(r"\b") else pattern
+                yield Rule(kind, _compiled(_filled(begun.replace("{form}", form), groups)), needs)
 
 
 def _filled(pattern: str, groups: Mapping[str, str]) -> str:

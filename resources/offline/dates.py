@@ -246,8 +246,9 @@ def _matches(text: str, words: DateWords) -> list[tuple[str, re.Match[str]]]:
         return []
     taken = bytearray(len(text))
     found: list[tuple[str, re.Match[str]]] = []
-    for kind, pattern in words.rules:
-        for match in pattern.finditer(text):
+    missing = {needs for needs in {rule.needs for rule in words.rules} if needs and not needs.search(text)}
+    for kind, pattern, needs in words.rules:
+        for match in pattern.finditer(text) if needs not in missing else ():
             start, end = match.span()
             if not any(taken[start:end]):
                 taken[start:end] = b"\1" * (end - start)

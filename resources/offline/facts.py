@@ -7,23 +7,58 @@ and slots from the words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.model import Period, Role
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, bounds_of
 from neurigraph_pipelines.text.iso_periods import period_of
 from resources.offline.anchors import Anchors
 from resources.offline.dates import resolve_dates
 from resources.offline.fact_forms import LASTING, ReadFact, read_fact
+from resources.offline.leading import stated_before_asking
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose
 from resources.offline.salience import Salience
+from resources.offline.standing import Standing
 from resources.offline.telling import Teller
 from resources.offline.units import Unit, units_of
 
-MIN_WEIGHT = 1.4
+MIN_WEIGHT = 1.0
 """Least weight of a fact. On LoCoMo, three of four such sentences are among its published observations."""
+
+COMMONPLACE = 2.0
+"""What a sentence has to weigh more if it speaks of nobody and nothing in particular: ``Music can be inspiring``."""
+
+ADDRESSED = 1.0
+"""What a sentence has to weigh more if it speaks to somebody: many of these are compliments."""
+
+_FEW = 2
+"""Most speakers of a talk with compliments and commonplaces; in meetings people speak to all, and of a matter."""
+
+_PARTICULAR = ("own", "names", "figures", "counts", "amounts", "days", "done", "changed", "kin")
+"""Features of a sentence that speaks of somebody or something: its speaker, a name, a number, a day, a decision."""
+
+_YOU = re.compile(r"\byou(?:r|rs|rself|['’](?:re|ve|ll|d))?\b", re.I)
+_ASKS = re.compile(
+    r"(?:(?:and|but|so|just|also|please|definitely|then|well)\b[,\s]*)*(?:let['’]s|let me|do your|don['’]t|check|look|"
+    r"try|keep|remember|imagine|make sure|go for|take (?:a|care|it|your)|enjoy|have (?:fun|a)|get some|gather|invest|"
+    r"consider|feel free|hang in|fingers crossed)\b",
+    re.I,
+)
+"""Beginnings of requests, advice and wishes, which state nothing."""
+
+_TIMES = (
+    r"(?:second|minute|hour|day|night|morning|afternoon|evening|week|weekend|month|year|time|spring|summer|autumn|fall|"
+    r"winter|season|semester|quarter|past|coming|last|next|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
+)
+_POINTS = re.compile(
+    rf"\b(?:this|these)(?: (?!{_TIMES})[a-z'’-]+){{1,2}}(?=[.,;:!?\"]|$| (?:to|and|but|so|makes?|is|are|was|were|has|"
+    r"have|will|really|after|when|because|just|means?|reminds?)\b)"
+    r"|\b(?:this|these)(?=[.,;:!?\"]|$| (?:after|before|when|while|because|for|lately|must|so|and|but|to|with)\b)"
+)
+"""What points to something seen or said before: ``this hike``, but not ``this week``, ``this sign in the frame``."""
 
 MAX_SENTENCES = 2
 """Most sentences of a fact: the second one names what the first one is about."""
@@ -58,7 +93,8 @@ def extract(prose: Prose) -> list[Fact]:
             chosen.append((unit, statement))
             words -= length
     chosen.sort(key=lambda pair: pair[0].sentences)
-    return [_fact(prose, names, unit, statement, salience) for unit, statement in chosen]
+    people = _people_by_sentence(names)
+    return [_fact(prose, names, people, unit, statement, salience) for unit, statement in chosen]
 
 
 def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]:
@@ -66,26 +102,76 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     corrected = salience.corrected()
     weighed = [
         (max(map(salience.weight, unit.sentences)), len(unit.sentences), number, unit)
-        for number, unit in enumerate(units_of(prose, names))
+        for number, unit in enumerate((*units_of(prose, names, MAX_SENTENCES), *_before_questions(prose, names)))
         if unit.before is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
     ]
     anchors = Anchors(prose, names)
+    speakers = {message.author or message.role for message in prose.segment.messages}
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
         if weight < MIN_WEIGHT:
             return
+        weightiest = salience.features(max(unit.sentences, key=salience.weight))
+        is_strict = len(speakers) <= _FEW and not (weightiest["names"] or weightiest["figures"])
+        if is_strict and (weight < _least_weight(unit, weightiest) or not _states(unit)):
+            continue
         if anchors.stand_alone(unit):
             yield unit
 
 
-def _fact(prose: Prose, names: Names, unit: Unit, statement: str, salience: Salience) -> Fact:
+def _before_questions(prose: Prose, names: Names) -> Iterator[Unit]:
+    """Yield what questions of people state about themselves before they ask. English only."""
+    asked = [
+        (number, stated)
+        for number, sentence in enumerate(prose.sentences)
+        if sentence.language == "en" and prose.message(sentence).role is Role.USER
+        if (stated := stated_before_asking(sentence.text)) is not None
+    ]
+    references = Standing(prose, names).references if asked else None
+    for number, stated in asked:
+        if references and references.are_clear(stated):
+            yield Unit((number,), (stated,))
+
+
+def _least_weight(unit: Unit, weightiest: Mapping[str, float]) -> float:
+    """Return the weight from which a unit is a fact.
+
+    Args:
+        unit: The unit.
+        weightiest: The features of its weightiest sentence.
+    """
+    is_commonplace = not any(weightiest[name] for name in _PARTICULAR)
+    is_addressed = any(_YOU.search(text) for text in unit.texts)
+    return MIN_WEIGHT + COMMONPLACE * is_commonplace + ADDRESSED * is_addressed
+
+
+def _states(unit: Unit) -> bool:
+    """Whether a unit states something, and points to nothing outside of it; English only."""
+    return not any(_ASKS.match(text) or _POINTS.search(text) for text in unit.texts)
+
+
+def _people_by_sentence(names: Names) -> dict[int, list[int]]:
+    """Return the places in ``names.persons`` of those whom a sentence names, by sentence."""
+    found: dict[int, list[int]] = {}
+    for place, person in enumerate(names.persons):
+        for number in person.sentences:
+            found.setdefault(number, []).append(place)
+    return found
+
+
+def _fact(
+    prose: Prose, names: Names, people: Mapping[int, list[int]], unit: Unit, statement: str, salience: Salience
+) -> Fact:
     sentences = [prose.sentences[number] for number in unit.sentences]
-    first, said = sentences[0], " ".join(one.text for one in sentences)
+    first = sentences[0]
+    is_part = unit.texts == (stated_before_asking(first.text),)
+    said = " ".join(unit.texts if is_part else (one.text for one in sentences))
     message = prose.message(first)
     occurred = period_of(resolve_dates(said, message.occurred_at, first.language))
     speaker = names.speakers.get(message.author or "", message.author)
     read = read_fact(statement, said, first.language, is_dated=occurred is not None)
-    people = [one.name for one in names.persons if not one.sentences.isdisjoint(unit.sentences)]
-    who = dict.fromkeys([*([speaker] if speaker and speaker in statement else []), *people])
+    named = sorted({place for number in unit.sentences for place in people.get(number, ())})
+    mentioned = [names.persons[place].name for place in named]
+    who = dict.fromkeys([*([speaker] if speaker and speaker in statement else []), *mentioned])
     weight = max(map(salience.weight, unit.sentences))
     return Fact(
         statement=statement,

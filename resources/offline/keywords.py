@@ -135,7 +135,7 @@ def _candidates(sentence: Sentence) -> Iterable[tuple[int, tuple[Word, ...]]]:
     words = sentence.words
     if sentence.language in _RUNS:
         for run in _RUNS[sentence.language].findall(sentence.text):
-            yield 0, (Word(run, run, empty=False, content=True),)
+            yield 0, (Word(run, run, run, empty=False, content=True),)
         return
     for position, word in enumerate(words):
         if word.content:

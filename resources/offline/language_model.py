@@ -13,7 +13,7 @@ from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.ports import Embedder, KeptFacts
 from neurigraph_pipelines.text.languages import CODES
 from resources.offline import answers, facts, keywords, summaries, verdicts
 from resources.offline.placement import Placer
@@ -63,8 +63,8 @@ class OfflineLanguageModel:
         return keywords.extract(Prose(segment, self._language))
 
     @measured("model.extract_facts")
-    def extract_facts(self, segment: Segment) -> list[Fact]:
-        """Return the sentences worth remembering, each so that it can be understood alone."""
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+        """Return the sentences worth remembering, each so that it can be understood alone; they are read at once."""
         return facts.extract(Prose(segment, self._language))
 
     @measured("model.judge")

@@ -52,20 +52,17 @@ class Word:
     """A word of a sentence.
 
     Attributes:
+        lower: The word in lower case with straight apostrophes.
         stem: The common form of inflected words.
         empty: Whether it is a stop word or filler.
         content: Whether it carries meaning: neither empty nor very common.
     """
 
     text: str
+    lower: str
     stem: str
     empty: bool
     content: bool
-
-    @property
-    def lower(self) -> str:
-        """The word in lower case with straight apostrophes."""
-        return self.text.lower().replace("’", "'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +159,11 @@ class Reader:
         """Return the words of ``text``; in scripts without spaces, such as Chinese, pairs of characters."""
         if self._elided is not None:
             text = self._elided.sub(r"\1 ", text)
-        return tuple(self._word(piece) for match in _WORD.finditer(text) for piece in _pieces(match.group()))
+        known, found = self._known, list[Word]()
+        for run in _WORD.findall(text):
+            word = known.get(run)
+            found.extend(map(self._word, _pieces(run)) if word is None else (word,))
+        return tuple(found)
 
     def _word(self, text: str) -> Word:
         word = self._known.get(text)
@@ -171,7 +172,7 @@ class Reader:
             bare = lower.removesuffix("'s")
             empty = lower in self._empty or bare in self._empty
             stem = self._stem(bare)
-            word = Word(text, stem, empty, not empty and self._carries(bare) and stem not in self._common_stems)
+            word = Word(text, lower, stem, empty, not empty and self._carries(bare) and stem not in self._common_stems)
             self._known[text] = word
         return word
 
@@ -202,11 +203,13 @@ def tidy(text: str, language: str = "en") -> str:
     """Return ``text`` on one line, without markers, hesitations and extra spaces."""
     plain = text
     if len(text) < 100_000:
-        plain = _MARKER.sub(" ", text)
+        plain = _MARKER.sub(" ", text) if "{" in text else text
         plain = _HESITATION.sub("", plain) if language == "en" else plain  # "er" and "um" are words elsewhere
     plain = _LOOSE_PUNCTUATION.sub(lambda match: match[1] or match[2], " ".join(plain.split()))
-    plain = _SPELT.sub(lambda match: match.group().replace("_", ""), _REPEATED.sub(r"\1", plain))
-    return _UNSEEN.sub("", plain).strip(" ,")
+    plain = _REPEATED.sub(r"\1", plain)
+    plain = _SPELT.sub(lambda match: match.group().replace("_", ""), plain) if "_" in plain else plain
+    plain = plain if plain.isprintable() else _UNSEEN.sub("", plain)
+    return plain.strip(" ,")
 
 
 def spaced(words: Sequence[str]) -> str:

@@ -49,11 +49,12 @@ THIS_TIME = re.compile(
     re.I,
 )
 _POINTS_BACK = re.compile(
-    r"\b(?:that|this|those|these|there|then|one|ones|so|too|either|same|both|either way)(?=[,.;!?]|$)"
-    r"|\bwhich one\b|\bone (?:at|behind|from|in|is|of mine|on|was|with)\b"
-    r"|\bthe (?:others?|same|rest|first|second|latter|former)(?=[,.;!?]|$)"
-    r"|\b(?:both|some|none|all|each|half|most|one|two|three) of (?:them|it|those|these)\b"
-    r"|\bsame \w+(?! as\b)|\bthan (?:that|this|those|it)\b",
+    r"\b(?=[a-z])(?:"  # a test of one letter spares the ends of words, which takes a third of the time
+    r"(?:that|this|those|these|there|then|one|ones|so|too|either|same|both|either way)(?=[,.;!?]|$)"
+    r"|which one\b|one (?:at|behind|from|in|is|of mine|on|was|with)\b"
+    r"|the (?:others?|same|rest|first|second|latter|former)(?=[,.;!?]|$)"
+    r"|(?:both|some|none|all|each|half|most|one|two|three) of (?:them|it|those|these)\b"
+    r"|same \w+(?! as\b)|than (?:that|this|those|it)\b)",
     re.I,
 )
 _COMPARES = re.compile(
@@ -121,7 +122,7 @@ class References:
             text: One or several sentences.
             asked: Whether it is a question, where any noun before a pronoun is enough.
         """
-        plain = EMPTY_IT.sub("", text)
+        plain = EMPTY_IT.sub("", text) if "it" in text.lower() else text
         if (match := _POINTS_BACK.search(plain)) and len(plain[: match.start()].split()) < _FAR:
             return False
         if asked and not self.begins_alone(plain):

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 
 from neurigraph_pipelines.model import Message, Role
@@ -157,7 +157,7 @@ class _Reading:
     def read(self, sentence: Sentence) -> None:
         text = _IN_LAW.sub(r"\g<who>-in-law", _with_capitals(sentence))
         self._close(sentence, text)
-        if "-in-law" in text or not relation_words().isdisjoint(_forms(sentence)):
+        if "-in-law" in text or any(_is_relation(word.lower) for word in sentence.words):
             for match in _WORD.finditer(text):
                 if label := singular(match.group()):
                     before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() :][:REACH]
@@ -298,8 +298,7 @@ def _ordinary() -> frozenset[str]:
 
 def _with_capitals(sentence: Sentence) -> str:
     """Return the text with capitals for given names in lower case, as chats have them."""
-    names = english().first_names - english().common
-    small = [word.text for word in sentence.words if word.text in names]
+    small = [word.text for word in sentence.words if word.text in _small_names()]
     return (
         re.sub(rf"\b(?:{'|'.join(small)})\b", lambda match: match.group().title(), sentence.text)
         if small
@@ -315,9 +314,17 @@ def _bare(name: str) -> str:
     return re.sub(r"['’]s?$", "", name)
 
 
-def _forms(sentence: Sentence) -> set[str]:
-    lower = {word.lower.removesuffix("'s") for word in sentence.words}
-    return lower | {word.removesuffix("s") for word in lower}
+@cache
+def _small_names() -> frozenset[str]:
+    """Return the given names that are no words when they are written with a small letter."""
+    return english().first_names - english().common
+
+
+@lru_cache(maxsize=20_000)
+def _is_relation(word: str) -> bool:
+    """Whether a word in lower case is the word for a relation, in singular, plural or genitive."""
+    bare = word.removesuffix("'s")
+    return bare in relation_words() or bare.removesuffix("s") in relation_words()
 
 
 def _qualified(label: str, middle: str) -> str:

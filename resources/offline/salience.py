@@ -26,7 +26,7 @@ _AMOUNT = re.compile(
     re.I,
 )
 _DAY = re.compile(
-    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)|{_MONTH}\s\d{{1,2}}|\d{{1,2}}\.?\s(?:of\s)?{_MONTH}|in\s{_MONTH}|in\s(?:19|20)\d\d|"
+    rf"\b(?=\w)(?:\d{{1,2}}(?:st|nd|rd|th)|{_MONTH}\s\d{{1,2}}|\d{{1,2}}\.?\s(?:of\s)?{_MONTH}|in\s{_MONTH}|in\s(?:19|20)\d\d|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|yesterday|today|tomorrow|tonight)\b",
     re.I,
 )

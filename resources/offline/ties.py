@@ -30,7 +30,7 @@ _TIE = re.compile(
     + rf")\s(?:(?:the|(?:my|our)(?:\s[a-z-]{{3,20}})?|der|dem|den|la|el|le)\s)?(?P<what>{NAME})"
 )
 _FIRST_PERSON = frozenset(["i", "ich", "yo"])
-_HAS_VERB = re.compile("|".join(_VERBS.values()))
+_HAS_VERB = re.compile(rf"\b(?=\w)(?:{'|'.join(_VERBS.values())})")
 
 
 def ties_in(text: str) -> Iterator[tuple[str | None, str, str]]:

@@ -84,14 +84,16 @@ class Unit:
         )
 
 
-def units_of(prose: Prose, names: Names) -> list[Unit]:
-    """Return all units, by their first sentences.
+def units_of(prose: Prose, names: Names, most: int | None = None) -> list[Unit]:
+    """Return the units, by their first sentences.
 
     Args:
         prose: The conversation.
         names: Its names; "he" and "she" may mean those of people.
+        most: Most sentences of a unit that the caller needs. English units that are longer, or that answer a question,
+            are then left out, which takes half the time. None returns all.
     """
-    finder = _Finder(prose, names)
+    finder = _Finder(prose, names, most)
     units: list[Unit] = []
     before: list[int] = []
     first = 0
@@ -107,8 +109,10 @@ def units_of(prose: Prose, names: Names) -> list[Unit]:
 class _Finder:
     """Finds the units of English text."""
 
-    def __init__(self, prose: Prose, names: Names) -> None:
+    def __init__(self, prose: Prose, names: Names, most: int | None) -> None:
         self._prose = prose
+        self._most = most or 1 + MAX_BEFORE + MAX_AFTER
+        self._with_replies = most is None
         self._standing = Standing(prose, names)
         self._references = self._standing.references
 
@@ -121,7 +125,8 @@ class _Finder:
         """
         found: list[Unit] = []
         for place in range(len(numbers)):
-            for unit in (self._joined(numbers, place), None if place else self._reply(numbers, before)):
+            reply = self._reply(numbers, before) if self._with_replies and not place else None
+            for unit in (self._joined(numbers, place), reply):
                 if unit is not None:
                     end = unit.sentences[-1] - numbers[0] + 1
                     found += self._extended(unit, numbers[end : end + MAX_AFTER])
@@ -130,7 +135,7 @@ class _Finder:
     def _joined(self, numbers: Sequence[int], place: int) -> Unit | None:
         """Return the sentence, with those before it that it refers to; None if it stays unclear."""
         texts: list[str] = []
-        for start in range(place, max(-1, place - 1 - MAX_BEFORE), -1):
+        for start in range(place, max(-1, place - min(1 + MAX_BEFORE, self._most)), -1):
             number = numbers[start]
             if self._standing.says_nothing(number):
                 return None
@@ -166,7 +171,7 @@ class _Finder:
         """Return a unit, and the longer ones that go on with what follows it."""
         found = [unit]
         for number in following:
-            if is_question(self._prose.sentences[number].text):
+            if len(unit.sentences) >= self._most or is_question(self._prose.sentences[number].text):
                 break
             if not self._standing.adds(number):
                 continue

@@ -1,5 +1,8 @@
 """Verdicts on pairs of facts by rule: negation, another value in a slot, words of change, other figures, containment.
 
+What the owner says without a name is about the owner, so that proves nothing: two such facts are at odds only where one
+denies what the other says was done, or says that a figure of the same thing has changed.
+
 English only. Every expression is linear. What follows from a verdict is decided in the domain; here nothing is certain
 beyond ``MOST_CERTAIN``.
 """
@@ -10,6 +13,7 @@ import re
 from functools import lru_cache
 
 from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair, Verdict
+from neurigraph_pipelines.text.assertions import differences
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.slots import LASTING, PlainSlot, plain_slot
 
@@ -18,6 +22,9 @@ MOST_CERTAIN = 0.85
 
 _PLAIN = 0.8
 """Another value in a slot of which people have one."""
+
+_CLOSED = 0.75
+"""What the owner's own statements deny, or say of figures, in closed forms."""
 
 _LIKELY = 0.7
 """Another value in a slot of which some people have several, such as employers."""
@@ -28,6 +35,9 @@ _LEAST_SHARED = 2
 
 _ALIKE = 0.5
 """Least share of the shorter fact's words that the other has, too."""
+
+_DENIED = 0.45
+"""Least share of the words of a denial that what was done has, too."""
 
 _FEW = frozenset(["employer", "occupation"])
 _CHANGES = frozenset(["moved to", "joined"])
@@ -59,14 +69,28 @@ def judge(pair: Pair) -> Judgement:
     later, earlier = pair.later, pair.earlier
     if _key(later.statement) == _key(earlier.statement):
         return Judgement(Verdict.SAME, MOST_CERTAIN, "the same words")
+    mine, theirs = plain_slot(later.slot, later.statement), plain_slot(earlier.slot, earlier.statement)
+    have_slots = mine is not None and theirs is not None and mine.subject == theirs.subject
+    if later.is_own and earlier.is_own and not have_slots:
+        return _of_the_owner(later, earlier)
     if _TENTATIVE.search(later.statement) or _TENTATIVE.search(earlier.statement):
         return Judgement(Verdict.UNRELATED, _GUESSED, "one of them is not said as so")
-    slots = plain_slot(later.slot, later.statement), plain_slot(earlier.slot, earlier.statement)
-    if slots[0] is not None and slots[1] is not None and slots[0].subject == slots[1].subject:
-        found = _by_slots(pair, slots[0], slots[1])
+    if mine is not None and theirs is not None and have_slots:
+        found = _by_slots(pair, mine, theirs)
         if found is not None:
             return found
     return _by_words(later, earlier)
+
+
+def _of_the_owner(later: KnownFact, earlier: KnownFact) -> Judgement:
+    """Return the verdict on two facts that the owner said."""
+    found = UNRELATED
+    for one in differences(later.statement, earlier.statement):
+        if one.is_denial and len(one.shared) >= _DENIED * len(one.of):
+            return Judgement(Verdict.CONTRADICTS, _CLOSED, "it denies what was said before")
+        if not one.is_denial and len(one.shared) >= _LEAST_SHARED:
+            found = Judgement(Verdict.UPDATES, _CLOSED, "another figure, with a word of change")
+    return _by_words(later, earlier) if found is UNRELATED and set(later.who) & set(earlier.who) else found
 
 
 def _by_slots(pair: Pair, later: PlainSlot, earlier: PlainSlot) -> Judgement | None:

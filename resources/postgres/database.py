@@ -24,7 +24,14 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.errors import ClockError, ConfigurationError, NeurigraphError, NodeGoneError, TransientError
+from neurigraph_pipelines.errors import (
+    ClockError,
+    ConfigurationError,
+    ConflictError,
+    NeurigraphError,
+    NodeGoneError,
+    TransientError,
+)
 from neurigraph_pipelines.measuring import done, is_heard
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
@@ -38,6 +45,7 @@ _AGENT = "neurigraph_agent"
 _NO_CONNECTION_LEFT = ("too many clients", "too many connections", "connection slots")
 _ATTEMPTS = 3
 _WRONG_CLOCK, _CLOCK_RETRY_SECONDS = "NG001", 60.0  # raised by neurigraph.claims
+_MIRROR = "NG004"  # raised where a mirror would change
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")
@@ -252,6 +260,8 @@ class PostgresDatabase:
                 raise
             raise NodeGoneError(f"a node was dropped in the meantime ({type(error).__name__}: {missing})") from error
         except psycopg.Error as error:
+            if error.sqlstate == _MIRROR:
+                raise ConflictError(str(error.diag.message_primary)) from error
             if error.sqlstate != _WRONG_CLOCK:
                 raise
             raise ClockError(

@@ -25,6 +25,7 @@ _WITHOUT_ROWS = (
     "neurigraph.user_changes",
     "neurigraph.node_changes",
     "neurigraph.record_changes",
+    "neurigraph.peer_horizons",
     "neurigraph.warm_nodes",
     # Caches of nodes by such versions.
     "neurigraph.layer_packs",

@@ -5,11 +5,10 @@ Whether the facts stand in the messages is checked in the domain (``knowledge.gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Literal
 
-from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, Slot, StatedAs
 from neurigraph_pipelines.text.iso_periods import period_of
 from resources.providers.answers import StrictAnswer
@@ -49,15 +48,27 @@ class FactsAnswer(StrictAnswer):
     facts: list[FactAnswer]
 
 
-def read_facts(answers: Iterable[FactsAnswer], segment: Segment) -> list[Fact]:
-    """Return the facts of several windows, in order, without repetition and without those of other messages."""
-    authors = {message.seq: message.author for message in segment.messages}
+def read_facts(answer: FactsAnswer, authors: Mapping[int, str | None]) -> list[Fact]:
+    """Return the facts of one answer, without those of other messages.
+
+    Args:
+        answer: What the model answered.
+        authors: The author of each message of the segment, by its number.
+    """
+    stated = ((one, _text(one.statement, MAX_STATEMENT)) for one in answer.facts)
+    return [
+        _fact(one, statement, authors[one.first_message])
+        for one, statement in stated
+        if statement and one.first_message in authors and one.first_message <= one.last_message in authors
+    ]
+
+
+def in_order(windows: Iterable[Iterable[Fact]]) -> list[Fact]:
+    """Return the facts of several windows in the order of their messages, without repetition."""
     found: dict[str, Fact] = {}
-    for answer in answers:
-        for one in answer.facts:
-            statement = _text(one.statement, MAX_STATEMENT)
-            if statement and one.first_message in authors and one.first_message <= one.last_message in authors:
-                found.setdefault(statement.lower(), _fact(one, statement, authors[one.first_message]))
+    for facts in windows:
+        for fact in facts:
+            found.setdefault(fact.statement.lower(), fact)
     return sorted(found.values(), key=lambda fact: (fact.first_message, fact.last_message))
 
 

@@ -7,9 +7,11 @@ Belongs here: which request is made for which part of a segment, and merging the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
@@ -18,7 +20,7 @@ from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
-from neurigraph_pipelines.ports import TokenCounter
+from neurigraph_pipelines.ports import KeptFacts, TokenCounter
 from resources.providers.answers import (
     KeywordsAnswer,
     PlacementsAnswer,
@@ -32,7 +34,7 @@ from resources.providers.answers import (
     read_summary,
 )
 from resources.providers.chat import ChatModel, enclosed, prompt, unchanged
-from resources.providers.fact_answers import FactsAnswer, read_facts
+from resources.providers.fact_answers import FactsAnswer, in_order, read_facts
 from resources.providers.retries import ProviderClient
 from resources.providers.text_windows import split_text
 from resources.providers.transcript import (
@@ -176,20 +178,49 @@ class OpenAiLanguageModel:
         return read_keywords(self._client.call_all(asks))
 
     @measured("model.extract_facts")
-    def extract_facts(self, segment: Segment) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
         """Return the facts that the messages state; windows are small, because facts are missed in long ones.
+
+        Args:
+            segment: The messages.
+            kept: Has the facts of windows that were read before. Where there are several windows, each is kept as soon
+                as it is read.
 
         Raises:
             TransientError: As ``place``.
             ProviderError: As ``place``.
         """
-        instructions, about = prompt("facts"), about_text(segment)
         size = min(self._context_tokens, _FACTS_WINDOW_TOKENS)
-        asks = [
-            self._call(instructions, enclosed({"ABOUT": about, "TRANSCRIPT": window}), FactsAnswer, unchanged)
-            for window in transcript_windows(segment, size, self._tokens)
-        ]
-        return read_facts(self._client.call_all(asks), segment)
+        windows = transcript_windows(segment, size, self._tokens)
+        authors = {message.seq: message.author for message in segment.messages}
+        found: list[list[Fact] | None] = [None] * len(windows)
+        asks = []
+        for number, window in enumerate(windows):
+            blocks = {"ABOUT": about_text(segment), "TRANSCRIPT": window}
+            digest = self._digest(blocks)
+            if len(windows) > 1 and kept is not None:
+                found[number] = kept.find(digest)
+            if found[number] is None:
+                asks.append(self._facts_call(blocks, digest, authors, kept if len(windows) > 1 else None))
+        asked = iter(self._client.call_all(asks))
+        return in_order(next(asked) if known is None else known for known in found)
+
+    def _digest(self, blocks: dict[str, str]) -> bytes:
+        """Return the digest of all that is asked about a window."""
+        return sha256(json.dumps([self.name, prompt("facts"), *blocks.values()]).encode()).digest()
+
+    def _facts_call(
+        self, blocks: dict[str, str], digest: bytes, authors: Mapping[int, str | None], kept: KeptFacts | None
+    ) -> tuple[Callable[[OpenAI], list[Fact]], int]:
+        """Return the call for the facts of one window, which keeps them once they are read."""
+        window = blocks["TRANSCRIPT"]
+        ask, tokens = self._call(prompt("facts"), enclosed(blocks), FactsAnswer, unchanged)
+
+        def ask_and_keep(client: OpenAI) -> list[Fact]:
+            facts = read_facts(ask(client), authors)
+            return facts if kept is None else kept.keep(digest, facts, len(window.split()), self._tokens.count(window))
+
+        return ask_and_keep, tokens
 
     @measured("model.judge")
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:

@@ -79,9 +79,13 @@ def condensed_transcript(segment: Segment, limit: int, tokens: TokenCounter) -> 
 
 
 def about_text(segment: Segment) -> str:
-    """Return whose memory a segment is, and the title of its source, if it has one."""
-    owner = f"Memory of: {_one_line(segment.ref.user_slug)}"
-    return f"{owner}\nTitle: {_one_line(segment.ref.title)}" if segment.ref.title else owner
+    """Return whose memory a segment is, with the title of its source and what its owner says of its spaces, if any."""
+    lines = [f"Memory of: {_one_line(segment.ref.user_slug)}"]
+    if segment.ref.title:
+        lines.append(f"Title: {_one_line(segment.ref.title)}")
+    if segment.ref.about:
+        lines.append(f"Belongs to: {_one_line(segment.ref.about)}")
+    return "\n".join(lines)
 
 
 def segment_descriptions(segments: Sequence[Segment], limit: int, tokens: TokenCounter) -> str:

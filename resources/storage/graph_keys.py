@@ -102,6 +102,14 @@ class GraphKeys:
         self._known[graph, key_id] = data_key
         return data_key
 
+    def opened_by(self) -> frozenset[bytes]:
+        """Return the names of the master keys at hand.
+
+        Raises:
+            ConfigurationError: There is none, or it cannot be read.
+        """
+        return frozenset(master.name for master in self._masters.read(may_make=False))
+
     def wrapped_by(self) -> Iterator[tuple[str, UUID, bytes]]:
         """Yield each data key's graph and id, and the name of the master key that wraps it."""
         for graph, key_id in self._all():

@@ -10,15 +10,23 @@ SELECT
     h.key_id,
     h.user_id,
     h.role,
-    h.subject_id
+    h.subject_id,
+    h.container_tags
 FROM neurigraph.holder_of_key(%(key_hash)s) AS h;
 
 -- name: sees
 SELECT neurigraph.sees(%(payload)s, %(signature)s, %(kind)s, %(wanted)s) AS is_visible;
 
 -- name: may_write
--- Whether the persona that calls may write to any node.
-SELECT neurigraph.writing_persona() IS NOT NULL AS may;
+-- Whether the persona that calls may write to any node, or is a member of an organization.
+SELECT coalesce(neurigraph.writing_persona(), neurigraph.asking_member()) IS NOT NULL AS may;
+
+-- name: asking_member
+SELECT neurigraph.asking_member() AS member_id;
+
+-- name: is_organization
+-- Runs without claims: a token names a graph before there are any.
+SELECT neurigraph.is_organization(%(user_id)s) AS is_one;
 
 -- name: may_write_node
 SELECT neurigraph.may_write_node(%(node_id)s) AS may;
@@ -27,9 +35,11 @@ SELECT neurigraph.may_write_node(%(node_id)s) AS may;
 SELECT neurigraph.may_hand_in(%(node_id)s) AS may;
 
 -- name: insert_key
-INSERT INTO neurigraph.api_keys (user_id, key_hash, role, subject_id, label, expires_at)
-VALUES (%(user_id)s, %(key_hash)s, %(role)s, %(subject_id)s, %(label)s, %(expires_at)s)
-RETURNING key_id, role, subject_id, label, created_at, expires_at, revoked_at, last_used_at;
+INSERT INTO neurigraph.api_keys (user_id, key_hash, role, subject_id, label, expires_at, container_tags)
+VALUES (
+    %(user_id)s, %(key_hash)s, %(role)s, %(subject_id)s, %(label)s, %(expires_at)s, %(container_tags)s::text []
+)
+RETURNING key_id, role, subject_id, label, created_at, expires_at, revoked_at, last_used_at, container_tags;
 
 -- name: list_keys
 SELECT
@@ -40,7 +50,8 @@ SELECT
     k.created_at,
     k.expires_at,
     k.revoked_at,
-    k.last_used_at
+    k.last_used_at,
+    k.container_tags
 FROM neurigraph.api_keys AS k
 WHERE k.user_id = %(user_id)s
     AND (%(with_ended)s OR (k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())))
@@ -62,12 +73,12 @@ WITH old AS (
 UPDATE neurigraph.api_keys AS k SET expires_at = least(o.expires_at, now() + make_interval(secs => %(seconds)s))
 FROM old AS o
 WHERE k.key_id = o.key_id
-RETURNING k.role, k.subject_id, k.label, o.expires_at AS expired_at;
+RETURNING k.role, k.subject_id, k.label, k.container_tags, o.expires_at AS expired_at;
 
 -- name: revoke_key
 UPDATE neurigraph.api_keys SET revoked_at = coalesce(revoked_at, now())
 WHERE key_id = %(key_id)s
-RETURNING key_id, role, subject_id, label, created_at, expires_at, revoked_at, last_used_at;
+RETURNING key_id, role, subject_id, label, created_at, expires_at, revoked_at, last_used_at, container_tags;
 
 -- name: find_grant
 -- A grant in force that opens as much, for as long.

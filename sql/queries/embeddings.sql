@@ -114,6 +114,10 @@ WHERE (i.created_at >= %(since)s::timestamptz OR %(since)s::timestamptz IS NULL)
 ORDER BY i.created_at, i.record_id
 LIMIT %(limit)s;
 
+-- name: storage_times
+SELECT i.created_at FROM neurigraph.record_index AS i
+WHERE i.record_id = ANY(%(record_ids)s::uuid []);
+
 -- name: records_without_vectors
 -- The records of one node, of those given, without vectors of this model, whether in use or beside.
 SELECT r.record_id

@@ -216,6 +216,12 @@ remembered AS (
         g.user_id
     FROM gone AS g
     ON CONFLICT DO NOTHING
+),
+
+-- The record may just be read again: its answers so far may have the statement.
+answers AS (
+    DELETE FROM neurigraph.read_windows AS w
+    WHERE w.record_id IN (SELECT g.record_id FROM gone AS g)
 )
 
 SELECT count(*) AS facts FROM gone;
@@ -480,3 +486,11 @@ SELECT
 SELECT g.layer_depth
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s AND g.user_id = %(user_id)s;
+
+-- name: is_mirrored
+-- Whether a record, or a node other than a mount node, is part of a mirror.
+SELECT EXISTS (
+    SELECT FROM neurigraph.mirrored_records AS r WHERE r.record_id = %(subject_id)s
+    UNION ALL
+    SELECT FROM neurigraph.mirrored_nodes AS n WHERE n.node_id = %(subject_id)s
+) AS mirrored;

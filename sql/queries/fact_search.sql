@@ -106,7 +106,7 @@ CROSS JOIN LATERAL (
         LIMIT %(evidence)s
     ) AS w
 ) AS v
-WHERE s.evidence_count > 0 AND (
+WHERE s.evidence_count > 0 AND NOT isempty(s.valid) AND (
     (e.from_node_id = ANY(%(named)s) AND e.to_node_id = ANY(%(searched)s))
     OR (e.to_node_id = ANY(%(named)s) AND e.from_node_id = ANY(%(searched)s))
 )

@@ -8,6 +8,8 @@ WHERE f.fact_id IN (
     WHERE d.forget_after <= now() AND d.forgotten_at IS NULL
     ORDER BY d.forget_after
     LIMIT %(limit)s
+    -- Others lock facts in an order of theirs; what they hold is marked by a later run, and hidden until then, too.
+    FOR UPDATE SKIP LOCKED
 )
 -- Again, because an owner may have taken the fact back meanwhile.
 AND f.forget_after <= now() AND f.forgotten_at IS NULL

@@ -50,7 +50,8 @@ SELECT
     g.node_name,
     g.layer_depth,
     g.schema_name,
-    g.node_ddl_version
+    g.node_ddl_version,
+    EXISTS (SELECT FROM neurigraph.peers AS p WHERE p.mount_node_id = g.node_id) AS is_mount
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND g.name_key = %(name_key)s;
 
@@ -78,10 +79,15 @@ FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
 
 -- name: node_by_id
--- Records are those that the caller may see.
+-- Records are those that the caller may see. Within spaces, what is known of the node as a whole is not.
 SELECT
     g.*,
     n.names,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_keywords ELSE ARRAY[]::text [] END AS node_keywords,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_summary ELSE '' END AS node_summary,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.language END AS language,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.centroid END AS centroid,
     CASE
         WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
@@ -143,14 +149,15 @@ SELECT
     g.layer_depth,
     g.schema_name,
     g.compression_state,
-    g.node_keywords,
-    g.aliases,
-    g.node_summary,
+    -- What is known of a node as a whole is of all spaces.
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_keywords ELSE ARRAY[]::text [] END AS node_keywords,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_summary ELSE '' END AS node_summary,
     CASE
         WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count,
-    g.centroid,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.centroid END AS centroid,
     u.embedding_model,
     g.last_accessed_at,
     g.created_at,
@@ -164,6 +171,13 @@ CROSS JOIN LATERAL (
 ) AS n
 WHERE g.user_id = %(user_id)s AND NOT g.quarantined
     AND (%(nodes)s::uuid [] IS NULL OR g.node_id = ANY(%(nodes)s))
+    -- Nothing is filed in a mirror.
+    AND (
+        NOT %(filing)s
+        OR NOT EXISTS (
+            SELECT FROM neurigraph.peers AS p WHERE p.user_id = g.user_id AND g.path @> ARRAY[p.mount_node_id]
+        )
+    )
 ORDER BY g.layer_depth, n.names;
 
 -- name: page_of_tree
@@ -198,6 +212,7 @@ SELECT
     s.strength,
     s.evidence_count,
     s.unproven AS unproven_count,
+    s.valid::text AS valid,
     o.node_id,
     o.node_name,
     o.compression_state,

@@ -2,7 +2,8 @@
 
 -- name: insert_sources
 -- No row for a source that is there already, in any version. A version after a private one is private; where nobody
--- decides, so is what the owner received through a channel that is not public.
+-- decides, so is what the owner or a member received through a channel that is not public. A member's sources and
+-- messages are signed with the member's slug, unless the member states an author.
 INSERT INTO neurigraph.sources (
     user_id, kind, event_kind, external_id, title, started_at, privacy, origin, document_type, url, channel, author,
     metadata, updated_at, tier, version, replaces
@@ -17,14 +18,19 @@ SELECT
     CASE
         WHEN b.privacy = 'private' THEN b.privacy
         WHEN %(privacy)s::neurigraph.privacy IS NOT NULL THEN %(privacy)s::neurigraph.privacy
-        WHEN n.channel IN ('dm', 'private') AND %(user_id)s = (SELECT neurigraph.asking_user_id()) THEN 'private'
+        WHEN
+            n.channel IN ('dm', 'private') AND (
+                %(user_id)s IN ((SELECT neurigraph.asking_user_id()), (SELECT neurigraph.bound_user_id()))
+                OR (SELECT neurigraph.asking_member()) IS NOT NULL
+            )
+            THEN 'private'
         ELSE 'shared'
     END,
     n.origin,
     n.document_type::neurigraph.document_type,
     n.url,
     n.channel::neurigraph.channel,
-    n.author,
+    coalesce(n.author, (SELECT neurigraph.asking_member_name())),
     n.metadata::jsonb,
     n.updated_at,
     n.tier::neurigraph.retention_tier,
@@ -44,15 +50,17 @@ WHERE n.replaces IS NOT NULL OR NOT EXISTS (
     SELECT FROM neurigraph.sources AS k
     WHERE k.user_id = %(user_id)s AND k.kind = n.kind::neurigraph.source_kind AND k.external_id = n.external_id
         AND k.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+        AND k.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+        AND k.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
 )
-ON CONFLICT (user_id, kind, external_id, persona_id, version) DO NOTHING
+ON CONFLICT (user_id, kind, external_id, persona_id, version, binding, member_id) DO NOTHING
 RETURNING
     source_id,
     kind::text AS kind,
     external_id;
 
 -- name: find_sources
--- The newest version, of the owner or of one persona: each has its own ids.
+-- The newest version, of the owner, one persona or one member: each has its own ids.
 SELECT DISTINCT ON (w.kind, w.external_id)
     s.source_id,
     s.kind::text AS kind,
@@ -62,10 +70,12 @@ INNER JOIN neurigraph.sources AS s
     ON w.kind::neurigraph.source_kind = s.kind AND w.external_id = s.external_id
 WHERE s.user_id = %(user_id)s
     AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+    AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
 ORDER BY w.kind, w.external_id, s.version DESC;
 
 -- name: set_privacy
--- Of one kind, or of any; no row for another caller's source, and the value before.
+-- Of one kind, or of any; no row for another caller's or member's source, and the value before.
 UPDATE neurigraph.sources AS s SET privacy = %(privacy)s
 FROM (
     SELECT
@@ -74,6 +84,7 @@ FROM (
     FROM neurigraph.sources AS b
     WHERE b.source_id = %(source_id)s AND b.user_id = %(user_id)s
         AND (%(kind)s::text IS NULL OR b.kind = %(kind)s::neurigraph.source_kind)
+        AND (%(member_id)s::uuid IS NULL OR b.member_id = %(member_id)s)
     FOR NO KEY UPDATE
 ) AS before
 WHERE s.source_id = before.source_id
@@ -154,7 +165,7 @@ SELECT
     o.user_id,
     m.seq,
     m.role::neurigraph.message_role,
-    m.author,
+    coalesce(m.author, CASE WHEN m.role = 'user' THEN (SELECT neurigraph.asking_member_name()) END),
     m.content,
     m.tool_calls::jsonb,
     m.tool_event::jsonb,
@@ -182,7 +193,7 @@ INNER JOIN origin AS o ON m.source_id = o.source_id;
 -- More of a message that is streaming in, or all of it.
 UPDATE neurigraph.messages SET
     role = %(role)s::neurigraph.message_role,
-    author = %(author)s,
+    author = coalesce(%(author)s, CASE WHEN %(role)s = 'user' THEN neurigraph.asking_member_name() END),
     content = %(content)s,
     tool_calls = %(tool_calls)s::jsonb,
     tool_event = %(tool_event)s::jsonb,

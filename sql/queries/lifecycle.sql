@@ -351,8 +351,8 @@ FROM {schema}.metadata_records AS m
 INNER JOIN neurigraph.sources AS s ON m.source_id = s.source_id
 INNER JOIN neurigraph.sources AS b ON s.replaces = b.source_id
 WHERE b.version >= s.version
-    OR (b.user_id, b.kind, b.external_id, b.persona_id)
-    IS DISTINCT FROM (s.user_id, s.kind, s.external_id, s.persona_id)
+    OR (b.user_id, b.kind, b.external_id, b.persona_id, b.member_id)
+    IS DISTINCT FROM (s.user_id, s.kind, s.external_id, s.persona_id, s.member_id)
 UNION ALL
 SELECT
     m.record_id,

@@ -193,6 +193,14 @@ SELECT
 FROM neurigraph.signing_keys AS k
 WHERE k.key_id = %(key_id)s;
 
+-- name: key_with
+-- The key with some public bytes, as long as it signs.
+SELECT
+    k.key_id,
+    k.holder
+FROM neurigraph.signing_keys AS k
+WHERE k.user_id = %(user_id)s AND k.public_key = %(public_key)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL;
+
 -- name: keys
 -- Newest first; without those that were rotated or revoked unless the caller asks for them.
 SELECT

@@ -10,6 +10,7 @@ SELECT
     s.title,
     s.privacy,
     s.persona_id,
+    s.member_id,
     s.started_at,
     s.ended_at,
     s.received_through,
@@ -47,9 +48,12 @@ LEFT JOIN LATERAL (
 ) AS f ON p.state = 'failed'
 WHERE s.user_id = %(user_id)s AND s.kind = {kind}
     AND (
-        s.user_id = (SELECT neurigraph.asking_user_id())
+        s.user_id IN ((SELECT neurigraph.asking_user_id()), (SELECT neurigraph.bound_user_id()))
         OR s.persona_id = (SELECT neurigraph.writing_persona())
+        OR s.member_id = (SELECT neurigraph.asking_member())
     )
+    -- Those of mirrored memories are at home.
+    AND s.received_through IS DISTINCT FROM 'peer'
     AND (%(source_id)s::uuid IS NULL OR s.source_id = %(source_id)s)
     AND (s.created_at, s.source_id) < (%(at)s::timestamptz, %(id)s::uuid)
     AND (%(external_id)s::text IS NULL OR s.external_id = %(external_id)s)
@@ -105,9 +109,10 @@ SELECT
     g.concept_kind,
     g.layer_depth,
     g.compression_state,
-    g.node_summary AS summary,
-    g.aliases,
-    g.language::text AS language,
+    -- What is known of a node as a whole is of all spaces.
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_summary ELSE '' END AS summary,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.language::text END AS language,
     CASE
         WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
@@ -126,7 +131,8 @@ WHERE g.user_id = %(user_id)s
     AND (g.layer_depth, g.node_id) > (%(depth)s::integer, %(id)s::uuid)
     AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)
     AND (%(parent_node_id)s::uuid IS NULL OR g.parent_node_id = %(parent_node_id)s)
-    AND (%(name_key)s::text IS NULL OR g.name_key = %(name_key)s OR %(name)s = ANY(g.aliases))
+    AND (%(name_key)s::text IS NULL OR g.name_key = %(name_key)s
+        OR (%(name)s = ANY(g.aliases) AND (SELECT neurigraph.asking_tags() IS NULL)))
 ORDER BY g.layer_depth, g.node_id
 LIMIT %(limit)s;
 

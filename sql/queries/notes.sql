@@ -20,6 +20,8 @@ FROM neurigraph.notes AS n
 INNER JOIN neurigraph.sources AS s ON n.source_id = s.source_id
 WHERE n.user_id = %(user_id)s AND n.digest = %(digest)s AND n.message = s.last_message
     AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+    AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
     AND NOT EXISTS (SELECT FROM neurigraph.notes AS l WHERE l.replaces = n.source_id)
 ORDER BY s.created_at DESC, s.source_id
 LIMIT 1;
@@ -31,7 +33,11 @@ SELECT
     s.privacy,
     s.held AS is_held,
     NULL::uuid AS record_id,
-    coalesce(s.persona_id, s.user_id) = coalesce((SELECT neurigraph.writing_persona()), s.user_id) AS is_own
+    (
+        coalesce(s.persona_id, s.member_id, s.user_id)
+        = coalesce((SELECT neurigraph.writing_persona()), (SELECT neurigraph.asking_member()), s.user_id)
+        AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
+    ) AS is_own
 FROM neurigraph.notes AS n
 INNER JOIN neurigraph.sources AS s ON n.source_id = s.source_id
 WHERE n.user_id = %(user_id)s AND n.node_id = %(node_id)s AND s.title = %(title)s AND s.stored_through < n.message
@@ -46,8 +52,11 @@ SELECT
     s.privacy,
     coalesce(s.held, false) AS is_held,
     r.record_id,
-    coalesce(coalesce(s.persona_id, s.user_id) = coalesce((SELECT neurigraph.writing_persona()), s.user_id), false)
-        AS is_own
+    coalesce(
+        coalesce(s.persona_id, s.member_id, s.user_id)
+        = coalesce((SELECT neurigraph.writing_persona()), (SELECT neurigraph.asking_member()), s.user_id)
+        AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding()), false
+    ) AS is_own
 FROM {schema}.metadata_records AS r
 LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
 WHERE r.source_kind = 'note' AND r.title = %(title)s AND r.superseded_by IS NULL

@@ -131,6 +131,10 @@ SELECT
         SELECT FROM neurigraph.erased_objects AS o WHERE o.user_id = %(user_id)s AND o.object_key IS NOT NULL
     ) AS being_erased;
 
+-- name: begin_restoring
+-- Permits writing mirrors of peers for the rest of the transaction.
+SELECT set_config('neurigraph.mirroring', 'all', true);
+
 -- name: create_staging_table
 -- Rows to restore: one statement then writes all rows of a table, so that they may reference each other.
 CREATE TEMPORARY TABLE incoming (number bigint GENERATED ALWAYS AS IDENTITY, line json NOT NULL) ON COMMIT DROP;

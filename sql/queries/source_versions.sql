@@ -6,6 +6,8 @@ SELECT s.external_id
 FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s AND s.user_id = %(user_id)s AND s.kind = %(kind)s::neurigraph.source_kind
     AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+    AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
 FOR NO KEY UPDATE;
 
 -- name: version_after
@@ -18,7 +20,8 @@ SELECT v.source_id
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.sources AS v
     ON s.user_id = v.user_id AND s.kind = v.kind AND s.external_id = v.external_id
-        AND s.persona_id IS NOT DISTINCT FROM v.persona_id
+        AND s.persona_id IS NOT DISTINCT FROM v.persona_id AND s.binding IS NOT DISTINCT FROM v.binding
+        AND s.member_id IS NOT DISTINCT FROM v.member_id
 WHERE s.source_id = %(source_id)s
 ORDER BY v.version
 FOR NO KEY UPDATE OF v;
@@ -32,7 +35,8 @@ SELECT
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.sources AS v
     ON s.user_id = v.user_id AND s.kind = v.kind AND s.external_id = v.external_id
-        AND s.persona_id IS NOT DISTINCT FROM v.persona_id
+        AND s.persona_id IS NOT DISTINCT FROM v.persona_id AND s.binding IS NOT DISTINCT FROM v.binding
+        AND s.member_id IS NOT DISTINCT FROM v.member_id
 WHERE s.source_id = %(source_id)s
 ORDER BY v.version DESC;
 

@@ -329,6 +329,12 @@ SELECT
     s.external_id AS source_external_id,
     s.title,
     s.persona_id,
+    (
+        SELECT left(string_agg(p.entity_context, ' ' ORDER BY p.container_tag), 3000)
+        FROM neurigraph.source_spaces AS i
+        INNER JOIN neurigraph.spaces AS p ON i.space_id = p.space_id
+        WHERE i.source_id = s.source_id
+    ) AS about,
     t.trigger_type,
     t.first_message,
     t.last_message,
@@ -356,6 +362,12 @@ SELECT
     s.external_id AS source_external_id,
     s.title,
     s.persona_id,
+    (
+        SELECT left(string_agg(p.entity_context, ' ' ORDER BY p.container_tag), 3000)
+        FROM neurigraph.source_spaces AS i
+        INNER JOIN neurigraph.spaces AS p ON i.space_id = p.space_id
+        WHERE i.source_id = s.source_id
+    ) AS about,
     t.trigger_type,
     t.first_message,
     t.last_message,

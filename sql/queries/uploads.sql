@@ -27,7 +27,7 @@ SELECT
     s.updated_at
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
-WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND s.persona_id IS NULL
+WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND s.persona_id IS NULL AND s.binding IS NULL
     AND (s.external_id = %(external_id)s::text OR s.external_id = (
         SELECT r.external_id FROM neurigraph.sources AS r
         WHERE r.source_id = %(replaces)s::uuid AND r.user_id = %(user_id)s AND r.kind = 'upload'

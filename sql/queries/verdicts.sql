@@ -48,7 +48,8 @@ RETURNING p.record_id;
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.beliefs:' || %(user_id)s::text, 0));
 
 -- name: to_compare
--- The facts of a record, or known facts about the same subjects or people: those that stand, with their weight.
+-- The facts of a record, known facts about the same subjects or people, or what the owner said without a name: those
+-- that stand, with their weight.
 SELECT
     f.fact_id,
     f.record_id,
@@ -60,12 +61,16 @@ SELECT
     f.object,
     f.who,
     f.why,
+    f.first_message AS message,
     f.pinned AS is_kept,
+    o.is_own,
     coalesce(lower(f.occurred), m.occurred_at, i.occurred_at, i.created_at) AS said_at,
     least(
         CASE
             WHEN m.persona_id IS NOT NULL OR m.received_through IN ('web', 'peer') THEN 3
-            WHEN f.confirmed_at IS NOT NULL OR (f.extractor = 'stated' AND i.source LIKE 'note:%%') THEN 5
+            WHEN f.confirmed_at IS NOT NULL THEN 5
+            -- What an agent states by its tools is an assistant's.
+            WHEN f.extractor = 'stated' AND i.source LIKE 'note:%%' AND coalesce(m.role = 'user', true) THEN 5
             WHEN i.source LIKE 'upload:%%' OR m.role = 'tool' THEN 3
             WHEN m.role IN ('assistant', 'system') THEN 2
             ELSE 4
@@ -79,8 +84,16 @@ FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 LEFT JOIN neurigraph.messages AS m
     ON m.source_id = split_part(i.source, ':', 2)::uuid AND f.first_message = m.seq
+CROSS JOIN LATERAL (
+    SELECT
+        coalesce(
+            f.author IS NULL AND f.statement ~* '^user: "|\mthe user\M' AND m.role = 'user' AND m.persona_id IS NULL
+            AND coalesce(m.received_through NOT IN ('web', 'peer'), true) AND i.source NOT LIKE 'upload:%%', false
+        ) AS is_own
+) AS o
 WHERE f.user_id = %(user_id)s
     AND (%(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s)
+    AND (NOT %(owns)s::boolean OR o.is_own)
     AND (
         %(subjects)s::text [] IS NULL
         OR (
@@ -240,6 +253,12 @@ UPDATE neurigraph.actions SET state = 'rejected', decided_at = clock_timestamp()
 WHERE state = 'open' AND origin = 'doubt' AND kind IN ('supersede', 'resolve')
     AND (fact_id, other_fact_id) IN ((%(later_id)s, %(earlier_id)s), (%(earlier_id)s, %(later_id)s));
 
+-- name: withdraw_retracted
+-- Somebody has taken facts back: nobody has to decide any more which of two holds.
+UPDATE neurigraph.actions SET state = 'rejected', decided_at = clock_timestamp(), finished_at = clock_timestamp()
+WHERE state = 'open' AND origin = 'doubt' AND kind = 'resolve'
+    AND (fact_id = ANY(%(fact_ids)s::uuid []) OR other_fact_id = ANY(%(fact_ids)s::uuid []));
+
 -- name: fallen
 -- What asks about beliefs that fell, of some facts.
 SELECT
@@ -379,6 +398,12 @@ SELECT
     e.statement AS earlier_statement,
     coalesce(lower(l.occurred), li.occurred_at, li.created_at) AS later_said_at,
     coalesce(lower(e.occurred), ei.occurred_at, ei.created_at) AS earlier_said_at,
+    l.record_id AS later_record_id,
+    e.record_id AS earlier_record_id,
+    l.first_message AS later_first,
+    e.first_message AS earlier_first,
+    l.last_message AS later_last,
+    e.last_message AS earlier_last,
     v.verdict,
     v.effect
 FROM unnest(%(record_ids)s::uuid [], %(messages)s::integer []) AS q (record_id, message)
@@ -393,3 +418,23 @@ WHERE v.verdict IN ('updates', 'contradicts') AND v.undone_at IS NULL AND l.stat
 GROUP BY v.later_id, v.earlier_id, l.fact_id, e.fact_id, li.record_id, ei.record_id
 ORDER BY (v.effect = 'flagged'), v.confidence DESC, v.later_id, v.earlier_id
 LIMIT %(most)s;
+
+-- name: conflicting_messages
+-- What was updated or is contradicted, by verdicts that the caller sees: record, first and last message of each fact,
+-- and whether they are all.
+SELECT
+    coalesce(
+        jsonb_agg(DISTINCT jsonb_build_array(f.record_id, f.first_message, f.last_message)), jsonb_build_array()
+    ) AS stated,
+    count(*) < 2 * %(most)s AS are_all
+FROM (
+    SELECT
+        v.later_id,
+        v.earlier_id
+    FROM neurigraph.fact_verdicts AS v
+    WHERE v.user_id = %(user_id)s AND v.verdict IN ('updates', 'contradicts') AND v.undone_at IS NULL
+        AND (v.effect <> 'flagged' OR v.confidence >= %(least)s)
+    LIMIT %(most)s
+) AS v
+CROSS JOIN LATERAL (VALUES (v.later_id), (v.earlier_id)) AS s (fact_id)
+INNER JOIN neurigraph.facts AS f ON s.fact_id = f.fact_id;

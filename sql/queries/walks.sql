@@ -1,9 +1,9 @@
 -- Graph queries: where a walk begins, the walk itself, and the links between what it reached.
 
 -- name: walk
+-- The function returns the steps in order.
 SELECT w.*
-FROM neurigraph.walk_facts(%(asked)s::jsonb) AS w
-ORDER BY w.step;
+FROM neurigraph.walk_facts(%(payload)s, %(signature)s, %(asked)s::jsonb) AS w;
 
 -- name: named_nodes
 -- The nodes that the caller sees and that bear one of some names, with all their names and the longest that was met.

@@ -57,6 +57,28 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS stated) AS c
 $$;
 
+-- The owner of a graph if the caller acts for that owner within spaces, else null.
+CREATE OR REPLACE FUNCTION neurigraph.bound_user_id() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN c.stated ->> 'role' = 'bound' THEN (c.stated ->> 'user_id')::uuid END
+    FROM (SELECT neurigraph.claims() AS stated) AS c
+$$;
+
+-- The container tags that the caller is limited to; null is no limit.
+CREATE OR REPLACE FUNCTION neurigraph.asking_tags() RETURNS text []
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN c.stated ? 'container_tags'
+        THEN ARRAY(SELECT t.tag FROM jsonb_array_elements_text(c.stated -> 'container_tags') AS t (tag)) END
+    FROM (SELECT neurigraph.claims() AS stated) AS c
+$$;
+
+-- What callers that are limited to the same spaces have in common; null is no limit.
+CREATE OR REPLACE FUNCTION neurigraph.asking_binding() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT md5(array_to_string(ARRAY(SELECT t.tag FROM unnest(neurigraph.asking_tags()) AS t (tag) ORDER BY t.tag), ','))::uuid
+    WHERE neurigraph.asking_tags() IS NOT NULL
+$$;
+
 -- The node of the persona that the claims name, or null if it is not a persona of the graph (any more).
 CREATE OR REPLACE FUNCTION neurigraph_private.persona_of(asking jsonb) RETURNS uuid
 LANGUAGE sql STABLE AS $$
@@ -68,20 +90,48 @@ LANGUAGE sql STABLE AS $$
         AND g.user_id = (asking ->> 'user_id')::uuid AND g.node_type = 'persona'
 $$;
 
--- The nodes that a caller other than the owner reaches. A persona reads its own node and all nodes below it. Every
--- other right is granted node by node: a grant opens the node that it names, and no node above, beside or below it.
--- Writing always needs a grant.
-CREATE OR REPLACE FUNCTION neurigraph_private.reach(asking jsonb, wanted neurigraph.grant_type) RETURNS SETOF uuid
+-- The member of an organization that the claims name, or null if the membership has ended.
+CREATE OR REPLACE FUNCTION neurigraph_private.member_of(asking jsonb) RETURNS uuid
 LANGUAGE sql STABLE AS $$
-    SELECT g.node_id FROM neurigraph.graph_index AS g
-    WHERE wanted = 'read' AND g.path @> ARRAY[neurigraph_private.persona_of(asking)]
-    UNION ALL
-    SELECT t.target_node_id FROM neurigraph.permission_grants AS t
-    WHERE t.user_id = (asking ->> 'user_id')::uuid
-        AND t.subject_id = asking ->> 'sub' AND t.subject_type::text = asking ->> 'role'
-        AND (t.subject_type = 'third_party' OR neurigraph_private.persona_of(asking) IS NOT NULL)
-        AND (wanted = 'read' OR t.grant_type = wanted)
-        AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > statement_timestamp())
+    SELECT m.member_id FROM neurigraph.organization_members AS m
+    WHERE m.member_id = CASE
+        WHEN asking ->> 'role' = 'member' AND asking ->> 'sub' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+            THEN (asking ->> 'sub')::uuid
+    END
+        AND m.user_id = (asking ->> 'user_id')::uuid AND m.ended_at IS NULL
+$$;
+
+-- The nodes that a caller other than the owner reaches. A member of an organization reads all nodes. A persona reads
+-- its own node and all nodes below it. Every other right is granted node by node: a grant opens the node that it names,
+-- and no node above, beside or below it. Writing always needs a grant. A caller that is limited to spaces reaches those
+-- of these nodes that lead to a record which it sees; one that acts for the owner, all such nodes.
+CREATE OR REPLACE FUNCTION neurigraph_private.reach(asking jsonb, wanted neurigraph.grant_type) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    IF asking ->> 'role' = 'bound' THEN
+        RETURN QUERY SELECT n.node_id FROM neurigraph_private.nodes_in_spaces(asking) AS n (node_id);
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT r.node_id
+    FROM (
+        SELECT g.node_id FROM neurigraph.graph_index AS g
+        WHERE wanted = 'read' AND g.path @> ARRAY[neurigraph_private.persona_of(asking)]
+        UNION ALL
+        SELECT g.node_id FROM neurigraph.graph_index AS g
+        WHERE wanted = 'read' AND g.user_id = (asking ->> 'user_id')::uuid
+            AND (SELECT neurigraph_private.member_of(asking) IS NOT NULL)
+        UNION ALL
+        SELECT t.target_node_id FROM neurigraph.permission_grants AS t
+        WHERE t.user_id = (asking ->> 'user_id')::uuid
+            AND t.subject_id = asking ->> 'sub' AND t.subject_type::text = asking ->> 'role'
+            AND (t.subject_type = 'third_party' OR neurigraph_private.persona_of(asking) IS NOT NULL)
+            AND (wanted = 'read' OR t.grant_type = wanted)
+            AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > statement_timestamp())
+    ) AS r
+    WHERE NOT asking ? 'container_tags'
+        OR r.node_id IN (SELECT n.node_id FROM neurigraph_private.nodes_in_spaces(asking) AS n (node_id));
+END
 $$;
 
 -- The nodes that a caller may read: the single definition, used by the policies of node tables (may_read_node) and by
@@ -91,19 +141,37 @@ LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g
     WHERE g.user_id = (asking ->> 'user_id')::uuid AND NOT g.quarantined
         AND (
-            (SELECT asking ->> 'role' = 'user')
+            (
+                SELECT asking ->> 'role' = 'user'
+                    OR (neurigraph_private.member_of(asking) IS NOT NULL AND NOT asking ? 'container_tags')
+            )
             OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id))
         )
 $$;
 
--- The private sources of the graph that are hidden from the caller; none for its owner. Pass only the result of
--- claims().
+-- The sources of the graph that are hidden from the caller, the single definition: for all but the owner the private
+-- ones, but for a member of an organization own ones; and for a caller that is limited to spaces all that are in none
+-- of them. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.hidden_sources(asking jsonb) RETURNS uuid []
-LANGUAGE sql STABLE AS $$
-    SELECT ARRAY(
+LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    acts_for_owner boolean NOT NULL := coalesce(asking ->> 'role' IN ('user', 'bound'), false);
+BEGIN
+    IF asking ? 'container_tags' THEN
+        RETURN ARRAY(
+            SELECT s.source_id FROM neurigraph.sources AS s
+            WHERE s.user_id = (asking ->> 'user_id')::uuid AND NOT (
+                (acts_for_owner OR s.privacy <> 'private')
+                AND s.source_id IN (SELECT m.source_id FROM neurigraph_private.sources_in_spaces(asking) AS m (source_id))
+            )
+        );
+    END IF;
+    RETURN CASE WHEN acts_for_owner THEN '{}'::uuid [] ELSE ARRAY(
         SELECT s.source_id FROM neurigraph.sources AS s
-        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private' AND asking ->> 'role' <> 'user'
-    )
+        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private'
+            AND coalesce(s.member_id <> (SELECT neurigraph_private.member_of(asking)), true)
+    ) END;
+END
 $$;
 
 -- The same for the policies of all tables that describe records, evaluated once a statement.
@@ -130,15 +198,17 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if a hidden
--- source is counted in them. Then all words are equally rare.
+-- source is counted in them, and never within spaces. Then all words are equally rare.
 CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_visible(asking jsonb) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN asking ->> 'role' = 'user' OR NOT EXISTS (
-        SELECT FROM neurigraph.sources AS s
-        INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
-        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private'
-            AND r.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+    RETURN asking ->> 'role' = 'user' OR (
+        NOT asking ? 'container_tags' AND NOT EXISTS (
+            SELECT FROM neurigraph.sources AS s
+            INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
+            WHERE s.source_id = ANY(neurigraph_private.hidden_sources(asking))
+                AND r.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+        )
     );
 END
 $$;
@@ -155,42 +225,62 @@ BEGIN
 END
 $$;
 
--- What the standard of a node says of a caller that has a grant to write to it: now, after an approval, or neither.
+-- Whether a node is a mount node of a peer, or below one: nobody writes there.
+CREATE OR REPLACE FUNCTION neurigraph_private.is_mirror(wanted uuid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM neurigraph.peers AS p WHERE p.mount_node_id = wanted
+        UNION ALL
+        SELECT FROM neurigraph.mirrored_nodes AS m WHERE m.node_id = wanted
+    )
+$$;
+
+-- What the standard of a node says of a caller that has a grant to write to it, or is a member: now, after an approval,
+-- or neither.
 CREATE OR REPLACE FUNCTION neurigraph_private.write_rule(asking jsonb, wanted uuid) RETURNS text
 LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
-    IF NOT EXISTS (
+    IF neurigraph_private.is_mirror(wanted) OR NOT EXISTS (
         SELECT FROM neurigraph.graph_index AS g
         WHERE g.node_id = wanted AND g.user_id = (asking ->> 'user_id')::uuid
             AND (
-                asking ->> 'role' = 'user'
+                asking ->> 'role' = 'user' OR neurigraph_private.member_of(asking) IS NOT NULL
                 OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read_write') AS r (node_id))
             )
     ) THEN
         RETURN NULL;
     END IF;
     RETURN CASE
-        WHEN asking ->> 'role' = 'user' THEN 'any'
+        WHEN asking ->> 'role' IN ('user', 'bound') THEN 'any'
         ELSE (SELECT s.value FROM neurigraph_private.standard_of(wanted) AS s WHERE s.field = 'write')
     END;
 END
 $$;
 
--- Whether the caller may write to a node at once; in PL/pgSQL for the same reason.
+-- Whether the caller may write to a node at once, which changes what others wrote there: members may not. In PL/pgSQL
+-- for the same reason.
 CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
-    RETURN coalesce(neurigraph_private.write_rule(neurigraph.claims(), wanted) IN ('any', 'registered'), false);
+    RETURN coalesce(
+        neurigraph.claims() ->> 'role' <> 'member'
+        AND neurigraph_private.write_rule(neurigraph.claims(), wanted) IN ('any', 'registered'), false
+    );
 END
 $$;
 
--- Whether the caller may hand a note in for a node, which may then have to be approved.
+-- Whether the caller may hand a note in for a node, which may then have to be approved; for members nobody approves.
 CREATE OR REPLACE FUNCTION neurigraph.may_hand_in(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
-    RETURN coalesce(neurigraph_private.write_rule(neurigraph.claims(), wanted) <> 'owner', false);
+    RETURN coalesce(
+        neurigraph_private.write_rule(neurigraph.claims(), wanted) = ANY(
+            CASE WHEN neurigraph.claims() ->> 'role' = 'member' THEN ARRAY['any', 'registered']
+                ELSE ARRAY['any', 'registered', 'approve'] END
+        ), false
+    );
 END
 $$;
 
@@ -237,12 +327,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE g.node_id = persona
 $$;
 
--- The nodes that an answer may depend on, computed once a question: null means all nodes, for the owner. Other callers
--- learn nothing of other nodes, not even through a score. Pass only the result of claims().
+-- The nodes that an answer may depend on, computed once a question: null means all nodes, for the owner, and for a
+-- member from whom nothing is hidden. Other callers learn nothing of other nodes, not even through a score. Pass only
+-- the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.visible_node_ids(asking jsonb) RETURNS uuid []
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF asking ->> 'role' = 'user' THEN
+    IF asking ->> 'role' = 'user' OR (
+        neurigraph_private.member_of(asking) IS NOT NULL AND NOT asking ? 'container_tags'
+        AND neurigraph_private.hidden_sources(asking) = '{}'
+    ) THEN
         RETURN NULL;
     END IF;
     RETURN ARRAY(SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v);
@@ -263,14 +357,14 @@ LANGUAGE sql STABLE AS $$
     SELECT e.* FROM neurigraph.node_edges AS e
     WHERE e.user_id = owner AND e.evidence_count > 0
         AND (
-            visible IS NULL
+            (visible IS NULL AND e.valid <> '{}')
             OR (
                 e.from_node_id = ANY(visible) AND e.to_node_id = ANY(visible)
                 AND EXISTS (
                     SELECT FROM neurigraph.edge_evidence AS v
                     LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
                     WHERE v.edge_id = e.edge_id AND (
-                        v.stated IS NOT NULL
+                        (v.stated IS NOT NULL AND NOT (SELECT neurigraph.asking_tags() IS NOT NULL))
                         OR (
                             i.node_id = ANY(visible) AND NOT i.quarantined AND i.superseded IS NOT TRUE
                             AND split_part(i.source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
@@ -281,62 +375,19 @@ LANGUAGE sql STABLE AS $$
         )
 $$;
 
--- The key that the caller used, and the door it came through; null without claims, and for a caller without a key.
-CREATE OR REPLACE FUNCTION neurigraph.asking_key() RETURNS uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT (neurigraph.claims() ->> 'key_id')::uuid
-$$;
-
-CREATE OR REPLACE FUNCTION neurigraph.asking_door() RETURNS neurigraph.received_through
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT (neurigraph.claims() ->> 'received_through')::neurigraph.received_through
-$$;
-
--- Who asks, for what is kept for one caller alone: the API key, or role and subject of a token.
-CREATE OR REPLACE FUNCTION neurigraph.asking_caller() RETURNS text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(c.stated ->> 'key_id', (c.stated ->> 'role') || ':' || (c.stated ->> 'sub'))
-    FROM (SELECT neurigraph.claims() AS stated) AS c
-$$;
-
--- The holder of an API key; no row if the key is unknown, expired or revoked. Updates last_used_at at most once an
--- hour.
-DROP FUNCTION IF EXISTS neurigraph.holder_of_key(bytea);
-CREATE FUNCTION neurigraph.holder_of_key(hash bytea)
-RETURNS TABLE (key_id uuid, user_id uuid, role text, subject_id text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    holder neurigraph.api_keys;
-BEGIN
-    SELECT k.* INTO holder FROM neurigraph.api_keys AS k
-    WHERE k.key_hash = hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    IF holder.last_used_at IS NULL OR holder.last_used_at NOT BETWEEN now() - interval '1 hour' AND now() THEN
-        PERFORM set_config('synchronous_commit', 'off', true);
-        UPDATE neurigraph.api_keys AS k SET last_used_at = now()
-        WHERE k.key_id IN (
-            SELECT i.key_id FROM neurigraph.api_keys AS i WHERE i.key_id = holder.key_id FOR NO KEY UPDATE SKIP LOCKED
-        );
-    END IF;
-    RETURN QUERY SELECT holder.key_id, holder.user_id, holder.role, holder.subject_id;
-END
-$$;
-
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
+neurigraph.bound_user_id(), neurigraph.asking_tags(), neurigraph.asking_binding(),
 neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.may_hand_in(uuid),
 neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
-neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
-neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
+neurigraph.handed_in_sources(), neurigraph.handed_in_triggers()
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
+neurigraph.bound_user_id(), neurigraph.asking_tags(), neurigraph.asking_binding(),
 neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.may_hand_in(uuid),
 neurigraph.readable_nodes(),
-neurigraph.writing_persona(), neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
-neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
+neurigraph.writing_persona(), neurigraph.handed_in_sources(), neurigraph.handed_in_triggers()
 TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

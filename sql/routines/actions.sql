@@ -224,7 +224,7 @@ DECLARE
     asking jsonb := neurigraph.claims();
     rule text;
 BEGIN
-    IF asking IS NULL OR asking ->> 'role' = 'user' THEN
+    IF asking IS NULL OR asking ->> 'role' IN ('user', 'bound') THEN
         RETURN NULL;
     END IF;
     SELECT s.value INTO rule FROM neurigraph_private.standard_of(

@@ -17,6 +17,8 @@ DECLARE
     is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
     can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
     are_visible boolean := neurigraph_private.counts_are_visible(asking);
+    -- Within spaces a node is its name and the records in them: what is known of it as a whole is of all spaces.
+    is_limited boolean NOT NULL := coalesce(asking ? 'container_tags', false);
     -- Of so few nodes the process keeps the words, too, and counts those of a question itself.
     are_few boolean := visible IS NULL
         AND (SELECT count(*) <= 100 FROM (SELECT FROM neurigraph_private.nodes_of(owner, visible) LIMIT 101) AS n);
@@ -39,12 +41,14 @@ BEGIN
             g.node_id,
             g.node_name,
             -- A root is not looked up by name.
-            CASE WHEN g.layer_depth > 0 THEN array_to_string(g.aliases, E'\n') END AS aliases,
-            g.record_count,
+            CASE WHEN g.layer_depth > 0 THEN CASE WHEN is_limited THEN '' ELSE array_to_string(g.aliases, E'\n') END END
+                AS aliases,
+            CASE WHEN is_limited THEN coalesce(l.records, 0) ELSE g.record_count END AS record_count,
             g.routing_centroid,
             g.tsv,
-            coalesce(t.passages, 0)::integer AS passages,
-            t.vector_index IS NOT NULL AND NOT is_moving AS is_indexed,
+            -- An estimate: the passages of spaces are not counted.
+            CASE WHEN is_limited THEN 20 * coalesce(l.records, 0) ELSE coalesce(t.passages, 0)::integer END AS passages,
+            t.vector_index IS NOT NULL AND NOT is_moving AND NOT is_limited AS is_indexed,
             coalesce(c.version, '') AS version,
             -- The nearest visible node above it; a root is its own parent.
             coalesce(
@@ -57,6 +61,7 @@ BEGIN
         FROM neurigraph_private.nodes_of(owner, visible) AS g
         LEFT JOIN neurigraph.node_statistics AS t ON g.node_id = t.node_id
         LEFT JOIN neurigraph_private.node_versions(owner) AS c ON g.node_id = c.node_id
+        LEFT JOIN neurigraph_private.records_in_spaces(CASE WHEN is_limited THEN asking END) AS l ON g.node_id = l.node_id
         ORDER BY g.node_id
     ) AS s;
     SELECT string_agg(uuid_send(e.from_node_id) || uuid_send(e.to_node_id), '') INTO edges
@@ -141,7 +146,7 @@ BEGIN
             WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner AND NOT i.quarantined
             OFFSET 0
         ) AS g
-        WHERE visible IS NULL OR g.node_id = ANY(visible)
+        WHERE visible IS NULL OR (g.node_id = ANY(visible) AND NOT asking ? 'container_tags')
         GROUP BY g.node_id
     ) AS s;
 
@@ -153,7 +158,8 @@ BEGIN
         speakers := neurigraph_private.marked(asking, '@');
         -- A caller who may not count learns only what the nodes show.
         languages := CASE WHEN are_visible THEN neurigraph_private.marked(asking, '#') ELSE ARRAY(
-            SELECT DISTINCT g.language::text FROM neurigraph.graph_index AS g WHERE g.node_id = ANY(visible)
+            SELECT DISTINCT g.language::text FROM neurigraph.graph_index AS g
+            WHERE g.node_id = ANY(visible) AND NOT asking ? 'container_tags'
         ) END;
         SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges, shell_stems
         FROM neurigraph_private.shells(asking, visible, dimensions) AS h;

@@ -144,7 +144,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WHERE edge.user_id IS DISTINCT FROM (SELECT neurigraph.asking_user_id())
 $$;
 
--- Bring edges up to date with their evidence, with the others of their exclusive relations; those without any go.
+-- Bring edges up to date with their evidence, with the others of their exclusive relations. Those that nothing but
+-- statements of people ends or denies go, with what these say: the words of a relation go with its last memory.
 CREATE OR REPLACE FUNCTION neurigraph_private.sum_edges(edges uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -155,7 +156,10 @@ BEGIN
     );
     DELETE FROM neurigraph.node_edges AS e
     WHERE e.edge_id = ANY(edges)
-        AND NOT EXISTS (SELECT FROM neurigraph.edge_evidence AS v WHERE v.edge_id = e.edge_id);
+        AND NOT EXISTS (
+            SELECT FROM neurigraph.edge_evidence AS v
+            WHERE v.edge_id = e.edge_id AND (v.observed_by IS NULL OR v.stance = 'asserts')
+        );
     UPDATE neurigraph.node_edges AS e SET
         strength = s.strength, evidence_count = s.evidence_count, valid = s.valid,
         created_at = s.first_seen_at, last_seen_at = s.last_seen_at

@@ -61,6 +61,9 @@ BEGIN
     IF old_values IS NULL THEN
         RETURN NEW;
     END IF;
+    IF old_values - 'embedding_model' <> '{}' THEN
+        PERFORM neurigraph_private.refuse_words(NEW.record_id);
+    END IF;
     SELECT a.w INTO moment FROM neurigraph.append_delta(
         NEW.record_id,
         CASE

@@ -115,7 +115,7 @@ BEGIN
         LEFT JOIN neurigraph.node_statistics AS s ON g.node_id = s.node_id
         CROSS JOIN LATERAL (
             SELECT s.vector_index IS NOT NULL AND u.embedding_next_model IS NULL AND question ? 'candidates'
-                AS is_indexed
+                AND NOT asking ? 'container_tags' AS is_indexed
         ) AS w
         WHERE packed IS NULL OR a.node_id <> ALL(packed)
     LOOP

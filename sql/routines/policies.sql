@@ -153,7 +153,7 @@ USING (
     NOT quarantined
     AND (
         (SELECT neurigraph.hidden_sources() = '{}')
-        OR split_part(source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
+        OR split_part(source, ':', 2)::uuid NOT IN (SELECT unnest(neurigraph.hidden_sources()))
     )
 );
 
@@ -340,11 +340,6 @@ BEGIN
     END LOOP;
 END
 $$;
-
--- Only the owner makes a source private; what others send starts as shared.
-DROP POLICY IF EXISTS owner_decides ON neurigraph.sources;
-CREATE POLICY owner_decides ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
-WITH CHECK (privacy = 'shared' OR user_id = (SELECT neurigraph.asking_user_id()));
 
 -- Answers to requests are visible to the caller alone, not even to other keys of the same user.
 DROP POLICY IF EXISTS own_requests ON neurigraph.request_keys;

@@ -13,7 +13,7 @@ DECLARE
     is_owner boolean NOT NULL := coalesce(asking ->> 'role' = 'user', false);
     readable uuid [] := ARRAY(SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id));
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
-    persona uuid := neurigraph_private.persona_of(asking);
+    author uuid := coalesce(neurigraph_private.persona_of(asking), neurigraph_private.member_of(asking));
     heard boolean := EXISTS (
         SELECT FROM neurigraph.record_index AS r
         WHERE r.user_id = graph AND r.node_id = ANY(readable)
@@ -86,7 +86,7 @@ BEGIN
             LEFT JOIN neurigraph.record_index AS r ON l.from_record_id = r.record_id
             WHERE of_kind = 'signing_key' AND k.key_id = wanted
             UNION ALL
-            SELECT s.user_id, NULL, s.source_id, s.persona_id, false
+            SELECT s.user_id, NULL, s.source_id, coalesce(s.persona_id, s.member_id), false
             FROM neurigraph.sources AS s WHERE of_kind = 'source' AND s.source_id = wanted
             UNION ALL
             SELECT k.user_id, NULL, NULL, NULL, false
@@ -106,6 +106,9 @@ BEGIN
             UNION ALL
             SELECT w.user_id, NULL, NULL, NULL, false
             FROM neurigraph.webhooks AS w WHERE of_kind = 'webhook' AND w.webhook_id = wanted
+            UNION ALL
+            SELECT p.user_id, NULL, NULL, NULL, p.container_tag <> ALL(coalesce(neurigraph.asking_tags(), '{}'))
+            FROM neurigraph.spaces AS p WHERE of_kind = 'space' AND p.space_id = wanted
             UNION ALL
             SELECT
                 d.user_id, (array_agg(i.node_id))[1], NULL, NULL,
@@ -128,7 +131,9 @@ BEGIN
                 OR (
                     NOT found.quarantined
                     AND (found.source_id IS NULL OR found.source_id <> ALL(hidden))
-                    AND (found.node_id = ANY(readable) OR found.persona_id = persona OR (of_kind = 'source' AND heard))
+                    AND (found.node_id = ANY(readable) OR found.persona_id = author
+                        OR (of_kind = 'source' AND (heard OR asking ->> 'role' = 'bound'))
+                        OR (of_kind = 'space' AND asking ? 'container_tags'))
                 )
             )
     );

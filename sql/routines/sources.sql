@@ -32,8 +32,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
         SELECT FROM neurigraph.sources AS s
         WHERE s.source_id = wanted
-            AND CASE WHEN s.persona_id IS NULL THEN s.user_id = neurigraph.asking_user_id()
-                ELSE s.persona_id = neurigraph.writing_persona() END
+            AND s.binding IS NOT DISTINCT FROM neurigraph.asking_binding()
+            AND CASE
+                WHEN s.persona_id IS NOT NULL THEN s.persona_id = neurigraph.writing_persona()
+                WHEN s.member_id IS NOT NULL THEN s.member_id = neurigraph.asking_member()
+                ELSE s.user_id IN (neurigraph.asking_user_id(), neurigraph.bound_user_id())
+            END
     )
 $$;
 

@@ -1,9 +1,9 @@
 -- Messages that were handed in and are not stored yet, for search. They lie in no node, so who handed them in decides.
 
--- The sources with such messages that the caller may read, the last message first. The owner of the graph reads all, a
--- persona that may still write reads what it handed in unless that is private, and nobody else reads any: what the
--- policies of messages say. `change` is another one after whatever adds, replaces or stores messages: all of them write
--- the row. Pass only the result of claims().
+-- The sources with such messages that the caller may read, the last message first. The owner of the graph reads all, or
+-- all in some spaces; a member of an organization what it handed in, a persona that may still write what it handed in
+-- unless that is private, and nobody else reads any: what the policies of messages say. `change` is another one after
+-- whatever adds, replaces or stores messages: all of them write the row. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.unstored_sources(asking jsonb, wanted uuid, most integer)
 RETURNS TABLE (
     source_id uuid, kind neurigraph.source_kind, external_id text, title text, persona_id uuid,
@@ -14,11 +14,14 @@ DECLARE
     owner uuid := asking ->> 'user_id';
     is_owner boolean NOT NULL := coalesce(asking ->> 'role' = 'user', false);
     persona uuid;
+    member uuid;
     hidden uuid [];
+    is_bound boolean NOT NULL := coalesce(asking ->> 'role' = 'bound', false);
 BEGIN
     IF NOT is_owner THEN
         persona := neurigraph.writing_persona();
-        IF persona IS NULL THEN
+        member := neurigraph_private.member_of(asking);
+        IF coalesce(persona, member) IS NULL AND NOT is_bound THEN
             RETURN;
         END IF;
         hidden := neurigraph_private.hidden_sources(asking);
@@ -30,7 +33,10 @@ BEGIN
     FROM neurigraph.sources AS s
     WHERE s.user_id = owner AND s.stored_through < s.last_message AND NOT s.held
         AND (wanted IS NULL OR s.source_id = wanted)
-        AND (is_owner OR (s.persona_id = persona AND s.source_id <> ALL(hidden)))
+        AND (
+            is_owner
+            OR ((is_bound OR s.persona_id = persona OR s.member_id = member) AND s.source_id <> ALL(hidden))
+        )
     ORDER BY s.last_received_at DESC, s.source_id DESC
     LIMIT most;
 END

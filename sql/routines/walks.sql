@@ -6,7 +6,7 @@
 -- level; what is hidden from the caller takes no place in either. The walk ends after `patience` seconds. It may begin
 -- at a fact that was retracted.
 DROP FUNCTION IF EXISTS neurigraph.walk_facts(jsonb);
-CREATE FUNCTION neurigraph.walk_facts(asked jsonb)
+CREATE OR REPLACE FUNCTION neurigraph.walk_facts(payload text, signature text, asked jsonb)
 RETURNS TABLE (
     step integer, parent integer, hops integer, kind text, memory_id uuid, link_id uuid, relation text,
     is_forward boolean, words text, strength real, score double precision, label text, said_at timestamptz,
@@ -17,7 +17,7 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
 #variable_conflict use_column
 DECLARE
     begun CONSTANT timestamptz := clock_timestamp();
-    asking CONSTANT jsonb := neurigraph.claims();
+    asking CONSTANT jsonb := neurigraph_private.set_claims(payload, signature);
     graph CONSTANT uuid := asking ->> 'user_id';
     is_owner CONSTANT boolean NOT NULL := coalesce(asking ->> 'role' = 'user', false);
     readable CONSTANT uuid [] := ARRAY(SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id));
@@ -32,6 +32,9 @@ DECLARE
         SELECT t.name FROM jsonb_array_elements_text(asked -> 'backwards') AS t (name)
     ) END;
     people CONSTANT text [] := ARRAY(SELECT lower(p.name) FROM jsonb_array_elements_text(asked -> 'who') AS p (name));
+    of_impact CONSTANT neurigraph.fact_impact := asked ->> 'impact';
+    since CONSTANT timestamptz := asked ->> 'after';
+    until CONSTANT timestamptz := asked ->> 'before';
     weakest CONSTANT real := asked ->> 'min_strength';
     depth CONSTANT integer := least(greatest((asked ->> 'depth')::integer, 0), 100);
     patience CONSTANT interval := make_interval(secs => (asked ->> 'patience')::double precision);
@@ -42,6 +45,8 @@ DECLARE
     -- Of each memory that was reached, in the order of the walk.
     ids uuid [];
     kinds text [];
+    -- Where the row of a fact lies, which stays so for the snapshot that the whole walk reads.
+    places tid [];
     records uuid [];
     parents integer [];
     links uuid [];
@@ -58,12 +63,13 @@ DECLARE
 BEGIN
     SELECT
         array_agg(s.fact_id ORDER BY s.place), array_agg('fact'::text ORDER BY s.place),
-        array_agg(s.record_id ORDER BY s.place), array_agg(NULL::integer), array_agg(NULL::uuid),
+        array_agg(s.at ORDER BY s.place), array_agg(s.record_id ORDER BY s.place), array_agg(NULL::integer), array_agg(NULL::uuid),
         array_agg(NULL::text), array_agg(NULL::boolean), array_agg(1::real),
         array_agg(s.score ORDER BY s.place), array_agg(0)
-    INTO ids, kinds, records, parents, links, relations, directions, strengths, scores, levels
+    INTO ids, kinds, places, records, parents, links, relations, directions, strengths, scores, levels
     FROM (
-        SELECT f.fact_id, f.record_id, (q.seed ->> 'score')::double precision AS score, q.place
+        SELECT
+            f.fact_id, f.ctid AS at, f.record_id, (q.seed ->> 'score')::double precision AS score, q.place
         FROM jsonb_array_elements(asked -> 'seeds') WITH ORDINALITY AS q (seed, place)
         INNER JOIN neurigraph.facts AS f ON f.fact_id = (q.seed ->> 'fact_id')::uuid
         INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
@@ -79,33 +85,47 @@ BEGIN
             was_late := true;
             EXIT;
         END IF;
+        -- In the order of the sorted subquery.
         SELECT
-            array_agg(n.id ORDER BY n.place) AS ids, array_agg(n.kind ORDER BY n.place) AS kinds,
-            array_agg(n.record_id ORDER BY n.place) AS records, array_agg(n.parent ORDER BY n.place) AS parents,
-            array_agg(n.link_id ORDER BY n.place) AS links, array_agg(n.relation ORDER BY n.place) AS relations,
-            array_agg(n.is_forward ORDER BY n.place) AS directions,
-            array_agg(n.strength ORDER BY n.place) AS strengths, array_agg(n.score ORDER BY n.place) AS scores,
-            array_agg(hop) AS levels, coalesce(max(n.place) > 200, false) AS is_cut
+            array_agg(n.id) AS ids, array_agg(n.kind) AS kinds, array_agg(n.at) AS places,
+            array_agg(n.record_id) AS records, array_agg(n.parent) AS parents, array_agg(n.link_id) AS links,
+            array_agg(n.relation) AS relations, array_agg(n.is_forward) AS directions,
+            array_agg(n.strength) AS strengths, array_agg(n.score) AS scores, array_agg(hop) AS levels,
+            count(*) > 200 AS is_cut
         INTO l
         FROM (
-            SELECT b.*, row_number() OVER (ORDER BY b.score DESC, b.id) AS place
-            FROM (
+            SELECT b.* FROM (
                 SELECT DISTINCT ON (s.id)
                     s.*, from_place.parent, from_place.score * s.strength * t.weight * 0.7 AS score
                 FROM (
                     SELECT
-                        q.id, q.kind, q.score, (first + q.place - 1)::integer AS parent, q.record_id, x.root_id, x.version
-                    FROM unnest(ids[first:], kinds[first:], records[first:], scores[first:])
-                    WITH ORDINALITY AS q (id, kind, record_id, score, place)
-                    LEFT JOIN neurigraph.facts AS x ON q.kind = 'fact' AND q.id = x.fact_id
+                        q.id, q.kind, q.score, (first + q.place - 1)::integer AS parent, q.record_id, x.root_id, x.version,
+                        -- Few memories have links of their own and few facts have versions: two small indexes say so.
+                        q.kind = 'fact' AND (
+                            EXISTS (
+                                SELECT FROM neurigraph.links AS k
+                                WHERE k.from_record_id = q.record_id AND k.from_fact_id IS NULL
+                            )
+                            OR EXISTS (
+                                SELECT FROM neurigraph.links AS k
+                                WHERE k.to_record_id = q.record_id AND k.to_fact_id IS NULL
+                            )
+                        ) AS with_record,
+                        EXISTS (
+                            SELECT FROM neurigraph.facts AS v WHERE v.root_id = x.root_id AND v.version > 1
+                        ) AS has_versions
+                    FROM unnest(ids[first:], kinds[first:], places[first:], records[first:], scores[first:])
+                    WITH ORDINALITY AS q (id, kind, at, record_id, score, place)
+                    LEFT JOIN neurigraph.facts AS x ON q.at = x.ctid
                 ) AS from_place
                 CROSS JOIN LATERAL (
                     SELECT e.* FROM (
                         -- Links of the memory, and of a fact's record.
-                        SELECT g.link_id, g.id, g.kind, g.record_id, g.relation, g.is_forward, g.strength * p.share AS strength
+                        SELECT g.link_id, g.id, g.kind, g.at, g.record_id, g.relation, g.is_forward,
+                            g.strength * p.share AS strength
                         FROM (
                             SELECT from_place.id AS id, 1::real AS share
-                            UNION ALL SELECT from_place.record_id, 0.7::real WHERE from_place.kind = 'fact'
+                            UNION ALL SELECT from_place.record_id, 0.7::real WHERE from_place.with_record
                         ) AS p
                         CROSS JOIN LATERAL (
                             (
@@ -116,10 +136,9 @@ BEGIN
                                         WHEN k.to_record_id IS NOT NULL THEN 'record'
                                         WHEN k.to_node_id IS NOT NULL THEN 'node' ELSE 'source'
                                     END AS kind,
-                                    k.to_record_id AS record_id, k.relation, true AS is_forward, k.strength
+                                    x.ctid AS at, k.to_record_id AS record_id, k.relation, true AS is_forward, k.strength
                                 FROM neurigraph.links AS k
                                 LEFT JOIN neurigraph.facts AS x ON k.to_fact_id = x.fact_id
-                                LEFT JOIN neurigraph.record_index AS r ON k.to_record_id = r.record_id
                                 WHERE k.from_id = p.id AND k.user_id = graph AND k.strength >= weakest
                                     AND (
                                         forwards IS NULL OR k.relation = ANY(forwards)
@@ -132,7 +151,10 @@ BEGIN
                                     )
                                     AND CASE
                                         WHEN k.to_record_id IS NOT NULL
-                                            THEN neurigraph_private.walks_into(r, sees_all, is_owner, readable, hidden)
+                                            THEN sees_all OR coalesce((
+                                                SELECT neurigraph_private.walks_into(r, false, is_owner, readable, hidden)
+                                                FROM neurigraph.record_index AS r WHERE r.record_id = k.to_record_id
+                                            ), false)
                                         ELSE neurigraph_private.walks_to(
                                             k.to_node_id, k.to_source_id, is_owner, readable, hidden
                                         )
@@ -145,10 +167,9 @@ BEGIN
                                 SELECT
                                     k.link_id, k.from_id AS id,
                                     CASE WHEN k.from_fact_id IS NOT NULL THEN 'fact' ELSE 'record' END AS kind,
-                                    k.from_record_id AS record_id, k.relation, false AS is_forward, k.strength
+                                    x.ctid AS at, k.from_record_id AS record_id, k.relation, false AS is_forward, k.strength
                                 FROM neurigraph.links AS k
                                 LEFT JOIN neurigraph.facts AS x ON k.from_fact_id = x.fact_id
-                                INNER JOIN neurigraph.record_index AS r ON k.from_record_id = r.record_id
                                 WHERE k.to_id = p.id AND k.user_id = graph AND k.strength >= weakest
                                     AND (
                                         backwards IS NULL OR k.relation = ANY(backwards)
@@ -159,20 +180,26 @@ BEGIN
                                         k.from_fact_id IS NULL
                                         OR neurigraph_private.walks_over(x, with_archived, known_at, true_at)
                                     )
-                                    AND neurigraph_private.walks_into(r, sees_all, is_owner, readable, hidden)
+                                    AND (
+                                        sees_all OR coalesce((
+                                            SELECT neurigraph_private.walks_into(r, false, is_owner, readable, hidden)
+                                            FROM neurigraph.record_index AS r WHERE r.record_id = k.from_record_id
+                                        ), false)
+                                    )
                                 ORDER BY k.strength DESC
                                 LIMIT 50
                             )
                         ) AS g
                         -- The version before, and the one after, of those that the caller sees.
                         UNION ALL
-                        SELECT NULL, c.fact_id, 'fact', c.record_id, 'supersedes', c.is_forward, 1::real
+                        SELECT NULL, c.fact_id, 'fact', c.at, c.record_id, 'supersedes', c.is_forward, 1::real
                         FROM (
                             (
-                                SELECT x.fact_id, x.record_id, true AS is_forward
+                                SELECT x.fact_id, x.ctid AS at, x.record_id, true AS is_forward
                                 FROM neurigraph.facts AS x
                                 INNER JOIN neurigraph.record_index AS r ON x.record_id = r.record_id
-                                WHERE x.root_id = from_place.root_id AND x.version < from_place.version
+                                WHERE from_place.has_versions AND x.root_id = from_place.root_id
+                                    AND x.version < from_place.version
                                     AND (forwards IS NULL OR 'supersedes' = ANY(forwards))
                                     AND neurigraph_private.walks_over(x, with_archived, known_at, true_at)
                                     AND neurigraph_private.walks_into(r, sees_all, is_owner, readable, hidden)
@@ -181,10 +208,11 @@ BEGIN
                             )
                             UNION ALL
                             (
-                                SELECT x.fact_id, x.record_id, false
+                                SELECT x.fact_id, x.ctid, x.record_id, false
                                 FROM neurigraph.facts AS x
                                 INNER JOIN neurigraph.record_index AS r ON x.record_id = r.record_id
-                                WHERE x.root_id = from_place.root_id AND x.version > from_place.version
+                                WHERE from_place.has_versions AND x.root_id = from_place.root_id
+                                    AND x.version > from_place.version
                                     AND (backwards IS NULL OR 'supersedes' = ANY(backwards))
                                     AND neurigraph_private.walks_over(x, with_archived, known_at, true_at)
                                     AND neurigraph_private.walks_into(r, sees_all, is_owner, readable, hidden)
@@ -193,9 +221,9 @@ BEGIN
                             )
                         ) AS c
                         UNION ALL
-                        SELECT NULL, v.fact_id, 'fact', v.record_id, v.relation, v.is_forward, v.confidence
+                        SELECT NULL, v.fact_id, 'fact', v.at, v.record_id, v.relation, v.is_forward, v.confidence
                         FROM (
-                            SELECT x.fact_id, x.record_id, w.relation, w.is_forward, w.confidence
+                            SELECT x.fact_id, x.ctid AS at, x.record_id, w.relation, w.is_forward, w.confidence
                             FROM (
                                 SELECT
                                     j.earlier_id AS fact_id, true AS is_forward, j.confidence,
@@ -228,9 +256,9 @@ BEGIN
                         ) AS v
                         -- What a memory states, once a link has led to it.
                         UNION ALL
-                        SELECT NULL, y.fact_id, 'fact', y.record_id, 'derived_from', false, y.confidence
+                        SELECT NULL, y.fact_id, 'fact', y.at, y.record_id, 'derived_from', false, y.confidence
                         FROM (
-                            SELECT x.fact_id, x.record_id, x.confidence
+                            SELECT x.fact_id, x.ctid AS at, x.record_id, x.confidence
                             FROM neurigraph.facts AS x
                             WHERE x.record_id = from_place.id AND from_place.kind = 'record' AND x.confidence >= weakest
                                 AND neurigraph_private.walks_over(x, with_archived, known_at, true_at)
@@ -243,7 +271,7 @@ BEGIN
                     LIMIT 50
                 ) AS s
                 INNER JOIN neurigraph.relation_types AS t ON s.relation = t.name
-                WHERE s.id <> ALL(ids)
+                WHERE s.id NOT IN (SELECT u.id FROM unnest(ids) AS u (id))
                 ORDER BY s.id, score DESC, from_place.parent
             ) AS b
             ORDER BY b.score DESC, b.id
@@ -253,6 +281,7 @@ BEGIN
         was_cut := was_cut OR l.is_cut;
         ids := ids || l.ids[:200];
         kinds := kinds || l.kinds[:200];
+        places := places || l.places[:200];
         records := records || l.records[:200];
         parents := parents || l.parents[:200];
         links := links || l.links[:200];
@@ -270,26 +299,20 @@ BEGIN
         CASE WHEN f.fact_id IS NOT NULL OR w.kind = 'record'
             THEN coalesce(lower(f.occurred), r.occurred_at, r.created_at) END,
         f.fact_id IS NOT NULL
-        AND (w.level = 0 OR asked ->> 'impact' IS NULL OR f.impact::text = asked ->> 'impact')
+        AND (w.level = 0 OR of_impact IS NULL OR f.impact = of_impact)
         AND (
             people = '{}' OR lower(f.subject) = ANY(people)
             OR EXISTS (SELECT FROM unnest(f.who) AS p (name) WHERE lower(p.name) = ANY(people))
         )
-        AND (
-            asked ->> 'after' IS NULL
-            OR coalesce(upper(f.occurred), r.occurred_at, r.created_at) >= (asked ->> 'after')::timestamptz
-        )
-        AND (
-            asked ->> 'before' IS NULL
-            OR coalesce(lower(f.occurred), r.occurred_at, r.created_at) < (asked ->> 'before')::timestamptz
-        ),
+        AND (since IS NULL OR coalesce(upper(f.occurred), r.occurred_at, r.created_at) >= since)
+        AND (until IS NULL OR coalesce(lower(f.occurred), r.occurred_at, r.created_at) < until),
         was_cut, was_late
-    FROM unnest(ids, kinds, records, parents, links, relations, directions, strengths, scores, levels)
+    FROM unnest(ids, kinds, places, records, parents, links, relations, directions, strengths, scores, levels)
     WITH ORDINALITY AS w (
-        id, kind, record_id, parent, link_id, relation, is_forward, strength, score, level, place
+        id, kind, at, record_id, parent, link_id, relation, is_forward, strength, score, level, place
     )
     LEFT JOIN neurigraph.relation_types AS t ON w.relation = t.name
-    LEFT JOIN neurigraph.facts AS f ON w.kind = 'fact' AND w.id = f.fact_id
+    LEFT JOIN neurigraph.facts AS f ON w.at = f.ctid
     LEFT JOIN neurigraph.record_index AS r ON w.record_id = r.record_id
     LEFT JOIN neurigraph.graph_index AS n ON n.node_id = CASE w.kind WHEN 'node' THEN w.id WHEN 'record' THEN r.node_id END
     LEFT JOIN neurigraph.sources AS o ON w.kind = 'source' AND w.id = o.source_id
@@ -297,5 +320,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.walk_facts(jsonb) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.walk_facts(jsonb) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.walk_facts(text, text, jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.walk_facts(text, text, jsonb) TO neurigraph_agent;

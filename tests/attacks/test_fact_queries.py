@@ -19,6 +19,7 @@ from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.links import End, EndKind
 from neurigraph_pipelines.quarantine.holding import quarantine, release
 from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.retrieval import walks
 from neurigraph_pipelines.retrieval.fact_queries import FactAnswer, FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.retrieval.walks import Route, walk
 from neurigraph_pipelines.wiring import Installation
@@ -28,6 +29,12 @@ from tests.support.memories import converse, ingest, plain_context, stored
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 pytestmark = pytest.mark.attack
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let walks take any time: one that ends early on a busy machine finds nothing, whatever is open to it."""
+    monkeypatch.setattr(walks, "PATIENCE_SECONDS", 600.0)
 
 
 @pytest.fixture
@@ -49,6 +56,12 @@ def reached(graph: SharedGraph, claims: Claims, fact_id: UUID, **values: Any) ->
     ends = {end for one in answer.graph["links"] for end in (one["from_id"], one["to_id"])}
     assert ends <= {one["id"] for one in answer.graph["nodes"]}
     return found
+
+
+def walked(graph: SharedGraph, claims: Claims, fact_id: UUID) -> list[UUID]:
+    """Return what the database's walk itself passes, before answers are made of it."""
+    steps = walk(graph.installation.acting_for(claims), [(fact_id, 1.0)], Route(2)).steps
+    return [step["memory_id"] for step in steps if step["kind"] == "fact"]
 
 
 def test_ways_through_hidden_nodes_are_closed(graph: SharedGraph) -> None:
@@ -102,8 +115,10 @@ def test_private_quarantined_and_forgotten_facts_are_absent(graph: SharedGraph) 
     set_privacy(here.database, graph.owners, source, Privacy.SHARED)
     held = quarantine(here.acting_for(graph.owners), Rule(source_id=source), "a test")
     assert reached(graph, graph.owners, start) == reached(graph, graph.personas, start) == {}
+    assert walked(graph, graph.owners, start) == walked(graph, graph.personas, start) == [start]
     release(here.acting_for(graph.owners), held.quarantine_id)
     assert reached(graph, graph.owners, start) == both
+    assert walked(graph, graph.owners, start) == walked(graph, graph.personas, start) == [start, middle, end]
     past = datetime.now(UTC) - timedelta(seconds=1)
     states: list[tuple[FactState, dict[UUID, int]]] = [
         (FactState(forget_after=past), {}),
@@ -137,10 +152,16 @@ def test_other_users_and_direct_calls(graph: SharedGraph) -> None:
     assert len(walk(here.acting_for(graph.owners), [(fact, 1.0)], Route(2)).steps) == 1
     asked = json.dumps({"seeds": [{"fact_id": str(fact), "score": 1}], "depth": 2, "min_strength": 0, "who": []})
     with here.database.agent(None) as tx:
-        assert tx.execute("SELECT FROM neurigraph.walk_facts(%s)", [asked]).fetchall() == [], "without claims"
+        for payload, signature in (("", ""), (json.dumps({"sub": "x", "role": "user", "user_id": str(fact)}), "00")):
+            found = tx.execute("SELECT FROM neurigraph.walk_facts(%s, %s, %s)", [payload, signature, asked]).fetchall()
+            assert found == [], "without claims"
     with here.database.agent(graph.owners) as tx:
         for helper in ("walks_to(NULL, NULL, true, '{}', '{}')", "walks_into(NULL, true, true, '{}', '{}')"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege), tx.transaction():
                 tx.execute(f"SELECT neurigraph_private.{helper}")
     with pytest.raises(psycopg.errors.DataError), here.database.agent(graph.owners) as tx:
-        tx.execute("SELECT neurigraph.walk_facts(%s)", [asked.replace(str(fact), "x' OR true --")])
+        tx.execute(
+            "SELECT neurigraph.walk_facts("
+            "current_setting('request.jwt.claims'), current_setting('neurigraph.claims_signature'), %s)",
+            [asked.replace(str(fact), "x' OR true --")],
+        )

@@ -252,6 +252,8 @@ OWNERS_OPERATIONS: list[tuple[str, Any]] = [
     ("POST /v1/nodes", {"parent_node_id": "{node}", "name": "Planted"}),
     ("PATCH /v1/records/{record}", {"title": "Mine"}),
     ("POST /v1/files/{file}/compress", None),
+    ("POST /v1/edges/{edge}/evidence", {"stance": "denies"}),
+    ("DELETE /v1/edges/{edge}/evidence/{evidence}", None),
     ("DELETE /v1/nodes/{node}", None),
     ("DELETE /v1/records/{record}", None),
     ("DELETE /v1/users/{user}", None),

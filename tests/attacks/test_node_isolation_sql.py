@@ -45,6 +45,12 @@ def graph(world: World) -> CallerGraph:
             )
             wait_for_reading(tx, [ids.record])
             tx.execute(
+                "INSERT INTO neurigraph.read_windows (record_id, digest, user_id, facts) "
+                "SELECT r.record_id, sha256('planted'), r.user_id, '[]' "
+                "FROM neurigraph.record_index AS r WHERE r.record_id = %s",
+                [ids.record],
+            )
+            tx.execute(
                 "INSERT INTO neurigraph.fact_verdicts (later_id, earlier_id, user_id, verdict, confidence, reason, "
                 "effect, judged_by) "
                 "SELECT a.fact_id, b.fact_id, a.user_id, 'supports', 0.5, 'planted', 'none', 'tests' "
@@ -190,6 +196,34 @@ def test_statistics_are_closed_to_the_application(world: World, graph: CallerGra
             connection.execute(statement)
     with graph.installation.database.pipeline() as tx:
         assert tx.execute(statement).rowcount > 0, "there is something to hide"
+
+
+WINDOWS = [
+    "SELECT count(*) FROM neurigraph.read_windows",
+    "SELECT facts FROM neurigraph.read_windows WHERE user_id = %(user)s",
+    "INSERT INTO neurigraph.read_windows (record_id, digest, user_id, facts) "
+    "VALUES (%(record)s, sha256('mallory'), %(user)s, '[]')",
+    """UPDATE neurigraph.read_windows SET facts = '["mine"]'""",
+    "DELETE FROM neurigraph.read_windows WHERE record_id = %(record)s",
+    "TRUNCATE neurigraph.read_windows",
+    "COPY neurigraph.read_windows TO STDOUT",
+]
+
+
+@pytest.mark.parametrize("statement", WINDOWS)
+def test_windows_of_a_reader_are_closed_to_the_application(world: World, graph: CallerGraph, statement: str) -> None:
+    """Only jobs read and write them: neither other callers do, nor the owner, nor a key bound to spaces."""
+    callers = {name: asker.claims for name, asker in graph.askers.items()}
+    callers["bound"] = world.alices.within(["garden"])
+    values = {"user": world.alice.user_id, "record": graph.nodes["Family/Ana"].record}
+    for claims in callers.values():
+        with (
+            world.agent(*Secret(SECRET).sign(claims)) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(sql.SQL(statement), values)
+    with graph.installation.database.pipeline() as tx:
+        assert tx.execute(sql.SQL(WINDOWS[1]), values).rowcount > 0, "there is something to hide"
 
 
 def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) -> None:

@@ -30,11 +30,13 @@ from neurigraph_pipelines.governance.proposals import Doubt, propose
 from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from neurigraph_pipelines.model.actions import ActionKind
+from neurigraph_pipelines.organizations import invitations, membership
+from neurigraph_pipelines.spaces import add_space
 from neurigraph_pipelines.webhooks import subscriptions
 from tests.conftest import ADMIN_KEY, ROOT
 from tests.support.api_server import serving
 from tests.support.callers import Caller, Ids, new_owner
-from tests.support.memories import rows
+from tests.support.memories import new_user, rows
 from tests.support.two_users import World
 
 pytestmark = pytest.mark.attack
@@ -76,6 +78,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/nodes/{node_id}/merge": {"into_node_id": "{home_id}"},
     "post /v1/nodes/{node_id}/split": {"name": "Part", "keyword": "Ana"},
     "post /v1/nodes/{node_id}/aliases": {"value": "By hand"},
+    "post /v1/edges/{edge_id}/evidence": {"stance": "ends", "valid_until": "2150-01-01T00:00:00Z"},
     "post /v1/facts": {"statement": "The keel needs bolts.", "node_id": "{node_id}", "metadata": {"by": "hand"}},
     "patch /v1/facts/{fact_id}": {"tags": ["by hand"]},
     "post /v1/links": {"from_fact_id": "{fact_id}", "relation": "supports", "to_record_id": "{record_id}"},
@@ -91,14 +94,27 @@ BODIES: dict[str, dict[str, Any]] = {
     "put /v1/nodes/{node_id}/standard": {"write": "approve", "approver": "human"},
     "post /v1/actions": {"kind": "delete", "record_id": "{record_id}"},
     "post /v1/actions/{action_id}/votes": {"approve": False},
+    "post /v1/organizations": {"slug": "by-hand-organization", "name": "By hand", "metadata": {"town": "Oslo"}},
+    "patch /v1/organizations/{organization_id}": {"name": "Renamed"},
+    "patch /v1/organizations/{organization_id}/members/{member_id}": {"role": "admin"},
+    "post /v1/organizations/{organization_id}/keys": {"label": "by hand"},
+    "post /v1/organizations/{organization_id}/invitations": {"label": "by hand", "hours": 1},
+    "post /v1/invitations/accept": {"code": "{code}"},
     "post /v1/webhooks": {"url": "http://127.0.0.1:9/x", "events": ["record.*"]},
     "patch /v1/webhooks/{webhook_id}": {"path_glob": "Family/*", "state": "paused"},
     "post /v1/webhooks/{webhook_id}/replay": {"delivery_id": None},
+    "post /v1/mirror/nodes/{node_id}/records": {"record_ids": ["{record_id}"]},
+    "post /v1/spaces": {"container_tag": "by_hand", "entity_context": "A garden.", "metadata": {"size": 3}},
+    "patch /v1/spaces/{space_id}": {"name": "By hand"},
+    "post /v1/spaces/{space_id}/sources": {"source_ids": ["{conversation_id}"]},
     "post /v1/quarantines": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/grants": {"third_party": "mallory", "node_id": "{node_id}"},
 }
 QUERIES = {
+    "get /v1/mirror": {"nonce": "0" * 32},
+    "get /v1/mirror/nodes/{node_id}": {"nonce": "0" * 32},
+    "post /v1/mirror/nodes/{node_id}/records": {"nonce": "0" * 32},
     "get /v1/aliases": {"value": "Ana"},
     "delete /v1/nodes/{node_id}/aliases": {"value": "known"},
     "get /v1/records/{record_id}/diff": {"from_at": "2001-01-01T00:00:00Z"},
@@ -188,9 +204,18 @@ def test_request_by_hand_succeeds(
         with world.installation.database.pipeline() as tx:
             ids["action_id"] = str(propose(tx, doubt).action_id)
         key = persona if method == "post" and path == "/v1/actions" else key
+    if path.startswith("/v1/mirror"):
+        peer = sharing.Subject(SubjectType.THIRD_PARTY, "laptop")
+        sharing.grant(world.installation.database, caller.claims, peer, UUID(ids["node_id"]), GrantType.READ)
+        key = sharing.issue_key(world.installation.database, caller.claims, subject=peer)[1]
     if "{webhook_id}" in path:
         outbox = world.installation.webhooks.acting_for(caller.claims)
         ids["webhook_id"] = str(subscriptions.add(outbox, "http://127.0.0.1:9/x").webhook_id)
+    if "organization" in path or "invitation" in path:
+        ids |= _organization(world, caller)
+    if "{space_id}" in path:
+        asking = world.installation.acting_for(caller.claims)
+        ids["space_id"] = str(add_space(asking, f"space_{uuid4().hex[:8]}").space_id)
     if path == "/v1/archive/restore":
         archive(world.installation.acting_for(caller.claims), [UUID(ids["record_id"])], "to be restored")
     name = f"{method} {path}"
@@ -231,3 +256,19 @@ def _filled_in(value: Any, ids: dict[str, str]) -> Any:
 def _media_type(path: str, method: str) -> str:
     (media_type,) = DOCUMENT["paths"][path][method]["requestBody"]["content"]
     return str(media_type)
+
+
+def _organization(world: World, caller: Caller) -> dict[str, str]:
+    """Return the ids of an organization of a caller with a member and an invitation, and the code of another one."""
+    database = world.installation.database
+    _, member = new_user(world.installation)
+    made, _ = membership.create(database, caller.claims, f"org-{uuid4().hex[:8]}", "An organization")
+    invited, code = invitations.invite(database, caller.claims, made.organization_id)
+    invitations.accept(database, member, code)
+    others, _ = membership.create(database, member, f"org-{uuid4().hex[:8]}", "Another one")
+    return {
+        "organization_id": str(made.organization_id),
+        "member_id": str(member.user_id),
+        "invitation_id": str(invited.invitation_id),
+        "code": invitations.invite(database, member, others.organization_id)[1],
+    }

@@ -24,6 +24,7 @@ from pydantic import SecretStr
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import api_key_hash
+from neurigraph_pipelines.organizations import membership
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ADMIN_KEY, SECRET
@@ -372,3 +373,13 @@ def test_admin_and_user_keys_stay_separate(world: World, client: httpx.Client) -
     assert status(client, ADMIN_KEY) == 401
     admin = {"Authorization": f"Bearer {ADMIN_KEY}"}
     assert client.post("/v1/users", json={"slug": "trent"}, headers=admin).status_code == 201
+
+
+def test_token_of_a_graph_without_owner_is_refused(world: World, client: httpx.Client) -> None:
+    """Nobody owns all of an organization's graph, and a token cannot say otherwise; its members have tokens."""
+    made, _ = membership.create(world.installation.database, world.alices, "tokens", "An organization")
+    graph = str(made.organization_id)
+    assert status(client, by_secret(said(world, role="user", user_id=graph))) == 401
+    assert status(client, by_secret(said(world, role="user", sub=graph, user_id=None))) == 401
+    assert status(client, by_secret(said(world, role="member", user_id=graph))) == 200
+    assert status(client, by_secret(said(world, role="member", sub=str(world.bob.user_id), user_id=graph))) == 404

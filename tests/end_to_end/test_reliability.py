@@ -20,7 +20,7 @@ import pytest
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
-from neurigraph_pipelines.stack.dagster_home import PROJECT_ROOT
+from neurigraph_pipelines.stack.dagster_home import INSTANCE
 from neurigraph_pipelines.stack.processes import CODE_SERVER, DAEMON
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.api_server import serving
@@ -256,9 +256,7 @@ def test_repeated_requests_store_once(running: BreakableStack) -> None:
 def test_two_daemons(running: BreakableStack, tmp_path: Path) -> None:
     here, user = running.installation, running.user()
     # A memory of its own, in files: it knows nothing of the other daemon's runs.
-    _, storage, config = (
-        (PROJECT_ROOT / "dagster_home" / "dagster.yaml").read_text("utf-8").partition("run_coordinator:")
-    )
+    _, storage, config = INSTANCE.read_text("utf-8").partition("run_coordinator:")
     (tmp_path / "dagster.yaml").write_text(storage + config, "utf-8")
     with another_daemon(running.stack, tmp_path / "log", tmp_path):
         running.provider.fail_when("Double", Fault("stall", seconds=600.0), "SummaryAnswer")

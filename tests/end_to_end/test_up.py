@@ -60,6 +60,8 @@ def test_up_starts_again_what_dies(environment: dict[str, str]) -> None:
             subprocess.run([PROGRAM, "status", "--json"], env=environment, stdout=subprocess.PIPE).stdout
         )
         assert running["running"]["pid"] == stack.process.pid
+        parts = stack.parts()
+        assert set(running["running"]["parts"].values()) == {parts[name] for name in COMMANDS if name != "keeper"}
 
         before = stack.parts()
         assert before.keys() == {*COMMANDS, "postgres"}

@@ -10,6 +10,7 @@ from psycopg import sql
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.personas import list_personas
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.lifecycle import control
@@ -157,7 +158,7 @@ def test_only_owner_creates_keys_grants_and_nodes(graph: SharedGraph) -> None:
             lambda claims=claims: sharing.grant(database, claims, somebody, node),
             lambda claims=claims: sharing.page_of_grants(database, cursors, claims),
             lambda claims=claims: sharing.revoke(database, claims, uuid4()),
-            lambda claims=claims: sharing.list_personas(database, claims),
+            lambda claims=claims: list_personas(database, claims),
         ):
             with pytest.raises(ForbiddenError):
                 attempt()

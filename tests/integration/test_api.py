@@ -297,6 +297,13 @@ def test_missing_or_damaged_object_is_not_served(client: httpx.Client, installat
 def test_openapi_describes_every_operation(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
+        "/v1/invitations/accept", "/v1/organizations", "/v1/organizations/{organization_id}",
+        "/v1/organizations/{organization_id}/invitations",
+        "/v1/organizations/{organization_id}/invitations/{invitation_id}", "/v1/organizations/{organization_id}/keys",
+        "/v1/organizations/{organization_id}/members", "/v1/organizations/{organization_id}/members/{member_id}",
+        "/v1/mirror", "/v1/mirror/nodes/{node_id}", "/v1/mirror/nodes/{node_id}/records", "/v1/mirror/files/{file_id}",
+        "/v1/spaces", "/v1/spaces/{space_id}", "/v1/spaces/{space_id}/sources",
+        "/v1/spaces/{space_id}/sources/{source_id}",
         "/v1/webhooks", "/v1/webhooks/{webhook_id}", "/v1/webhooks/{webhook_id}/test",
         "/v1/webhooks/{webhook_id}/rotate", "/v1/webhooks/{webhook_id}/deliveries", "/v1/webhooks/{webhook_id}/replay",
         "/v1/actions", "/v1/actions/{action_id}", "/v1/actions/{action_id}/votes", "/v1/nodes/{node_id}/standard",
@@ -310,7 +317,8 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/facts/{fact_id}/retract", "/v1/facts/{fact_id}/confirm", "/v1/nodes/{node_id}/facts",
         "/v1/records/{record_id}/facts", "/v1/nodes/{node_id}/mentions",
         "/v1/nodes/{node_id}/profile", "/v1/digests", "/v1/digests/{digest_id}", "/v1/nodes/{node_id}/digests",
-        "/v1/edges/{edge_id}/evidence", "/v1/nodes/{node_id}/aliases", "/v1/aliases",
+        "/v1/edges/{edge_id}/evidence", "/v1/edges/{edge_id}/evidence/{evidence_id}",
+        "/v1/nodes/{node_id}/aliases", "/v1/aliases",
         "/healthz", "/readyz", "/v1/ask", "/v1/conversations", "/v1/conversations/{conversation_id}",
         "/v1/conversations/{conversation_id}/end", "/v1/conversations/{conversation_id}/messages", "/v1/erasures",
         "/v1/events", "/v1/events/{event_id}", "/v1/events/{event_id}/end", "/v1/events/{event_id}/messages",

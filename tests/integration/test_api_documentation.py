@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx
@@ -21,8 +23,12 @@ def test_page_and_its_files_come_from_here(shared_installation: Installation) ->
             assert answer.status_code == 200, path
             assert "script-src 'self';" in answer.headers["content-security-policy"]
             assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
-        for path in ("/docs/core.py", "/docs/..", "/docs/redoc.standalone.js"):
+        for path in ("/docs/core.py", "/docs/redoc.standalone.js"):
             assert_problem(client.get(path), 404)
+        assert_problem(client.get("/docs/%2e%2e"), 400)
+        with closing(HTTPConnection(client.base_url.host, client.base_url.port)) as plain:
+            plain.request("GET", "/docs/..")  # the other client would ask for "/"
+            assert plain.getresponse().status == 404
         assert "//" not in client.get("/docs").text.replace("<!DOCTYPE html>", "")
 
 

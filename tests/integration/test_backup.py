@@ -35,7 +35,7 @@ from tests.support.exported_user import QUESTIONS, Source, exported_user
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import ingest, plain_context, rows
 
-OBJECTS = 9
+OBJECTS = 10
 """Seven durable files, and two uploads that wait."""
 
 SILENT = Listener(lambda _: None, lambda _: None)

@@ -85,6 +85,17 @@ def test_retrievals_and_canaries(here: Here, user: str, talk: Path, monkeypatch:
     here("retrievals", "--user", f"{user}-unknown", code=3)
 
 
+def test_import_says_what_it_would_add(here: Here, user: str, talk: Path) -> None:
+    def planned() -> Any:
+        return json.loads(here("import", talk, "--user", user, "--dry-run", "--json")[0])
+
+    assert (planned()["dry_run"], planned()["user_created"], planned()["messages_added"]) == (True, False, 3)
+    assert "would be added" in here("import", talk, "--user", user, "--dry-run")[0]
+    here("import", talk, "--user", user, "--format", "document", "--dry-run", code=2)
+    here("import", talk, "--user", user)
+    assert (planned()["messages_added"], planned()["messages_known"]) == (0, 3)
+
+
 def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, talk: Path, tmp_path: Path) -> None:
     """Each kind of command in a process of its own, and variations of it in this process."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,8 +13,10 @@ import pytest
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.defs.backfills import partition_of
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.step_values import KEY, step_values
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
@@ -77,7 +80,7 @@ def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterIns
     assert ingestion_job.execute_in_process(
         run_config=run_config(batch.batch_id),
         instance=instance,
-        resources={"installation": PlainInstallation(), "io_manager": dg.mem_io_manager},
+        resources={"installation": PlainInstallation(), "io_manager": dg.mem_io_manager, KEY: step_values},
     ).success
     here.objects.put(durable_key(slug, [node], uuid4(), uuid4()), [b"left by a crash"])
     (path,) = (here.home / "objects").glob(f"durable/{slug}/*/*/*.gz")
@@ -87,7 +90,9 @@ def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterIns
     for job in sorted(job.name for job in defs.get_repository_def().get_all_jobs()):
         if job in ("ingestion_job", "__ASSET_JOB"):
             continue
-        found = defs.get_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
+        definition = defs.get_job_def(job)
+        today = partition_of(datetime.now(UTC)) if definition.partitions_def else None
+        found = definition.execute_in_process(instance=instance, partition_key=today, raise_on_error=False)
         assert found.success or job == "storage_audit_job", job
 
     assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == 1

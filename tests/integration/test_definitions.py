@@ -21,6 +21,7 @@ from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.schedules import RUN_OUTPUT_DAYS, SECONDS_PER_DAY, node_upgrade_schedule
 from neurigraph_pipelines.defs.sensors import conversation_end_sensor
+from neurigraph_pipelines.defs.step_values import KEY, step_values
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
@@ -29,10 +30,11 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe
+from tests.support.definitions import specifications
 from tests.support.memories import converse, new_user, plain_context, rows
 
-# The names of all definitions, frozen: a new one is added here.
-NAMES = ROOT / "tests" / "data" / "definitions.json"
+# What the UI shows of all definitions, frozen: a change of one is a change of this file.
+SPECIFICATIONS = ROOT / "tests" / "data" / "definitions.json"
 # The shape of the job, frozen: op, its inputs with where they come from.
 OPS = {
     "assign_nodes": {},
@@ -124,14 +126,7 @@ def test_definitions_are_complete_and_valid() -> None:
     dg.Definitions.validate_loadable(defs)
     repository = defs.get_repository_def()
     jobs = [job for job in repository.get_all_jobs() if not job.name.startswith("__")]  # those are Dagster's own
-    found = {
-        "jobs": [job.name for job in jobs],
-        "assets": [key.to_user_string() for key in repository.assets_defs_by_key],
-        "asset_checks": [key.to_user_string() for key in repository.asset_checks_defs_by_key],
-        "sensors": [sensor.name for sensor in repository.sensor_defs],
-        "schedules": [schedule.name for schedule in repository.schedule_defs],
-    }
-    assert {kind: sorted(names) for kind, names in found.items()} == json.loads(NAMES.read_text())
+    assert specifications(repository) == json.loads(SPECIFICATIONS.read_text())
     assert all(s.default_status is dg.DefaultScheduleStatus.RUNNING for s in repository.schedule_defs)
     assert conversation_end_sensor.default_status is dg.DefaultSensorStatus.RUNNING
     assert all(job.description for job in jobs)
@@ -157,7 +152,7 @@ def test_job_ops_in_order() -> None:
     assert sorted(ingestion_job.graph.node_dict) == sorted(OPS)
     assert ingestion_job.tags == {
         "dagster/max_retries": "2",
-        "dagster/retry_strategy": "ALL_STEPS",
+        "dagster/retry_strategy": "FROM_FAILURE",
         "dagster/max_runtime": "3600",
     }
     for node in ingestion_job.graph.node_dict.values():
@@ -279,7 +274,9 @@ def test_depth_limit_is_logged(here: Installation, bob: tuple[User, Claims], ins
     tick(instance)
     (batch,) = triggers.open_batches(here.context, conversation_end_sensor.name)
     result = ingestion_job.execute_in_process(
-        run_config=run_config(batch.batch_id), instance=instance, resources={"installation": PlainInstallation()}
+        run_config=run_config(batch.batch_id),
+        instance=instance,
+        resources={"installation": PlainInstallation(), KEY: step_values},
     )
     (stored,) = result.output_for_node("commit").stored
     assert stored.node_path == "bob/One/Two/Three/Four/Five"

@@ -11,8 +11,11 @@ import pytest
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.backfills import FIRST_DAY, days, partition_of
 from neurigraph_pipelines.defs.embedding_assets import heal_embeddings_schedule, pending_embeddings, record_embeddings
+from neurigraph_pipelines.defs.fact_assets import record_facts
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.step_values import KEY, step_values
+from neurigraph_pipelines.defs.summary_assets import record_summaries
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
@@ -82,6 +85,32 @@ def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> 
     assert {FIRST_DAY, TODAY.isoformat()} <= done
 
 
+@pytest.mark.parametrize(
+    ("asset", "counted"),
+    [
+        (record_embeddings, {"records to embed": 2, "have them already": 0}),
+        (record_facts, {"records to read": 2}),
+        (record_summaries, {"records to summarise": 0, "were of this model already": 2}),
+    ],
+)
+def test_dry_run_counts_and_marks_no_day(
+    installation: Installation, user: User, asset: dg.AssetsDefinition, counted: dict[str, int]
+) -> None:
+    remember(installation, user, NamedEmbedder("old"), "a", "b")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [asset],
+            instance=instance,
+            partition_key=TODAY.isoformat(),
+            resources={"installation": InstallationResource()},
+            run_config={"ops": {asset.key.to_user_string(): {"config": {"dry_run": True}}}},
+        )
+        assert instance.get_materialized_partitions(asset.key) == set()
+    (event,) = result.asset_observations_for_node(asset.key.to_user_string())
+    assert {name: event.metadata[name].value for name in counted} == counted
+    assert models_of(installation, user.user_id) == ("old", None)
+
+
 def test_incomplete_backfill_fails(installation: Installation, user: User) -> None:
     remember(installation, user, NamedEmbedder("old"), "a", "b")
     installation.objects.delete(next(iter(installation.objects.keys("durable/"))))
@@ -105,7 +134,9 @@ def test_schedule_launches_due_healing(installation: Installation, user: User) -
     remember(installation, user, UnreachableEmbedder(MINILM), "a", "b")
     assert isinstance(tick(), dg.RunRequest)
     result = dg.materialize([pending_embeddings], resources={"installation": InstallationResource()})
-    (event,) = result.asset_materializations_for_node("pending_embeddings")
+    of_day, event = result.asset_materializations_for_node("pending_embeddings")
+    assert (of_day.asset_key, of_day.partition) == (record_embeddings.key, TODAY.isoformat())
+    assert of_day.metadata["records"].value == 2
     assert event.metadata["records healed"].value == 2
     assert event.metadata["still pending"].value == 0
     assert all(row["embedding_model"] == MINILM for row in records_of(installation, user))
@@ -151,7 +182,7 @@ def test_healing_runs_the_check(installation: Installation, user: User) -> None:
         tx.execute("UPDATE neurigraph.pending_embeddings SET since = now() - interval '1 day'")
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("heal_embeddings_job").execute_in_process(instance=instance)
-    (event,) = result.asset_materializations_for_node("pending_embeddings")
+    _, event = result.asset_materializations_for_node("pending_embeddings")
     assert event.metadata["records healed"].value == 1
     assert "seconds" in event.metadata
     (evaluation,) = result.get_asset_check_evaluations()
@@ -167,16 +198,41 @@ def test_commit_fills_partition_of_its_day(installation: Installation, user: Use
         result = ingestion_job.execute_in_process(
             run_config=run_config(batch.batch_id),
             instance=instance,
-            resources={"installation": InstallationResource()},
+            resources={"installation": InstallationResource(), KEY: step_values},
         )
         assert result.success
         (day,) = instance.get_materialized_partitions(record_embeddings.key)
+        made = {
+            name: (instance.get_materialized_partitions(key), instance.get_latest_materialization_event(key))
+            for name in ("segments", "records", "passages", "files", "record_summaries")
+            if (key := dg.AssetKey(name))
+        }
+        seen = instance.fetch_observations(dg.AssetKey("sources"), limit=10).records
         event = instance.get_latest_materialization_event(record_embeddings.key)
     assert day in {TODAY.isoformat(), datetime.now(UTC).date().isoformat()}
     assert event is not None
     assert event.asset_materialization is not None
     assert event.asset_materialization.metadata["records stored"].value == 1
     assert event.asset_materialization.metadata["embedding model"].value == MINILM
+    said: dict[str, dict[str, Any]] = {}
+    for name, (partitions, latest) in made.items():
+        assert partitions == {day}, name
+        assert latest is not None
+        assert latest.asset_materialization is not None
+        said[name] = {label: value.value for label, value in latest.asset_materialization.metadata.items()}
+    assert said["records"].pop("seconds per 100 messages") > 0
+    assert said["segments"].pop("tokens") > 0
+    assert said == {
+        "segments": {"segments": 1},
+        "records": {"records": 1, "messages": 1},
+        "passages": {"passages": 1},
+        "files": {"records with files": 1},
+        "record_summaries": {"records": 1, "language model": "offline"},
+    }
+    (observed,) = seen
+    assert observed.asset_observation is not None
+    numbers = observed.asset_observation.metadata
+    assert [numbers[f"segments {state}"].value for state in ("waiting", "leased", "failed")] == [0, 1, 0]
 
 
 def test_every_moment_has_a_partition() -> None:

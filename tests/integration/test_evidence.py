@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines import sharing
@@ -42,6 +42,7 @@ steps = st.lists(
     derandomize=True,
 )
 @given(changes=steps)
+@example(changes=[("supersede", 3, 5, 0)])  # of the edge that the first step made
 def test_any_changes_leave_sums_of_evidence(
     shared_installation: Installation,
     tmp_path_factory: pytest.TempPathFactory,

@@ -20,6 +20,7 @@ from tests.support.api_server import serving
 from tests.support.fact_calls import Facts
 from tests.support.fact_sums import computed, listed
 from tests.support.graphs import new_graph
+from tests.support.memories import converse, ingest, plain_context
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +135,47 @@ def test_taking_back_is_not_counted_for_what_others_may_not_change(owner: Facts)
         assert one.get(elsewhere)["canonical_id"] == elsewhere
     owner.call("POST", f"/{elsewhere}/retract", 204)
     assert owner.listed() == []
+
+
+def test_what_was_said_before_it_was_taken_back_does_not_come_back(owner: Facts) -> None:
+    graph = owner.graph
+    context, words = plain_context(graph.here), "The keel needs bolts."
+    graph.remember(words)
+    owner.read()
+    (read,) = (one["fact_id"] for one in owner.call("GET", "")["facts"])
+    converse(graph.here, graph.claims, words, first=61)  # said, and even stored, but not read yet
+    stated = owner.call("POST", "", 202, json={"statement": "the keel needs bolts", "path": "Work"})["fact_id"]
+    ingest(context, graph.user)
+    owner.call("POST", f"/{read}/retract", 204)
+    owner.read()
+    assert owner.listed() == []
+    assert owner.get(stated)["status"] == "archived"
+    (change,) = owner.call("GET", f"/{stated}/history")["changes"]
+    assert (change["operation"], change["authored_by"]) == ("retract", "pipeline:facts")
+
+    again = owner.state("The KEEL needs bolts", path="Work/Harbour")
+    assert owner.listed() == ["The KEEL needs bolts"], "said after it was taken back: a new fact"
+    owner.call("POST", f"/{read}/confirm", 204)
+    assert [owner.get(one)["status"] for one in (read, stated, again)] == ["active"] * 3
+    assert owner.get(again)["said_count"] == 4
+
+
+def test_what_a_persona_took_back_stays_elsewhere(owner: Facts) -> None:
+    graph, database = owner.graph, owner.graph.here.database
+    here = owner.state("The keel needs bolts.", path="Boats")
+    persona = sharing.add_node(database, graph.claims, graph.user.root_node_id, "Butler", node_type=NodeType.PERSONA)
+    subject = Subject(SubjectType.PERSONA, str(persona))
+    sharing.grant(database, graph.claims, subject, graph.node("Boats"), GrantType.READ_WRITE)
+    butler = Facts(owner.client, graph, sharing.issue_key(database, graph.claims, subject=subject)[1])
+    places = {"Boats": {"path": "Boats"}, "Work": {"path": "Work"}, "private": {"path": "Boats", "privacy": "private"}}
+    said = {
+        name: owner.call("POST", "", 202, json={"statement": f"THE KEEL needs bolts{stop}", **place})
+        for stop, (name, place) in zip((".", "!", " ."), places.items(), strict=True)
+    }
+    butler.call("POST", f"/{here}/retract", 204)
+    owner.read()
+    assert {path: owner.get(one["fact_id"])["status"] for path, one in said.items()} == {
+        "Boats": "archived",
+        "Work": "active",
+        "private": "active",
+    }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
+from neurigraph_pipelines.knowledge.stating import NewFact, change_fact, state_fact
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.model import Claims
@@ -99,4 +102,49 @@ def test_killed_run_leaves_whole_facts(shared_installation: Installation, moment
     assert (seen(here, claims), counts(here, user)) == whole
     finish()
     assert (seen(here, claims), counts(here, user)) == whole, "nothing is left to do"
+    assert verify(here.context, user_id=user.user_id).findings == []
+
+
+NEW_WORDS = "Ana lives in Faro."
+STATED = {
+    "storing: transaction open": ({FIRST: "active"}, 1),
+    # The memory of the first version is replaced with the commit of the next one; that is a fact once it is read.
+    "storing: transaction committed": ({FIRST: "superseded"}, 2),
+    "writing: transaction open": ({FIRST: "superseded"}, 2),
+    "writing: transaction committed": ({FIRST: "superseded", NEW_WORDS: "active"}, 2),
+}
+"""What is visible after each death while the next version of a stated fact is stored, and how many records exist."""
+
+
+@pytest.mark.parametrize("moment", STATED)
+def test_killed_run_leaves_one_latest_stated_fact(shared_installation: Installation, moment: str) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    context = plain_context(here).using(settings=here.settings.changed(reconciliation="auto"))
+    asking = context.acting_for(claims)
+    (first, _) = (state_fact(asking, NewFact(FactWords(FIRST))) for _ in range(2))
+
+    def finish() -> None:
+        ingest(context, user)
+        read_waiting(context, user_id=user.user_id)
+        reconcile_waiting(context, user_id=user.user_id)
+
+    finish()
+    assert seen(here, claims) == {FIRST: "active"}
+    changed = change_fact(asking, first.fact_id, FactWords(NEW_WORDS), FactState())
+    assert changed is not None
+    kill_at(here, user, moment, 1)
+    shown, records = STATED[moment]
+    assert (seen(here, claims), counts(here, user)[-1]) == (shown, records)
+    again = change_fact(asking, first.fact_id, FactWords(NEW_WORDS), FactState())
+    assert again == replace(changed, created=False), "a caller that repeats the request writes nothing"
+    assert verify(here.context, user_id=user.user_id).findings == []
+
+    wait_for_facts(here, user)
+    for _ in range(2):
+        finish()
+        assert seen(here, claims) == {FIRST: "superseded", NEW_WORDS: "active"}
+        assert counts(here, user)[-1] == 2
+        query = "SELECT version FROM neurigraph.facts WHERE user_id = %s AND extractor = 'stated' ORDER BY version"
+        assert [row["version"] for row in rows(here, query, user.user_id)] == [1, 2]
     assert verify(here.context, user_id=user.user_id).findings == []

@@ -154,7 +154,7 @@ def test_read_facts_keep_what_people_decided(owner: Facts) -> None:
     assert receipt["erased"] == {"facts": 1}
 
     class Terse(type(context.language_model)):  # type: ignore[misc]
-        def extract_facts(self, segment: Any) -> Any:
+        def extract_facts(self, segment: Any, kept: Any = None) -> Any:
             return [one for one in super().extract_facts(segment) if "sail" not in one.statement]
 
     chosen = reading.choose_days(context, None, datetime.now(UTC) + timedelta(days=1), graph.user.user_id, again=True)

@@ -100,7 +100,7 @@ def test_reading_again_keeps_the_ids(here: Installation) -> None:
 
 def _killed_while_reading(context: Context, user_id: UUID) -> None:
     class Deadly(type(context.language_model)):  # type: ignore[misc]
-        def extract_facts(self, segment: object) -> list[object]:
+        def extract_facts(self, segment: object, kept: object = None) -> list[object]:
             os.kill(os.getpid(), signal.SIGKILL)
             return []
 
@@ -133,7 +133,7 @@ def test_overtaken_reader_writes_nothing(here: Installation) -> None:
     (record,) = stored(ingest(context, user))
 
     class Overtaken(type(context.language_model)):  # type: ignore[misc]
-        def extract_facts(self, segment: Any) -> Any:
+        def extract_facts(self, segment: Any, kept: Any = None) -> Any:
             with here.database.pipeline() as tx:
                 tx.execute("UPDATE neurigraph.pending_facts SET attempts = 7 WHERE record_id = %s", [record.record_id])
             return super().extract_facts(segment)

@@ -9,7 +9,7 @@ import dagster as dg
 import httpx
 import pytest
 
-from neurigraph_pipelines.defs.failure_sensor import run_failure_report_sensor
+from neurigraph_pipelines.defs.failure_sensor import check_failure_report_sensor, run_failure_report_sensor
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
@@ -196,3 +196,41 @@ def test_failed_run_report_holds_no_user_text(
         "open_failures": 1,
     }
     assert WORDS not in json.dumps(reports)
+
+
+@dg.asset_check(asset="segments")
+def promise_that_holds() -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(passed=True)
+
+
+@dg.asset_check(asset="segments")
+def promise_that_broke() -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(passed=False, description=WORDS, metadata={"said": WORDS})
+
+
+@dg.asset_check(asset="segments")
+def promise_that_bends() -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN)
+
+
+def test_failed_checks_are_reported_once(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = dg.Definitions(asset_checks=[promise_that_holds, promise_that_broke, promise_that_bends])
+    job = checked.get_implicit_global_asset_job_def()
+    with WebhookReceiver() as receiver, dg.DagsterInstance.ephemeral() as instance:
+        describe(installation.settings, monkeypatch, NEURIGRAPH_FAILURE_WEBHOOK_URL=receiver.url)
+
+        def tick(cursor: str | None) -> str | None:
+            resources = {"installation": InstallationResource()}
+            with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:
+                check_failure_report_sensor(context)
+                return context.cursor
+
+        assert job.execute_in_process(instance=instance).success
+        first = tick(None)
+        assert receiver.bodies == []  # nobody had asked before
+        failed = job.execute_in_process(instance=instance).run_id
+        second = tick(first)
+        assert tick(second) == second != first
+        reports = receiver.bodies
+    broken = {"asset": "segments", "check": "promise_that_broke", "run_id": failed}
+    assert reports == [{"event": "checks_failed", "checks": [broken]}]

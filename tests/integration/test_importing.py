@@ -6,16 +6,18 @@ import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from neurigraph_pipelines.cli import entry
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.ingestion.importing import count_file, import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.wiring import Installation
-from tests.support.command_line import PROGRAM, environment
+from tests.support.command_line import PROGRAM, describe, environment
 from tests.support.memories import new_user, rows
 from tests.support.waiting import wait_for_process
 
@@ -59,6 +61,24 @@ def test_rejected_items_fail_alone(here: Installation, bob: tuple[User, Claims],
     assert "lone surrogate" in reasons["talk-3, message m1"]
 
 
+def test_dry_run_adds_nothing_and_counts_as_the_import_does(
+    here: Installation, bob: tuple[User, Claims], tmp_path: Path
+) -> None:
+    user, claims = bob
+    context = here.acting_for(claims)
+    first = write_conversations(tmp_path / "first.jsonl", [["one", "two"], ["three"]])
+    import_file(context, first, "jsonl")
+    before = taken_in(here, user)
+    path = write_conversations(tmp_path / "all.jsonl", [["one", "two", "more"], ["three"], ["new"], []])
+    planned = import_file(context, path, "jsonl", dry_run=True)
+    assert taken_in(here, user) == before
+    assert (planned.conversations_added, planned.messages_added, planned.messages_known) == (1, 2, 3)
+    assert import_file(context, path, "jsonl") == planned
+    assert taken_in(here, user) == {"talk-0": 3, "talk-1": 1, "talk-2": 1}
+    counted = count_file(here.settings, path, "jsonl")
+    assert (counted.conversations_added, counted.messages_added, len(counted.rejected)) == (3, 5, 1)
+
+
 def test_import_says_what_it_replaces(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
     user, claims = bob
     context = here.acting_for(claims)
@@ -95,6 +115,39 @@ def test_import_says_what_it_replaces(here: Installation, bob: tuple[User, Claim
     report = import_file(context, path, "jsonl", details=SourceDetails(replaces=second))
     assert [found[:2] for found in versions()][2:] == [("talk-0", 2), ("talk-0", 3)]
     assert [item.where for item in report.rejected] == ["talk-1"]
+
+
+def test_commands_say_what_is_replaced(
+    here: Installation, bob: tuple[User, Claims], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, _ = bob
+    describe(here.settings, monkeypatch)
+
+    def run(*arguments: object, is_refused: bool = False) -> None:
+        assert bool(entry.run([*map(str, arguments), "--user", user.slug, "--json"])) is is_refused
+
+    def newest(kind: str) -> dict[str, Any]:
+        query = "SELECT * FROM neurigraph.sources WHERE user_id = %s AND kind = %s ORDER BY created_at DESC LIMIT 1"
+        (row,) = rows(here, query, user.user_id, kind)
+        return row
+
+    guide = tmp_path / "guide.md"
+    guide.write_text("# Boats\n\nThe boat is blue.")
+    talk = write_conversations(tmp_path / "talk.jsonl", [["It is blue."]])
+    for kind, path in (("conversation", talk), ("upload", guide)):
+        run("import", path)
+        first = newest(kind)
+        path.write_text(path.read_text().replace("blue", "green").replace("talk-0", ""))
+        run("import", path, "--replaces", first["source_id"])
+        later = newest(kind)
+        assert (later["replaces"], later["version"]) == (first["source_id"], 2), kind
+        run("import", path, "--replaces", uuid4(), is_refused=True)
+    run("note", "The boat is blue.")
+    first = newest("note")
+    run("note", "The boat is green.", "--replaces", first["source_id"])
+    (written,) = rows(here, "SELECT replaces FROM neurigraph.notes WHERE source_id = %s", newest("note")["source_id"])
+    assert written["replaces"] == first["source_id"]
+    run("note", "The boat is red.", "--replaces", uuid4(), is_refused=True)
 
 
 def test_killed_import_is_finished(here: Installation, tmp_path: Path) -> None:

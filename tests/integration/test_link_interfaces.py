@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.knowledge.signing import ending_bytes, statement_bytes
@@ -204,6 +207,28 @@ def test_links_on_the_command_line(story: Story) -> None:
     assert [one["signing_key_id"] for one in ask(env, "signing-keys", "list", *user)["signing_keys"]] == [newer]
     assert ask(env, "signing-keys", "revoke", newer, *user)["revoked_at"] is not None
     run(env, "signing-keys", "add", "no key", *user, code=2)
+
+
+def test_links_signed_on_the_command_line(story: Story, tmp_path: Path) -> None:
+    env, user = environment(story.graph.here.settings), ("--user", story.graph.user.slug)
+    private, file, other = Ed25519PrivateKey.generate(), tmp_path / "key.pem", tmp_path / "other.pem"
+    file.write_bytes(_pem(private))
+    other.write_bytes(_pem(X25519PrivateKey.generate()))
+    said = f"fact:{story.moved}", "led_to", f"fact:{story.small}", "--valid-from", "2026-05-01", "--key"
+    run(env, "link", "add", *said, file, *user, code=3)  # its public half is not registered
+    key = ask(env, "signing-keys", "add", _public(private), *user)["signing_key_id"]
+    run(env, "link", "add", *said, other, *user, code=2)
+    made = ask(env, "link", "add", *said, file, *user)["link_id"]
+    assert ask(env, "link", "show", made, *user)["attest"] == "self"
+    run(env, "link", "end", made, "--key", file, *user)
+    shown = ask(env, "link", "show", made, *user)
+    assert (shown["attest"], shown["end_attest"]) == ("self", "self")
+    run(env, "signing-keys", "revoke", key, *user)
+    run(env, "link", "add", f"fact:{story.moved}", "supports", f"fact:{story.small}", "--key", file, *user, code=3)
+
+
+def _pem(private: Ed25519PrivateKey | X25519PrivateKey) -> bytes:
+    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def _public(private: Ed25519PrivateKey) -> str:

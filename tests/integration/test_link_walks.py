@@ -17,7 +17,14 @@ from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge import signing
-from neurigraph_pipelines.knowledge.linking import Signature, StatedLink, decide_link, end_link, state_link
+from neurigraph_pipelines.knowledge.linking import (
+    StatedLink,
+    decide_link,
+    end_link,
+    sign_ending,
+    sign_link,
+    state_link,
+)
 from neurigraph_pipelines.listing import links as listing
 from neurigraph_pipelines.listing.links import LinkFilter
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, Privacy, SubjectType
@@ -238,23 +245,42 @@ def plant_verdict(people: People, later: UUID, earlier: UUID, verdict: str, effe
         )
 
 
-def test_links_and_signatures_after_a_restore(links: Links, tmp_path: Path) -> None:
-    private, since = Ed25519PrivateKey.generate(), datetime(2026, 5, 1, tzinfo=UTC)
-    holder = f"user:{links.graph.user.user_id}"
-    key = signing.register_key(links.context, private.public_key().public_bytes_raw())
-    ends = End.fact(links.moved), End.fact(links.small)
-    message = signing.statement_bytes(str(ends[0]), str(ends[1]), "supports", holder, since)
-    signature = Signature(key["key_id"], private.sign(message))
-    signed = state_link(links.context, StatedLink(*ends, "supports", valid_from=since, signature=signature)).link_id
-    ending = Signature(
-        key["key_id"], private.sign(signing.ending_bytes(message, holder, datetime(2026, 6, 1, tzinfo=UTC)))
+def _signed(links: Links) -> UUID:
+    """State a link and end it, both signed, and return its id."""
+    private, since, until = (
+        Ed25519PrivateKey.generate(),
+        datetime(2026, 5, 1, tzinfo=UTC),
+        datetime(2026, 6, 1, tzinfo=UTC),
     )
-    end_link(links.context, signed, datetime(2026, 6, 1, tzinfo=UTC), ending)
-    before = listing.link(links.here.database, links.graph.claims, signed)
-    assert (before["attest"], before["end_attest"]) == ("self", "self")
+    signing.register_key(links.context, private.public_key().public_bytes_raw())
+    said = StatedLink(End.fact(links.moved), End.fact(links.small), "supports", valid_from=since)
+    signed = state_link(links.context, sign_link(links.context, said, private)).link_id
+    end_link(links.context, signed, until, sign_ending(links.context, signed, until, private))
+    shown = listing.link(links.here.database, links.graph.claims, signed)
+    assert (shown["attest"], shown["end_attest"]) == ("self", "self")
+    return signed
+
+
+def test_links_and_signatures_after_a_restore(links: Links, tmp_path: Path) -> None:
+    signed = _signed(links)
     export(links.here, links.graph.user, tmp_path / "export")
     erase(links.here, links.graph.claims, SubjectKind.USER, links.graph.user.user_id)
     claims = Claims.of_user(restore(links.here, tmp_path / "export", links.graph.user.slug).user_id)
     assert listed(links.here, claims, record_id=links.records[1], with_ended=True) == sorted([*ALL, "supports"])
     after = listing.link(links.here.database, claims, signed)
     assert (after["attest"], after["end_attest"]) == ("self", "self")
+
+
+def test_signatures_do_not_cover_other_ids(links: Links, tmp_path: Path) -> None:
+    signed = _signed(links)
+    export(links.here, links.graph.user, tmp_path / "export")
+    erase(links.here, links.graph.claims, SubjectKind.USER, links.graph.user.user_id)
+    (record_id,) = new_graph(links.here).remember("#Work A fact of somebody else.")
+    taken = plant_fact(links.here, record_id, "This fact has the id of another one.")
+    with links.here.database.owner() as tx:
+        query = "UPDATE neurigraph.facts SET fact_id = %s, root_id = %s WHERE fact_id = %s"
+        tx.execute(query, [links.moved, links.moved, taken])
+    claims = Claims.of_user(restore(links.here, tmp_path / "export", links.graph.user.slug).user_id)
+    after = listing.link(links.here.database, claims, signed)
+    assert (after["relation"], after["from_id"] == links.moved, after["from_text"]) == ("supports", False, "We moved.")
+    assert (after["attest"], after["end_attest"]) == ("unsigned", "unsigned")

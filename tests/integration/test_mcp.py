@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -13,20 +14,24 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ListToolsResult, TextContent, TextResourceContents
 
 from neurigraph_pipelines.knowledge.reading import read_waiting
+from neurigraph_pipelines.lifecycle.retention import set_tier
 from neurigraph_pipelines.mcp.framing import NOTICE
 from neurigraph_pipelines.mcp.server import INSTRUCTIONS
+from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.wiring import Installation
 from resources.tokens.tokenizer import token_counter
 from tests.support.agents import MODES, Mode, call_over_http, failure, found, over_http, owner_of, text_of
 from tests.support.api_server import serving
-from tests.support.memories import ingest, plain_context
+from tests.support.memories import plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 READERS = {
     "search_memory", "open_memory", "ask_memory", "browse_graph", "memory_facts", "memory_history", "who_am_i",
     "searchDatabase",
 }  # fmt: skip
-WRITERS = {"remember": (False, True), "supersede": (False, True), "forget": (True, True)}
+WRITERS = {
+    "remember": (False, True), "state_fact": (False, True), "supersede": (False, True), "forget": (True, True),
+}  # fmt: skip
 """Each with whether it destroys, and whether it may be repeated."""
 
 
@@ -245,77 +250,6 @@ def test_resources_and_prompt(address: str, key: str, graph: SharedGraph) -> Non
     over_http(address, key, session)
 
 
-def test_notes_are_remembered_as_what_an_assistant_wrote(address: str, here: Installation) -> None:
-    user, key = owner_of(here, "#Seats Something about seats.")
-    note = {"text": "Bob prefers aisle seats.", "title": "Seats", "path": "Travel/Planes", "tags": '["travel"]'}
-
-    async def write(client: Client) -> dict[str, Any]:
-        written = found(await client.call_tool("remember", note))
-        again = found(await client.call_tool("remember", note))
-        assert (written["created"], again["created"]) == (True, False)
-        assert (written["note_id"], []) == (again["note_id"], again["record_ids"])
-        other = note | {"text": "Bob prefers window seats."}
-        assert "on_conflict" in failure(await client.call_tool("remember", other))
-        assert "on_conflict: " in failure(await client.call_tool("remember", note | {"on_conflict": "maybe"}))
-        assert "not found" in failure(await client.call_tool("remember", {"text": "x", "node_id": str(uuid4())}))
-        assert "not both" in failure(
-            await client.call_tool("remember", {"text": "x", "path": "Travel", "node_id": written["node_id"]})
-        )
-        return written
-
-    written = over_http(address, key, write)
-    ingest(plain_context(here), user)
-
-    async def read(client: Client) -> None:
-        (hit, *_) = found(await client.call_tool("search_memory", {"query": "aisle"}))["hits"]
-        assert (hit["node_id"], hit["said_by"]) == (written["node_id"], ["assistant"])
-        again = found(await client.call_tool("remember", note))
-        assert (again["created"], again["record_ids"]) == (False, [hit["record_id"]])
-        (message,) = found(await client.call_tool("open_memory", {"record_id": hit["record_id"]}))["messages"]
-        assert message["content"] == note["text"]
-        shown = found(await client.call_tool("memory_history", {"record_id": hit["record_id"], "at": "2190-01-01"}))
-        assert shown["version"]["received_through"] == "mcp"
-
-    over_http(address, key, read)
-
-
-def test_reader_may_not_write(address: str, graph: SharedGraph) -> None:
-    persona = graph.personas_key()
-    assert "may only read" in failure(call_over_http(address, persona, "remember", text="The law has changed."))
-    graph.grant("Work/Legal", writes=True)
-    assert found(call_over_http(address, persona, "remember", text="The law has changed."))["created"]
-
-
-def test_superseding_and_undoing(address: str, here: Installation) -> None:
-    _, key = owner_of(here, "#Move I live in Oslo.", "#Moved I live in Bergen now.")
-
-    async def session(client: Client) -> None:
-        hits = found(await client.call_tool("search_memory", {"query": "live Oslo Bergen"}))["hits"]
-        old = next(hit["record_id"] for hit in hits if "Oslo" in hit["summary"])
-        new = next(hit["record_id"] for hit in hits if "Bergen" in hit["summary"])
-        for _ in range(2):
-            assert found(await client.call_tool("supersede", {"record_id": old, "by": new}))["superseded_by"] == new
-        left = found(await client.call_tool("search_memory", {"query": "live Oslo Bergen"}))["hits"]
-        assert [hit["record_id"] for hit in left] == [new]
-        assert found(await client.call_tool("open_memory", {"record_id": old}))["superseded_by"] == new
-        assert "cannot supersede itself" in failure(await client.call_tool("supersede", {"record_id": new, "by": new}))
-        found(await client.call_tool("supersede", {"record_id": old, "by": None}))
-        again = found(await client.call_tool("search_memory", {"query": "live Oslo Bergen"}))["hits"]
-        assert {hit["record_id"] for hit in again} == {old, new}
-        operations = found(await client.call_tool("memory_history", {"record_id": old}))["deltas"]
-        assert [delta["operation"] for delta in operations] == ["restore", "supersede", "create"]
-        paged, asked = [], {"record_id": old, "limit": 1}
-        while asked.get("cursor", "") is not None:
-            page = found(await client.call_tool("memory_history", asked))
-            paged += page["deltas"]
-            asked["cursor"] = page["next_cursor"]
-        assert paged == operations
-        then = await client.call_tool("memory_history", {"record_id": old, "at": operations[1]["changed_at"]})
-        assert found(then)["version"]["superseded_by"] == new
-
-    over_http(address, key, session)
-
-
 def test_answers_stay_within_their_tokens_and_say_how_to_go_on(address: str, here: Installation) -> None:
     long = "#Trip " + "The ferry to Ålesund left late again. " * 400
     _, key = owner_of(here, long, *(f"#Trip Ferry number {number} was early." for number in range(30)))
@@ -376,3 +310,24 @@ def test_hostile_text_stays_in_its_frame(address: str, here: Installation) -> No
             assert not re.search("[\u202e\U000e0041\x85\u2028]", text)
 
     over_http(address, key, session)
+
+
+def test_agents_see_when_a_memory_is_archived(address: str, shared_installation: Installation) -> None:
+    graph = new_shared_graph(shared_installation)
+    record_id = graph.record_of("Family/Dave")[0]
+    kept = set_tier(graph.installation.acting_for(graph.owners), record_id, Tier.SHORT)
+    until = kept.expires_at or pytest.fail("it is kept for good")
+
+    async def session(client: Client) -> None:
+        search = await client.call_tool("search_memory", {"query": "trout", "limit": 3})
+        opened = await client.call_tool("open_memory", {"record_id": str(record_id)})
+        place = await client.call_tool("browse_graph", {"node": "Family/Dave"})
+        shown = [found(search)["hits"][0], found(opened), found(place)["records"][0]]
+        for one in shown:
+            assert datetime.fromisoformat(one["expires_at"]) >= until
+        for answer in (search, opened, place):
+            assert "archived after 20" in text_of(answer)
+        (other, *_) = found(await client.call_tool("browse_graph", {"node": "Work/Legal"}))["records"]
+        assert other["expires_at"] is None
+
+    over_http(address, graph.key(), session)

@@ -80,8 +80,8 @@ def test_every_table_is_exported_or_excluded(source: Source) -> None:
         exported = {table.name for table in shared_tables(tx)}
     assert exported | LEFT_OUT.keys() == all_tables.keys()
     assert all(LEFT_OUT.values())
-    # For a new exported table, add a row to these tests.
-    assert exported <= source.report.rows.keys()
+    # For a new exported table, add a row to these tests. The graph of an organization has tests of its own.
+    assert exported - {"organizations"} <= source.report.rows.keys()
 
 
 @pytest.mark.parametrize("form", ["folder", "zipped"])

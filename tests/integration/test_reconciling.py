@@ -14,6 +14,7 @@ from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
+from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
@@ -81,6 +82,25 @@ def test_doubt_goes_to_a_person(people: People) -> None:
     assert people.statuses() == {born: "disputed", elsewhere: "disputed", home: "active", lie: "active"}
     asked = {(row["kind"], row["reason"]) for row in people.actions()}
     assert asked == {("resolve", "contradiction"), ("supersede", "update")}
+
+
+def test_retracting_one_of_two_withdraws_the_question(people: People) -> None:
+    _, record = people.record()
+    for name, first, second in (("Ana", "Porto", "Faro"), ("Bela", "Braga", "Tomar")):
+        people.tell(record, f"{name} was born in {first}.", 0)
+        people.tell(record, f"{name} was born in {second}.", 5)
+    people.reconcile()
+    asked, other = people.actions()
+    owner = people.context.acting_for(people.claims)
+    confirm(owner, asked["other_fact_id"])
+    assert {row["state"] for row in people.actions()} == {"open"}, "the first one can still be taken back"
+    retract(owner, asked["fact_id"])
+    states = {row["action_id"]: row["state"] for row in people.actions()}
+    assert states == {asked["action_id"]: "rejected", other["action_id"]: "open"}
+    statuses = people.statuses()
+    assert asked["fact_id"] not in statuses
+    assert statuses[asked["other_fact_id"]] == "active"
+    assert statuses[other["fact_id"]] == statuses[other["other_fact_id"]] == "disputed"
 
 
 def test_a_document_that_contradicts_everything_changes_nothing(people: People) -> None:

@@ -11,7 +11,6 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.ingestion_job import ingestion_job
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
@@ -118,7 +117,8 @@ def test_queued_run_keeps_lease(installation: Installation, user: User, instance
     (request,) = tick(instance, "conversation_end_sensor")
     assert request.run_key is not None
     tags = {"dagster/run_key": request.run_key}
-    waiting = instance.create_run_for_job(ingestion_job, run_config=request.run_config, tags=tags)
+    job = defs.resolve_job_def("ingestion_job")
+    waiting = instance.create_run_for_job(job, run_config=request.run_config, tags=tags)
 
     def run_out() -> None:
         with installation.database.pipeline() as tx:

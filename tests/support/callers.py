@@ -11,10 +11,11 @@ from uuid import UUID, uuid4
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.graph.aliases import give_alias
+from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
-from neurigraph_pipelines.model import AliasType, Claims, EventKind, NodeType, SourceKind, SubjectType
+from neurigraph_pipelines.model import AliasType, Claims, EventKind, NodeType, SourceKind, Stance, SubjectType
 from neurigraph_pipelines.quarantine import holding
 from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.wiring import Installation
@@ -53,6 +54,7 @@ class Ids:
     persona: UUID
     quarantine: UUID
     edge: UUID
+    evidence: UUID
     fact: UUID
     link: UUID
     signing_key: UUID
@@ -143,8 +145,8 @@ def new_owner(installation: Installation, names: Sequence[str]) -> tuple[Caller,
     return Caller(claims, key), {name: found[f"Spot/{name}"] for name in names}
 
 
-def _edge(installation: Installation, claims: Claims, row: dict[str, Any]) -> UUID:
-    """Let the record of a node state a relation of it to the root, and give the node another name."""
+def _edge(installation: Installation, claims: Claims, row: dict[str, Any]) -> dict[str, UUID]:
+    """Let the record of a node state a relation of it to the root, and the owner, too; give the node another name."""
     give_alias(installation.database, claims, row["node_id"], AliasType.NAME, "known")
     with installation.database.owner() as tx:
         made = tx.execute(
@@ -161,8 +163,9 @@ def _edge(installation: Installation, claims: Claims, row: dict[str, Any]) -> UU
             {"node": row["node_id"], "record": row["record_id"]},
         ).fetchone()
     assert made is not None
-    edge_id: UUID = made["edge_id"]
-    return edge_id
+    said = EdgeStatement(Stance.ASSERTS)
+    stated = state_evidence(installation.database, claims, made["edge_id"], said)
+    return {"edge": stated.edge_id, "evidence": stated.evidence_id}
 
 
 def _fact(installation: Installation, row: dict[str, Any]) -> UUID:
@@ -267,7 +270,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             grant=grant.grant_id,
             persona=persona,
             quarantine=quarantine.quarantine_id,
-            edge=_edge(installation, claims, row),
+            **_edge(installation, claims, row),
             fact=facts[row["path"]],
             digest=_digest(installation, row),
             **_link(installation, facts[row["path"]]),

@@ -23,9 +23,15 @@ PATIENCE_SECONDS = 400.0
 _LAUNCH = """mutation($job: String!, $config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
     selector: {jobName: $job, repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {
     __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+_AGAIN = """mutation($run: String!) {
+    launchRunReexecution(reexecutionParams: {parentRunId: $run, strategy: FROM_FAILURE}) {
+    __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+_STEPS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { stepStats { stepKey } } } }"
 _STATUS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { status } } }"
 _RUNS = """query($key: String!) { runsOrError(filter: {tags: [{key: "dagster/run_key", value: $key}]}) {
     ... on Runs { results { runId status } } } }"""
+_MESSAGES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events {
+    ... on MessageEvent { message } } } } }"""
 _PROCESSES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events {
     ... on EngineEvent { metadataEntries { label ... on TextMetadataEntry { text } } } } } } }"""
 
@@ -62,6 +68,27 @@ def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> str:
 def run_statuses(stack: LocalStack, run_key: str) -> list[str]:
     """Return the statuses of the runs with a run key, newest first; retries make several."""
     return [run["status"] for run in graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"]]
+
+
+def execute_again(stack: LocalStack, run_key: str) -> str:
+    """Execute the newest run with a run key again from its failed step, as the UI does; return the new run's id."""
+    newest = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"][0]["runId"]
+    answer = graphql(stack, _AGAIN, run=newest)["launchRunReexecution"]
+    assert answer["__typename"] == "LaunchRunSuccess", answer
+    run_id: str = answer["run"]["runId"]
+    return run_id
+
+
+def steps_of(stack: LocalStack, run_id: str) -> set[str]:
+    """Return the steps that a run executed."""
+    return {step["stepKey"] for step in graphql(stack, _STEPS, run=run_id)["runOrError"]["stepStats"]}
+
+
+def run_messages(stack: LocalStack, run_key: str) -> list[str]:
+    """Return the messages in the logs of all runs with a run key."""
+    runs = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"]
+    logs = [graphql(stack, _MESSAGES, run=run["runId"])["logsForRun"]["events"] for run in runs]
+    return [event["message"] for log in logs for event in log if "message" in event]
 
 
 def worker_of(stack: LocalStack, run_key: str) -> int:

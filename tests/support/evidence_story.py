@@ -12,6 +12,7 @@ from psycopg import sql
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.errors import ConflictError
+from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
@@ -23,7 +24,7 @@ from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact, confirm, retract
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Claims, Privacy, SubjectType
+from neurigraph_pipelines.model import Claims, Privacy, Stance, SubjectType
 from neurigraph_pipelines.quarantine.holding import quarantine, release
 from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.sharing import Subject
@@ -118,10 +119,17 @@ class Story:
             self.revise(memory, other % len(PEOPLE), LABELS[label])
 
     def end(self, memory: Memory, which: int, way: int) -> None:
-        """Let a record, as a model or a rule read it, end or deny a relation that is known."""
-        found = rows(self.here, EDGES_OF_USER, self.graph.user.user_id)
+        """Let the owner, or a record as a model or a rule read it, end or deny a relation that is known."""
+        found = [row for row in rows(self.here, EDGES_OF_USER, self.graph.user.user_id) if row["evidence_count"]]
         if found:
             edge = found[which % len(found)]
+            time = START + timedelta(days=which % 5)
+            said = EdgeStatement(Stance.DENIES, time) if way % 2 else EdgeStatement(Stance.ENDS, None, time)
+            if which % 3 == 0:
+                stated = state_evidence(self.here.database, self.claims, edge["edge_id"], said)
+                if way % 4 == 0:
+                    take_back_evidence(self.here.database, self.claims, edge["edge_id"], stated.evidence_id)
+                return
             state(self.here, edge, memory.record_id, way, START + timedelta(days=which % 5))
 
     def supersede(self, memory: Memory, by: Memory) -> None:

@@ -19,9 +19,10 @@ def sums_of_rows(here: Installation, user_id: UUID) -> dict[str, Any]:
     """Compute strengths, counts, validity and aliases from the rows of evidence, in Python."""
     evidence = rows(
         here,
-        """SELECT v.*, i.source, NOT i.quarantined AND NOT i.superseded AS counts,
-            coalesce(v.valid_from, i.occurred_at) AS since
-        FROM neurigraph.edge_evidence AS v INNER JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
+        """SELECT v.*, coalesce(i.source, v.observed_by) AS source,
+            coalesce(NOT i.quarantined AND NOT i.superseded, true) AS counts,
+            coalesce(v.valid_from, i.occurred_at, v.created_at) AS since
+        FROM neurigraph.edge_evidence AS v LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
         WHERE v.user_id = %s AND v.edge_id IS NOT NULL""",
         user_id,
     )
@@ -77,7 +78,7 @@ def _holds(found: list[dict[str, Any]], rivals: list[dict[str, Any]], time: date
         begins = own["since"] if any(row["since"] < own["since"] for row in rivals) else None
         ends = [row["valid_until"] for row in others if row["stance"] == "ends"]
         ends = [end for end in ends if begins is None or end > begins] + later
-        is_denied = any(row["stance"] == "denies" and row["valid_from"] <= time for row in others)
+        is_denied = any(row["stance"] == "denies" and (row["valid_from"] or time) <= time for row in others)
         if (begins is None or begins <= time) and all(time < end for end in ends) and not is_denied:
             return True
     return False

@@ -82,6 +82,8 @@ def exported_user(here: Installation, folder: Path) -> Source:
     ingest(context, user)
     read_waiting(context, user_id=user.user_id)
     _decide_about_facts(here, context.acting_for(claims), user)
+    converse(here, claims, "#Lab/Bench The bench has a vice.", hours=2)
+    ingest(context, user)
     converse(here, claims, "#Family/Ana Ana sings.", hours=3)
     ingest(context.using(embedder=WordEmbedder(fault=TransientError("no network"))), user)
     file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))
@@ -92,12 +94,15 @@ def exported_user(here: Installation, folder: Path) -> Source:
     converse(here, claims, "This is REFUSED.", external_id="refused")
     ingest(context.using(settings=once), user)
     write_note(here.acting_for(claims), NewNote("A note that waits.", path="Family/Dave", tags=("waiting",)))
-    known = SourceDetails(origin="scanner", url="https://example.com/a", metadata={"pages": 2}, author="Ana")
+    known = SourceDetails(
+        "scanner", url="https://example.com/a", metadata={"pages": 2}, author="Ana", container_tags=("scans", "a:b")
+    )
     here.uploads.receive(claims, "waiting.txt", [b"An upload that changed."], external_id="waiting", details=known)
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."], external_id="waiting")
     _plant_rows(here, user, file.row["record_id"])
     _link_facts(here, user)
     _judge_facts(here, user)
+    _mirror(here, user)
     set_tier(here.acting_for(claims), file.row["record_id"], Tier.SHORT, reason="an old note")
     give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
@@ -160,6 +165,29 @@ def _link_facts(here: Installation, user: User) -> None:
                 SELECT r.* FROM neurigraph.record_index AS r WHERE r.user_id = s.user_id AND r.record_id <> f.record_id
                 ORDER BY r.record_id LIMIT 1
             ) AS i""",
+            {"user": user.user_id},
+        )
+
+
+def _mirror(here: Installation, user: User) -> None:
+    """Make the node Lab the mount node of a peer, and what is below it a mirror."""
+    with here.database.owner() as tx:
+        tx.execute(
+            """WITH mount AS (
+                SELECT node_id FROM neurigraph.graph_index WHERE user_id = %(user)s AND node_name = 'Lab'
+            ),
+            peer AS (
+                INSERT INTO neurigraph.peers (user_id, peer_name, url, home_key, mount_node_id)
+                SELECT %(user)s, 'lab', 'https://lab.example.com', sha256('a'), m.node_id FROM mount AS m RETURNING *
+            ),
+            node AS (
+                INSERT INTO neurigraph.mirrored_nodes (node_id, user_id, peer_id, home_node_id)
+                SELECT g.node_id, g.user_id, p.peer_id, gen_random_uuid() FROM peer AS p
+                INNER JOIN neurigraph.graph_index AS g ON g.parent_node_id = p.mount_node_id RETURNING *
+            )
+            INSERT INTO neurigraph.mirrored_records (record_id, user_id, peer_id, node_id, home_record_id, version)
+            SELECT i.record_id, n.user_id, n.peer_id, n.node_id, gen_random_uuid(), gen_random_uuid()
+            FROM node AS n INNER JOIN neurigraph.record_index AS i ON n.node_id = i.node_id""",
             {"user": user.user_id},
         )
 

@@ -42,6 +42,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, StatedAs
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
+from neurigraph_pipelines.ports import KeptFacts
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from resources.offline import verdicts
@@ -107,7 +108,7 @@ class PlainModel:
         text = " ".join(message.content for message in segment.messages)
         return Keywords(entities=tuple(dict.fromkeys(_NAME.findall(text))), topics=("testing",), dates=("2025-03",))
 
-    def extract_facts(self, segment: Segment) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
         """Return each message as a fact. SULKS fails as a network would, INVENTED adds a figure that nobody said."""
         if any("SULKS" in message.content for message in segment.messages):
             raise TransientError("the provider is busy")

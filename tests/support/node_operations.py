@@ -24,6 +24,8 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/nodes/{node}/aliases": {"value": "Mine"},
     "DELETE /v1/nodes/{node}/aliases?value=known": None,
     "GET /v1/edges/{edge}/evidence": None,
+    "POST /v1/edges/{edge}/evidence": {"stance": "denies"},
+    "DELETE /v1/edges/{edge}/evidence/{evidence}": None,
     "GET /v1/nodes/{node}/facts": None,
     "GET /v1/records/{record}/facts": None,
     "GET /v1/facts?node_id={node}": None,

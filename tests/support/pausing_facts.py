@@ -20,7 +20,7 @@ from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.ports import Database, KeptFacts
 from neurigraph_pipelines.settings import Settings
 from resources.offline.fact_forms import read_fact
 from resources.postgres.database import PostgresDatabase
@@ -56,7 +56,7 @@ MOMENTS = (
 class FormsModel(PlainModel):
     """Reads each message as a fact with the slot that its form has."""
 
-    def extract_facts(self, segment: Segment) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
         found = []
         for message in segment.messages:
             read = read_fact(message.content, message.content, "en", is_dated=False)
@@ -70,7 +70,7 @@ class _PausingModel(FormsModel):
         super().__init__()
         self._moments = moments
 
-    def extract_facts(self, segment: Segment) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
         self._moments.come("extracting")
         return super().extract_facts(segment)
 

@@ -61,7 +61,7 @@ class World:
                 "SELECT schemaname, tablename FROM pg_tables WHERE schemaname = 'neurigraph' OR schemaname = ANY(%s)",
                 [schemas],
             ).fetchall()
-        assert len(found) == 67 + len(NODE_TABLES) * len(schemas)
+        assert len(found) == 80 + len(NODE_TABLES) * len(schemas)
         return [sql.Identifier(schema, table) for schema, table in found if table not in ABOUT_NO_USER]
 
 

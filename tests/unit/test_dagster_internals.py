@@ -17,7 +17,10 @@ _LOOK_AT = (
 )
 
 INTERNALS = [
+    ("dagster._core.errors", "DagsterLaunchFailedError"),
+    ("dagster._core.errors", "DagsterUserCodeUnreachableError"),
     ("dagster._core.launcher", "CheckRunHealthResult"),
+    ("dagster._core.launcher", "LaunchRunContext"),
     ("dagster._core.launcher", "WorkerStatus"),
     ("dagster._grpc.types", "CanCancelExecutionRequest"),
     ("dagster._serdes", "ConfigurableClassData"),

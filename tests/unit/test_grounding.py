@@ -48,3 +48,15 @@ def test_what_was_said_is_grounded(statement: str, first: int) -> None:
 )
 def test_what_was_not_said_is_not(statement: str, first: int) -> None:
     assert not Said(messages()).grounds(fact(statement, first))
+
+
+@pytest.mark.parametrize("role", [Role.TOOL, Role.SYSTEM])
+def test_nothing_rests_on_tools_and_system_messages(role: Role) -> None:
+    """What a search of ours returned is the result of a tool, too."""
+    asked = Message(1, Role.USER, "When does the ferry to Faro leave?", 5, SAID_AT, "Bob")
+    returned = Message(2, role, "The ferry to Faro leaves at 9.", 5, SAID_AT, None)
+    told = Message(3, Role.ASSISTANT, "It leaves at 9, from Olhão.", 5, SAID_AT, None)
+    ferry = "The ferry to Faro leaves at 9."
+    assert not Said([asked, returned]).grounds(fact("The ferry leaves early.", 2))
+    assert not Said([asked, returned]).grounds(fact(ferry, 1, 2)), "only the tool has said 9"
+    assert Said([asked, returned, told]).grounds(fact(ferry, 2, 3)), "the assistant has said it, too"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,10 @@ def test_documented_example_can_be_imported(name: str, tmp_path: Path) -> None:
     section = DOCUMENTATION.read_text(encoding="utf-8").split(f"\n## {name}\n")[1]
     example = section.split("```")[1].partition("\n")[2]
     path = tmp_path / "example.txt"
-    path.write_text(example, encoding="utf-8")
+    if name == "slack":  # the example is one file of the zip
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("general/2024-05-20.json", example)
+    else:
+        path.write_text(example, encoding="utf-8")
     assert detect_format(path) == name
     assert [type(item) for item in read_conversations(path, name)] == [NewConversation]

@@ -25,6 +25,7 @@ def test_good_details_are_cleaned() -> None:
         metadata={"team": "blue", "likes": 3, "ratio": 0.5, "pinned": True},
         updated_at=datetime(2025, 3, 1),  # noqa: DTZ001 - a time without a zone is UTC
         tier=Tier.SHORT,
+        container_tags=("work", "home"),
     )
     assert checked_details(stated, "repair", None) == {
         "origin": "Slack export",
@@ -35,8 +36,11 @@ def test_good_details_are_cleaned() -> None:
         "metadata": '{"team": "blue", "likes": 3, "ratio": 0.5, "pinned": true}',
         "updated_at": datetime(2025, 3, 1, tzinfo=UTC),
         "tier": "short",
+        "container_tags": "home,work",
     }
-    assert set(checked_details(SourceDetails(), "repair", None).values()) == {None}
+    assert {
+        name: value for name, value in checked_details(SourceDetails(), "repair", None).items() if value is not None
+    } == {"container_tags": ""}
 
 
 def test_details_are_redacted() -> None:

@@ -25,7 +25,7 @@ class Key(BaseModel):
     """An API key, without its secret."""
 
     key_id: UUID
-    role: Literal["user", "persona", "third_party"]
+    role: Literal["user", "persona", "third_party", "member"]
     subject_id: str | None = Field(
         description="The persona (id of its node) or third party that holds the key; null for the user's own keys."
     )
@@ -34,6 +34,7 @@ class Key(BaseModel):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None = Field(description="Rounded to the hour.")
+    container_tags: list[str] | None = Field(description="The spaces that the key is bound to; null is no limit.")
 
 
 class IssuedKey(Key):

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import AliasType, Detector, MentionRole
+from neurigraph_pipelines.model import AliasType, Detector, MentionRole, Stance
 
 _MESSAGES = Field(description="Numbers of the messages that say it, at most 32; empty for the whole memory.")
 
@@ -65,12 +65,23 @@ class EdgeEvidence(BaseModel):
     proven: bool = Field(description="False for statements whose memories are unknown.")
     messages: list[int] = _MESSAGES
     weight: float
-    stance: str = Field(description="`asserts`, `ends` or `denies`.")
+    stance: Stance
     valid_from: datetime | None
     valid_until: datetime | None
     detected_by: Detector
     superseded: bool = Field(description="Whether a newer memory replaces the memory; then it does not count.")
     created_at: datetime
+
+
+class StatedEvidence(BaseModel):
+    """What a person states about an edge."""
+
+    evidence_id: UUID
+    edge_id: UUID
+    stance: Stance
+    valid_from: datetime | None
+    valid_until: datetime | None
+    created: bool = Field(description="False if you said the same already.")
 
 
 class Evidence(BaseModel):

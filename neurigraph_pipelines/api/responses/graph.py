@@ -50,6 +50,7 @@ class Edge(BaseModel):
     strength: float
     evidence_count: int
     unproven_count: int = Field(description="Statements from before evidence was kept, whose memories are unknown.")
+    valid: str = Field(description="The times at which the relation holds, as a Postgres multirange.")
     node_id: UUID
     node_name: str
     node_state: CompressionState
@@ -214,6 +215,7 @@ class TreeNode(BaseModel):
 
     node_id: UUID
     name: str
+    node_type: NodeType
     kind: ConceptKind
     depth: int
     state: CompressionState

@@ -90,6 +90,7 @@ class Source(ShownDetails):
     failure_id: UUID | None = Field(description="See `GET /v1/failures`.")
     privacy: Privacy
     persona_id: UUID | None = Field(description="The persona that handed it in; null is the owner.")
+    member_id: UUID | None = Field(description="The member of an organization that handed it in.")
     message_count: int
     started_at: datetime
     ended_at: datetime | None

@@ -25,7 +25,9 @@ from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 MAX_ITEM_BYTES = 256 * 1024**2
 """Longest item; a longer one counts as an error of the document."""
 
-_WHITE = b" \t\r\n"
+WHITE = b" \t\r\n"
+"""White space of JSON."""
+
 _BETWEEN = re.compile(r"[ \t\r\n,]*+")
 _parse_at = json.JSONDecoder().raw_decode
 # Everything up to the next bracket outside a string; stops before a string whose end is not in the buffer yet.
@@ -51,11 +53,6 @@ def parse_object(data: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInputError(f"expected an object, found {type(value).__name__}")
     return value
-
-
-def first_byte(stream: io.BufferedReader) -> bytes:
-    """Peek at the first byte that is not white space; return nothing if the first chunk is all white space."""
-    return stream.peek(1).lstrip(_WHITE)[:1]
 
 
 def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, dict[str, Any]] | RejectedItem]:
@@ -152,7 +149,7 @@ class _Splitter:
             before = self._start
             yield from self._parsed_once()
             is_longer = self._start > before or len(self._buffer) - self._start < CHUNK_BYTES
-            if is_longer and self._buffer[self._start :].lstrip(_WHITE + b",")[:1] in (b"{", b""):
+            if is_longer and self._buffer[self._start :].lstrip(WHITE + b",")[:1] in (b"{", b""):
                 with suppress(_UnreadableError):  # the item may end in what follows
                     self._read_more()
 
@@ -205,14 +202,14 @@ class _Splitter:
 
     def _scanned(self) -> Iterator[tuple[int, bytes]]:
         """Yield the scanned text since the last item, unless it is only a comma."""
-        data = self._buffer[self._start : self._scan].lstrip(_WHITE + b",")
+        data = self._buffer[self._start : self._scan].lstrip(WHITE + b",")
         self._start = self._scan
         if data:
             yield self.position - len(data), data
 
     def _expect_end(self) -> None:
         rest = self._buffer[self._scan :]
-        while not rest.strip(_WHITE):
+        while not rest.strip(WHITE):
             rest = self._stream.read(CHUNK_BYTES)
             if not rest:
                 return

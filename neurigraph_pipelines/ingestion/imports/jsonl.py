@@ -14,6 +14,7 @@ from uuid import UUID
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
 from neurigraph_pipelines.ingestion.imports.json_stream import parse_object
+from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.tool_events import TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
     TOOL_FIELDS,
@@ -40,6 +41,12 @@ MESSAGE_KEYS = frozenset(
 )
 
 _logger = logging.getLogger(__name__)
+
+
+def of_file(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+    """Read a file as ``conversations`` does."""
+    with reading.open() as stream:
+        yield from conversations(stream, reading.part.name, reading.fallback_time)
 
 
 def conversations(

@@ -12,19 +12,22 @@ from typing import Any
 
 from neurigraph_pipelines.ingestion.imports import json_stream
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, text_of
+from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role
 
 
-def meetings(
-    stream: io.BufferedReader, name: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def meetings(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
     """Read a file of one meeting, or of a list of them.
 
-    Args:
-        stream: A stream of UTF-8.
-        name: Name of the file. Without ``.json`` it is the id of the meeting; the id of later ones has a number.
-        fallback_time: The time of the meetings, which QMSum does not give.
+    The file's name without ``.json`` is the id of the meeting; the id of later ones has a number. QMSum gives no times.
     """
+    with reading.open() as stream:
+        yield from _meetings(stream, reading.part.name, reading.fallback_time)
+
+
+def _meetings(
+    stream: io.BufferedReader, name: str, fallback_time: datetime | None
+) -> Iterator[NewConversation | RejectedItem]:
     number = 0
     for item in json_stream.read_items(stream, name):
         if isinstance(item, RejectedItem):

@@ -5,44 +5,80 @@ The modules of the formats read the contents.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports import chatgpt, claude, json_stream, jsonl, locomo, qmsum, text
+from neurigraph_pipelines.ingestion.imports import (
+    chatgpt,
+    claude,
+    json_stream,
+    jsonl,
+    kept_memories,
+    locomo,
+    mail,
+    qmsum,
+    slack,
+    subtitles,
+    telegram,
+    text,
+    whatsapp,
+)
 from neurigraph_pipelines.ingestion.imports.assemble import moment
-from neurigraph_pipelines.ingestion.imports.source import Part, parts_of
+from neurigraph_pipelines.ingestion.imports.source import Part, Reading, parts_of
 from neurigraph_pipelines.model import NewConversation, RejectedItem
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
+
+_Items = Iterator[NewConversation | RejectedItem]
 
 
 class _ItemReader(Protocol):
     """Reads the conversations of one item of a JSON export."""
 
-    def __call__(
-        self, item: Any, where: str, fallback_time: datetime | None
-    ) -> Iterator[NewConversation | RejectedItem]: ...
+    def __call__(self, item: Any, where: str, fallback_time: datetime | None) -> _Items: ...
 
 
 _EXPORTS: dict[str, _ItemReader] = {
     "chatgpt": chatgpt.conversations,
     "claude": claude.conversations,
     "locomo": locomo.conversations,
+    "telegram": telegram.conversations,
+    "mem0": kept_memories.of_mem0,
+    "supermemory": kept_memories.of_supermemory,
 }
-FORMATS: tuple[str, ...] = (*_EXPORTS, "qmsum", "jsonl", "text")
+"""Formats that are a list of objects in JSON, or one object."""
 
-_KEYS = {
-    "mapping": "chatgpt",
-    "chat_messages": "claude",
-    "sample_id": "locomo",
-    "conversation": "locomo",
-    "meeting_transcripts": "qmsum",
-    "messages": "jsonl",
+_FILES: dict[str, Callable[[Reading], _Items]] = {
+    "qmsum": qmsum.meetings,
+    "jsonl": jsonl.of_file,
+    "slack": slack.conversations,
+    "whatsapp": whatsapp.conversations,
+    "mail": mail.conversations,
+    "subtitles": subtitles.meetings,
+    "text": text.conversations,
 }
-"""Keys that only the conversations of one format have."""
+FORMATS: tuple[str, ...] = (*_EXPORTS, *_FILES)
+
+_OF_TEXT = ("whatsapp", "subtitles", "text")
+"""Formats of plain text in any encoding."""
+
+_KEYS = (
+    ({"mapping"}, "chatgpt"),
+    ({"chat_messages"}, "claude"),
+    ({"sample_id"}, "locomo"),
+    ({"conversation"}, "locomo"),
+    ({"meeting_transcripts"}, "qmsum"),
+    ({"chats"}, "telegram"),
+    ({"messages", "type", "id"}, "telegram"),
+    ({"messages"}, "jsonl"),
+    ({"memory", "id"}, "mem0"),
+    ({"results"}, "mem0"),
+    ({"containerTags"}, "supermemory"),
+    ({"memories", "pagination"}, "supermemory"),
+)
+"""Keys by which the first object of a file tells its format; the first entry that fits decides."""
 
 _TEXT_SUFFIXES = (".txt", ".md", ".text", ".log")
 
@@ -103,12 +139,12 @@ def read_conversations(
     if format not in FORMATS:
         raise InvalidInputError(f"The format {format!r} is unknown: use one of {', '.join(FORMATS)}.")
     parts = parts_of(path)
-    if parts[0].member is not None and format in ("jsonl", "text"):
-        raise InvalidInputError(f"{path} is a zip, which is read for chatgpt and claude only: unpack it first.")
+    if parts[0].member is not None and _of_archive(parts[0]) is None and format not in ("chatgpt", "claude"):
+        raise InvalidInputError(f"{path} is a zip, which is not read for {format}: unpack it first.")
+    if format in _OF_TEXT and not text.looks_like_text(parts[0]):
+        raise InvalidInputError(f"{path} is not plain text: it contains NUL bytes.")
     if format != "text":
         _require_format(parts[0], format)
-    elif not text.looks_like_text(parts[0]):
-        raise InvalidInputError(f"{path} is not plain text: it contains NUL bytes.")
     return _read(parts, format, on_bytes, max_message_bytes)
 
 
@@ -121,25 +157,22 @@ def _require_format(part: Part, wanted: str) -> None:
         raise InvalidInputError(
             f"{part.name} is a JSON array: jsonl takes one conversation per line, without an array."
         )
-    if wanted != "jsonl" and start not in (b"[", b"{"):
+    if wanted == "mail" and found is None:
+        raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
+    if wanted in (*_EXPORTS, "qmsum", "slack") and start not in (b"[", b"{"):
         raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
 
 
 def _read(
     parts: tuple[Part, ...], wanted: str, on_bytes: Callable[[int], None] | None, max_message_bytes: int
-) -> Iterator[NewConversation | RejectedItem]:
+) -> _Items:
     for number, part in enumerate(parts):
-        fallback_time = moment(part.modified)
+        reading = Reading(part, moment(part.modified), on_bytes, max_message_bytes)
         try:
-            with part.open(on_bytes) as stream:
-                if wanted == "text":
-                    yield from text.conversations(stream, part.name, fallback_time, max_message_bytes)
-                elif wanted == "jsonl":
-                    yield from jsonl.conversations(stream, part.name, fallback_time)
-                elif wanted == "qmsum":
-                    yield from qmsum.meetings(stream, part.name, fallback_time)
-                else:
-                    yield from _read_export(stream, part.name, _EXPORTS[wanted], fallback_time)
+            if wanted in _FILES:
+                yield from _FILES[wanted](reading)
+            else:
+                yield from _read_export(reading, _EXPORTS[wanted])
         except READ_ERRORS as error:
             yield RejectedItem(part.name, f"it could not be read to the end ({error})")
         except InvalidInputError as error:
@@ -148,30 +181,51 @@ def _read(
             yield RejectedItem(part.name, str(error))
 
 
-def _read_export(
-    stream: io.BufferedReader, name: str, read_item: _ItemReader, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
-    for item in json_stream.read_items(stream, name):
-        if isinstance(item, RejectedItem):
-            yield item
-        else:
-            yield from read_item(item[1], item[0], fallback_time)
+def _read_export(reading: Reading, read_item: _ItemReader) -> _Items:
+    with reading.open() as stream:
+        for item in json_stream.read_items(stream, reading.part.name):
+            if isinstance(item, RejectedItem):
+                yield item
+            else:
+                yield from read_item(item[1], item[0], reading.fallback_time)
 
 
 def _first_byte(part: Part) -> bytes:
-    try:
-        with part.open() as stream:
-            return json_stream.first_byte(stream)
-    except READ_ERRORS as error:
-        raise InvalidInputError(f"{part.name} cannot be read ({error}): download it again.") from error
+    return _head(part).lstrip(json_stream.WHITE)[:1]
 
 
 def _signature(part: Part) -> str | None:
-    """Return the format by the keys of the first object."""
-    start = _first_byte(part)
-    if start not in (b"[", b"{"):
+    """Return the format by a name inside a zip, by the first lines, or by the keys of the first object."""
+    if (found := _of_archive(part)) is not None:
+        return found
+    start = text.head_of(part)
+    if whatsapp.is_chat(start):
+        return "whatsapp"
+    if subtitles.is_subtitles(start):
+        return "subtitles"
+    if mail.is_mail(_head(part)):
+        return "mail"
+    first = _first_byte(part)
+    if first not in (b"[", b"{"):
         return None
     with part.open() as stream:
         keys = json_stream.first_keys(stream)
-    found = next((name for key, name in _KEYS.items() if key in keys), None)
-    return None if found == "jsonl" and start == b"[" else found
+    found = next((name for names, name in _KEYS if names <= keys), None)
+    return None if found == "jsonl" and first == b"[" else found
+
+
+def _of_archive(part: Part) -> str | None:
+    """Return the format that the name of a member tells; None if its contents must."""
+    if part.member is None:
+        return None
+    if slack.DAY.fullmatch(part.member):
+        return "slack"
+    return "whatsapp" if part.member.endswith(".txt") else None
+
+
+def _head(part: Part) -> bytes:
+    try:
+        with part.open() as stream:
+            return stream.peek(4_096)[:4_096]
+    except READ_ERRORS as error:
+        raise InvalidInputError(f"{part.name} cannot be read ({error}): download it again.") from error

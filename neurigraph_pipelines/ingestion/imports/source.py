@@ -9,9 +9,10 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from datetime import datetime
+from pathlib import Path
 from typing import IO, Any
 
 from neurigraph_pipelines.errors import InvalidInputError
@@ -23,7 +24,12 @@ MAX_ARCHIVE_BYTES = 16 * 1024**3
 """Largest unpacked size of the conversations of one zip, in bytes."""
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-_CONVERSATIONS = re.compile(r"conversations([-_]\d+)?\.json")
+_MEMBERS = (
+    re.compile(r"(?:.*/)?conversations([-_]\d+)?\.json"),
+    re.compile(r"(?:.+/)?[^/]+/\d{4}-\d\d-\d\d\.json"),
+    re.compile(r"(?:.*/)?(?:_chat|[^/]*WhatsApp[^/]*)\.txt"),
+)
+"""Names inside the zips of ChatGPT and Claude, of Slack, and of WhatsApp. The first that any member has decides."""
 
 
 class _Counted(io.RawIOBase):
@@ -83,6 +89,26 @@ class Part:
             yield stream
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A part that is being read, with what readers need to know.
+
+    Attributes:
+        fallback_time: The time of what has none of its own.
+        on_bytes: Called with the number of bytes read since the last call.
+        max_message_bytes: Longer texts are split into several messages.
+    """
+
+    part: Part
+    fallback_time: datetime | None
+    on_bytes: Callable[[int], None] | None
+    max_message_bytes: int
+
+    def open(self) -> AbstractContextManager[io.BufferedReader]:
+        """Open the part for reading, and report what is read."""
+        return self.part.open(self.on_bytes)
+
+
 def parts_of(path: Path) -> tuple[Part, ...]:
     """Check a file and return the parts of it to read.
 
@@ -112,31 +138,39 @@ def parts_of(path: Path) -> tuple[Part, ...]:
 def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ...]:
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [
-                info
-                for info in archive.infolist()
-                if _CONVERSATIONS.fullmatch(PurePosixPath(info.filename).name)
-                and not info.filename.startswith("__MACOSX/")
-            ]
+            members = _conversations_in(archive)
     except (*READ_ERRORS, NotImplementedError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{path} is a damaged or incomplete zip ({error}): download it again.") from error
     if not members:
-        raise InvalidInputError(f"{path} contains no conversations.json: it is not an export of conversations.")
+        raise InvalidInputError(
+            f"{path} contains no conversations.json and no chat of Slack or WhatsApp: "
+            "it is not an export of conversations."
+        )
     if any(info.flag_bits & 1 for info in members):
-        raise InvalidInputError(f"{path} is encrypted: unpack it, then import its conversations.json.")
+        raise InvalidInputError(f"{path} is encrypted: unpack it, then import what it contains.")
     if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in members):
-        raise InvalidInputError(f"{path} uses an unusual compression: unpack it, then import its conversations.json.")
+        raise InvalidInputError(f"{path} uses an unusual compression: unpack it, then import what it contains.")
     # zipfile never reads more of a member than its directory declares, so this also bounds the real size.
     size = sum(info.file_size for info in members)
     if size > MAX_ARCHIVE_BYTES or size > max(UNSUSPICIOUS_BYTES, packed_size * MAX_ARCHIVE_RATIO):
         raise InvalidInputError(
             f"{path} would unpack to {size:,} bytes, which looks like a zip bomb: "
-            "unpack it yourself if you trust it, then import its conversations.json."
+            "unpack it yourself if you trust it, then import what it contains."
         )
     members.sort(key=lambda info: info.filename)
     return tuple(
         Part(path, f"{path.name}/{info.filename}", info.file_size, modified, info.filename) for info in members
     )
+
+
+def _conversations_in(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the members with conversations, by the first of ``_MEMBERS`` that any has."""
+    listed = [info for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]
+    for pattern in _MEMBERS:
+        found = [info for info in listed if pattern.fullmatch(info.filename)]
+        if found:
+            return found
+    return []
 
 
 def content_size(path: Path) -> int:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import codecs
-import io
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from pathlib import PurePath
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id
-from neurigraph_pipelines.ingestion.imports.source import Part
+from neurigraph_pipelines.ingestion.imports.source import Part, Reading
 from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
 
 MAX_FILE_BYTES = 256 * 1024**2
@@ -25,6 +23,7 @@ MIN_SPEAKER_SHARE = 0.3
 """Minimum share of lines with a speaker for a dialogue; prose with labels has less."""
 
 _INSPECTED_BYTES = 1 << 20
+_HEAD_BYTES = 4_096
 
 _ROLES = {
     **dict.fromkeys(("user", "human", "me", "you"), Role.USER),
@@ -57,22 +56,40 @@ def is_dialogue(part: Part) -> bool:
         return bool(_speakers(_decode(stream.read(_INSPECTED_BYTES), part.name).splitlines()))
 
 
-def conversations(
-    stream: io.BufferedReader, name: str, modified: datetime | None, max_message_bytes: int
-) -> Iterator[NewConversation | RejectedItem]:
+def read_text(reading: Reading) -> str:
+    """Return the whole text of a file.
+
+    Raises:
+        InvalidInputError: The file is larger than ``MAX_FILE_BYTES``.
+    """
+    name = reading.part.name
+    with reading.open() as stream:
+        data = stream.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise InvalidInputError(f"{name} is longer than {MAX_FILE_BYTES:,} bytes of plain text: split it.")
+    return _decode(data, name)
+
+
+def head_of(part: Part) -> str:
+    """Return the beginning of a text; nothing for a file that is none."""
+    if not looks_like_text(part):
+        return ""
+    with part.open() as stream:
+        return _decode(stream.read(_HEAD_BYTES), part.name, is_cut=True)
+
+
+def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
     """Read a whole file as one conversation, dated by the last write of the file.
 
     Raises:
         InvalidInputError: The file is larger than ``MAX_FILE_BYTES``.
     """
-    data = stream.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        raise InvalidInputError(f"{name} is longer than {MAX_FILE_BYTES:,} bytes of plain text: split it.")
-    text = _decode(data, name)
+    name, modified, max_message_bytes = reading.part.name, reading.fallback_time, reading.max_message_bytes
+    text = read_text(reading)
     messages = [
         NewMessage(role, piece, author)
         for role, author, content in _turns(text)
-        for piece in _split(content, max_message_bytes)
+        for piece in split(content, max_message_bytes)
     ]
     first = messages[0].content if messages else None
     yield from assemble(
@@ -85,12 +102,13 @@ def conversations(
     )
 
 
-def _decode(data: bytes, name: str) -> str:
+def _decode(data: bytes, name: str, *, is_cut: bool = False) -> str:
+    """Decode a text; if it ``is_cut``, its last character may be incomplete."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, "replace")
     try:
-        return data.decode("utf-8-sig")
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(data, final=not is_cut)
     except UnicodeDecodeError as error:
         _logger.warning("%s: not UTF-8 at byte %d, read as Windows-1252 instead", name, error.start + 1)
         return data.decode("cp1252", "replace")
@@ -123,8 +141,8 @@ def _speakers(lines: list[str]) -> frozenset[str]:
     return speakers if len(speakers) > 1 and with_speaker >= MIN_SPEAKER_SHARE * not_blank else frozenset()
 
 
-def _split(content: str, max_bytes: int) -> Iterator[str]:
-    """Yield pieces of at most ``max_bytes`` of UTF-8, split after a paragraph, line or word if possible."""
+def split(content: str, max_bytes: int) -> Iterator[str]:
+    """Yield pieces of a text of at most ``max_bytes`` of UTF-8, split after a paragraph, line or word if possible."""
     encoded = content.encode("utf-8", "surrogatepass")
     while len(encoded) > max_bytes:
         window = encoded[:max_bytes]

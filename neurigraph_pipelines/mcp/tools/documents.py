@@ -68,11 +68,12 @@ class Documents(Result):
     """What ``searchDatabase`` returns. Its text is JSON, in whose texts no quotation mark ends a text."""
 
     count: int
-    results: list[Document]
+    results: list[dict[str, Any]]  # each a Document; every agent would pay for the tokens of its schema
 
     def lines(self) -> Iterator[str]:
         """Yield the answer as one line of JSON."""
-        yield as_json(self.model_dump(exclude_none=True))
+        documents = [Document(**one).model_dump(exclude_none=True) for one in self.results]
+        yield as_json({"count": self.count, "results": documents})
 
     def texts(self) -> list[str]:
         """Return what remembered text is, and the answer as JSON alone, as callers parse it."""
@@ -92,7 +93,7 @@ def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
         if given.includeFullDocs:
             document.content = _content(call, hit, budget)
         shown.append(document)
-    return Documents(count=len(shown), results=shown)
+    return Documents(count=len(shown), results=[one.model_dump() for one in shown])
 
 
 def _found(

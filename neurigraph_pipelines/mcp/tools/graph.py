@@ -14,7 +14,7 @@ from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.mcp.calls import Call
 from neurigraph_pipelines.mcp.framing import inline
-from neurigraph_pipelines.mcp.results import Result, as_json, described, listed, path_of, plain
+from neurigraph_pipelines.mcp.results import Result, as_json, described, kept_until, listed, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.text.hygiene import utc
 
@@ -22,8 +22,8 @@ MAX_PAGE = 100
 
 _BEGINNING, _FEW = 200, 3  # of a change that does not fit
 _BELOW = ("node_id", "name", "kind", "state", "record_count")
-_EDGE = ("relation", "direction", "node_id", "node_name")
-_RECORD = ("record_id", "title", "summary", "occurred_at", "file_id")
+_EDGE = ("relation", "direction", "node_id", "node_name", "valid")
+_RECORD = ("record_id", "title", "summary", "occurred_at", "expires_at", "file_id")
 
 
 class BrowseArguments(Arguments):
@@ -64,11 +64,13 @@ class Place(Result):
             yield "Beside it:"
         for edge in self.edges:
             arrow = "→" if edge["direction"] == "out" else "←"
-            yield f"  {inline(edge['relation'])} {arrow} {inline(edge['node_name'])}: node_id {edge['node_id']}"
+            when = presentation.when_held(edge["valid"])
+            yield f"  {inline(edge['relation'])} {arrow} {inline(edge['node_name'])}: node_id {edge['node_id']}{when}"
         if self.records:
             yield "Its records, newest first:"
         for record in self.records:
             yield f"record_id {record['record_id']}, {record['occurred_at']}"
+            yield from kept_until(record["expires_at"])
             yield from described(record["title"], record["summary"])
         yield from self.notes
         if self.next_cursor is not None:
@@ -120,7 +122,7 @@ class HistoryArguments(Arguments):
     """Arguments of ``memory_history``."""
 
     record_id: UUID
-    at: datetime | None = Field(default=None, description="Return the memory as it was then, instead of its changes.")
+    at: datetime | None = Field(default=None, description="Instead: the memory as it was then.")
     limit: int = Field(default=10, ge=1, le=MAX_PAGE)
     cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS

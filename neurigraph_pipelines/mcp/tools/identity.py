@@ -15,7 +15,9 @@ from neurigraph_pipelines.mcp.tools.tool import Arguments, Tool
 
 _ROLES = {
     "user": "the owner of this memory: all of it",
+    "bound": "the owner of this memory within some spaces: nothing else exists",
     "persona": "a persona: its own node, what lies below it, and what it was granted",
+    "member": "a member of an organization: what is shared, and what you wrote",
     "third_party": "a reader: the nodes that were granted, and nothing else",
 }
 

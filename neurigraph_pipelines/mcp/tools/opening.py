@@ -8,13 +8,14 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.mcp.framing import inline, quoted
-from neurigraph_pipelines.mcp.results import Result, described, path_of, plain
+from neurigraph_pipelines.mcp.results import Result, described, kept_until, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.unstored import open_unstored
@@ -67,6 +68,7 @@ class Opened(Result):
     node_path: str | None
     file_id: str | None
     superseded_by: str | None
+    expires_at: SkipJsonSchema[str | None] = None  # every agent pays for schemas
     messages: list[Message]
     next_cursor: str | None = None
 
@@ -78,6 +80,7 @@ class Opened(Result):
             yield f"source_id {self.source_id}, not stored yet"
         if self.superseded_by:
             yield f"A newer memory replaces this one: record_id {self.superseded_by}."
+        yield from kept_until(self.expires_at)
         yield from described(self.title, self.summary)
         for message in self.messages:
             yield ""

@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
 from neurigraph_pipelines.mcp.framing import inline
-from neurigraph_pipelines.mcp.results import Result, described, path_of, plain
+from neurigraph_pipelines.mcp.results import Result, described, kept_until, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, MaxTokens, Tool
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.query import search as phase_one
@@ -56,6 +57,7 @@ class Hit(Result):
     node_id: str | None
     node_path: str | None
     occurred_at: str
+    expires_at: SkipJsonSchema[str | None]  # every agent pays for schemas
     score: float
     file_id: str | None
     said_by: list[str]
@@ -70,6 +72,7 @@ class Hit(Result):
             for one in self.messages
         ]
         yield from came_from(self.source)
+        yield from kept_until(self.expires_at)
         if self.said_by:
             yield f"said by: {', '.join(self.said_by)}" + (f"; best messages: {', '.join(said)}" if said else "")
         yield from described(self.title, self.summary)

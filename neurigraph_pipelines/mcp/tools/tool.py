@@ -39,8 +39,8 @@ def _parsed(value: Any) -> Any:
 ListOf = Annotated[list[_Value], BeforeValidator(_parsed)]
 """A list, also as JSON in a text."""
 
-Cursor = Annotated[str, Field(description="next_cursor, to go on.")]
-"""Where an answer goes on; empty for the beginning."""
+Cursor = str
+"""The ``next_cursor`` of an answer, which says so, to go on; empty for the beginning."""
 
 MaxTokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 """Bound of an answer."""

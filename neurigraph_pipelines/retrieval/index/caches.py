@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -124,6 +124,13 @@ class Cache(Generic[Value]):
         return len(self._entries)
 
 
+class Conflicting(NamedTuple):
+    """First and last messages of facts that update or contradict others, by record; and whether these are all."""
+
+    stated: Mapping[str, Sequence[tuple[int, int]]]
+    are_all: bool
+
+
 class SearchCaches:
     """In-process search caches, one set per database. Thread-safe.
 
@@ -137,6 +144,7 @@ class SearchCaches:
         unfetched: Claims for which nodes were staged and not prefetched since.
         watched: Whether a user's graph has canaries to watch.
         expiring: Whether anything in a user's graph expires.
+        conflicting: The messages with facts that update or contradict others, by caller.
         unstored: The messages that are not stored yet, by asker.
         facts: The facts of nodes, by asker and node; their version is the data version.
         fact_rows: The facts that an asker's last question was ranked with; their version is the data version.
@@ -154,6 +162,7 @@ class SearchCaches:
         self.unfetched: set[Claims] = set()
         self.watched: Cache[bool] = Cache(WATCH_SECONDS)
         self.expiring: Cache[bool] = Cache(WATCH_SECONDS)
+        self.conflicting: Cache[Conflicting] = Cache(WATCH_SECONDS)
         self.unstored: Cache[Unstored] = Cache()
         self.facts: Cache[NodeFacts] = Cache()
         self.fact_rows: Cache[FactRows] = Cache()

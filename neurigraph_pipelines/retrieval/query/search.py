@@ -11,6 +11,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.measuring import measured, report
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.ports import Reranker
+from neurigraph_pipelines.retrieval.changed import newest_first
 from neurigraph_pipelines.retrieval.index.stored import StoredRecord
 from neurigraph_pipelines.retrieval.log import expiring, note
 from neurigraph_pipelines.retrieval.query.expansion import fused, wordings
@@ -50,7 +51,8 @@ def search(
         asked_at: Relative times count from here, and days begin in its zone; by default now, in UTC.
         run_after: Called with a function and its arguments, which the caller runs once the answer is given: it
             prefetches the nodes that may be asked about next.
-        is_noted: Whether this is a retrieval of its own, which is logged if the settings ask for it.
+        is_noted: Whether this is a retrieval of its own, which is logged if the settings ask for it, and whose notes
+            name conflicts.
 
     Raises:
         InvalidInputError: The question is empty or too long, or a limit or filter is not valid.
@@ -63,6 +65,7 @@ def search(
     found = _found_by_any_wording(context, _widened(parsed, records_read, periods))
     if reranker is not None:
         found = _reranked(reranker, parsed, found, records_read)
+    found = newest_first(context, found, with_notes=is_noted)
     if run_after is not None and is_prefetch_due(context.database, context.claims):
         run_after(prefetch, context)
     if is_noted:

@@ -1,0 +1,69 @@
+"""Response bodies of what peers pull."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+
+class OfferedNode(BaseModel):
+    """A node that the peer may read."""
+
+    node_id: UUID
+    name: str
+    kind: str
+    records: int = Field(description="Number of its current records that the peer may read.")
+    digest: str = Field(description="MD5 of `id:version` of these records, by id, with commas between them.")
+
+
+class OfferedNodes(BaseModel):
+    """A page of the nodes that the peer may read, by id."""
+
+    horizon: UUID = Field(description="Give it with the next page as `horizon`, and with the next pull as `since`.")
+    is_known: bool = Field(description="Whether `since` is known here; if not, all digests were computed again.")
+    nodes: list[OfferedNode]
+    next_node: UUID | None = Field(description="Give it as `after` for the next page.")
+
+
+class OfferedRecord(BaseModel):
+    """A record of a node."""
+
+    record_id: UUID
+    version: UUID = Field(description="Another one whenever something of the record changes.")
+
+
+class OfferedPart(BaseModel):
+    """The records whose ids begin alike."""
+
+    prefix: str
+    records: int
+    digest: str
+
+
+class OfferedRecords(BaseModel):
+    """The records of a node or, if there are too many, digests of parts of them."""
+
+    records: list[OfferedRecord] | None = None
+    parts: list[OfferedPart] | None = None
+
+
+class PulledRecord(BaseModel):
+    """A record with its passages and files."""
+
+    record_id: UUID
+    version: UUID
+    title: str
+    summary: str
+    occurred_at: datetime
+    source: dict[str, Any] = Field(description="Its source, without its messages.")
+    files: list[dict[str, Any]] = Field(description="Each with its checksum, and its `content` in base64 if small.")
+    passages: list[dict[str, Any]]
+
+
+class PulledRecords(BaseModel):
+    """The first of the records that were asked for, by id; those that the peer may not read are left out."""
+
+    records: list[PulledRecord]

@@ -1,0 +1,122 @@
+"""What a run of ingestion makes, as assets: sources, segments, records, passages and files.
+
+No run of their own makes them, so they are specifications. The ingestion job reports what it stored as events by day
+(docs/adr/0090-runs-report-assets.md), and so does every job that adds to an asset by day.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import dagster as dg
+
+from neurigraph_pipelines.daily_report import Backlog
+from neurigraph_pipelines.defs.backfills import OWNERS, days, partition_of
+from neurigraph_pipelines.ingestion.records import BatchResult, Committed, RecordPlan
+
+GROUP = "memory"
+
+
+def _spec(name: str, deps: Iterable[str], kind: str, description: str, *, by_day: bool = True) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        name,
+        deps=list(deps),
+        description=description,
+        group_name=GROUP,
+        kinds={kind},
+        owners=OWNERS,
+        partitions_def=days if by_day else None,
+    )
+
+
+specs = [
+    _spec(
+        "sources",
+        (),
+        "postgres",
+        "Conversations, events, uploads and notes in the inbox. Each run of ingestion observes the queue.",
+        by_day=False,
+    ),
+    _spec("segments", ["sources"], "postgres", "Parts of sources that ingestion stored on each day."),
+    _spec("records", ["segments"], "postgres", "Memories that ingestion committed on each day: their rows and nodes."),
+    _spec("passages", ["records"], "postgres", "Passages of the records of each day: positions, stems and vectors."),
+    _spec("files", ["records"], "file", "Compressed transcripts and originals of the records of each day."),
+]
+
+
+def queue_observation(found: Backlog) -> dg.AssetObservation:
+    """Return what the queue looks like, as an observation of the sources."""
+    return dg.AssetObservation(
+        "sources",
+        metadata={
+            "segments waiting": found.waiting,
+            "segments leased": found.leased,
+            "segments failed": found.failed,
+            "oldest waits for seconds": round(found.age_seconds, 1),
+        },
+    )
+
+
+def added_by_day(asset: str, moments: Iterable[datetime], metadata: Mapping[str, Any]) -> list[dg.AssetMaterialization]:
+    """Return one event for each day on which records were stored to which a run added something.
+
+    Args:
+        asset: The asset that the run added to.
+        moments: When the records were stored.
+        metadata: What the events say beside the number of records.
+    """
+    counted = Counter(map(partition_of, moments))
+    return [
+        dg.AssetMaterialization(asset, partition=day, metadata={"records": count, **metadata})
+        for day, count in sorted(counted.items())
+    ]
+
+
+def stored_by_day(
+    result: BatchResult, plans: Mapping[Any, RecordPlan], embedding_model: str, language_model: str, seconds: float
+) -> list[dg.AssetMaterialization]:
+    """Return what a commit added to each asset, by the day on which it stored.
+
+    Args:
+        result: What the commit stored; records that were stored before add nothing.
+        plans: The plans by record.
+        embedding_model: The model of the vectors.
+        language_model: The model of the summaries.
+        seconds: What the steps took for all records of the batch.
+    """
+    by_day: dict[str, list[Committed]] = {}
+    for record in result.stored:
+        if not record.already_stored:
+            by_day.setdefault(partition_of(record.created_at), []).append(record)
+    found = []
+    for day, records in sorted(by_day.items()):
+        of_day = [plans[record.record_id] for record in records]
+        refs = {plan.ref.trigger_id: plan.ref for plan in of_day}.values()
+        messages = sum(plan.filing.last_message - plan.filing.first_message + 1 for plan in of_day)
+        share = seconds * len(records) / len(result.stored)
+        said: dict[str, dict[str, Any]] = {
+            "segments": {"segments": len(refs), "tokens": sum(ref.token_count for ref in refs)},
+            "records": {
+                "records": len(records),
+                "messages": messages,
+                "seconds per 100 messages": round(100 * share / messages, 3),
+            },
+            "passages": {"passages": sum(record.passages for record in records)},
+            "files": {"records with files": len(records)},
+            "record_summaries": {"records": len(records), "language model": language_model},
+            "record_embeddings": {
+                "records stored": len(records),
+                "embedding model": embedding_model,
+                "embeddings pending": sum(record.pending_embedding for record in records),
+            },
+        }
+        found += [dg.AssetMaterialization(name, partition=day, metadata=about) for name, about in said.items()]
+    return found
+
+
+def definitions() -> dg.Definitions:
+    """Return the assets that runs of ingestion report."""
+    return dg.Definitions(assets=specs)

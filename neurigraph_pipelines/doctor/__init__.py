@@ -1,0 +1,8 @@
+"""What may be wrong with an installation, and what to do about each of it.
+
+- ``examination`` looks at everything in turn; a look that fails is a finding.
+- ``machine`` looks at packages, disk, permissions and secrets, ``memory`` at the database, the models, the queue and
+  Dagster's records. Neither changes anything, but for the probes of ``readiness``.
+
+Every finding names its remedy. Repairing belongs to the commands that the remedies name.
+"""

@@ -1,0 +1,59 @@
+"""Windows of a waiting record that a model has read: kept until all of them are, so that a crash costs one window.
+
+The rows belong to the wait of the record. They go when its facts are written, and when the record is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from pydantic import TypeAdapter
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.graph.locks import lock_graph_shared
+from neurigraph_pipelines.knowledge.grounding import Said, most_important
+from neurigraph_pipelines.knowledge.writing import digest_of
+from neurigraph_pipelines.model.facts import Fact, bounds
+from neurigraph_pipelines.statements import statements
+
+_FACTS = TypeAdapter(list[Fact])
+_QUERIES = statements("fact_reading")
+_WRITTEN = statements("facts")
+
+
+class KeptWindows:
+    """Implements ``ports.KeptFacts`` for one record.
+
+    Attributes:
+        dropped: How many facts were left out of the windows that were read now.
+    """
+
+    def __init__(self, context: Context, record_id: UUID, user_id: UUID, said: Said) -> None:
+        self._context, self._user_id, self._said = context, user_id, said
+        self._of_record = {"record_id": record_id}
+        self.dropped = 0
+
+    @cached_property
+    def _known(self) -> dict[bytes, list[Fact]]:
+        with self._context.database.pipeline() as tx:
+            rows = tx.execute(_QUERIES["read_windows"], self._of_record).fetchall()
+        return {bytes(row["digest"]): _FACTS.validate_python(row["facts"]) for row in rows}
+
+    def find(self, digest: bytes) -> list[Fact] | None:
+        """Return the facts of a window; None if it was not read."""
+        return self._known.get(digest)
+
+    def keep(self, digest: bytes, facts: Sequence[Fact], words: int, tokens: int) -> list[Fact]:
+        """Write the facts of a window that stand in the messages, the most important within the bounds of its size."""
+        kept = most_important([fact for fact in facts if self._said.grounds(fact)], *bounds(words, tokens))
+        self.dropped += len(facts) - len(kept)
+        with self._context.database.pipeline() as tx:
+            lock_graph_shared(tx, self._user_id)  # so that nobody forgets one of these statements meanwhile
+            forgotten = {row["digest"] for row in tx.execute(_WRITTEN["forgotten_digests"], self._of_record)}
+            left = [fact for fact in kept if digest_of(fact.statement) not in forgotten]
+            values = {"window_digest": digest, "facts": Jsonb(_FACTS.dump_python(left, mode="json"))}
+            tx.execute(_QUERIES["keep_window"], self._of_record | values)
+        return left

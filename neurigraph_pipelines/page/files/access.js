@@ -1,0 +1,72 @@
+/**
+ * Grants: who else sees which node, giving and revoking them.
+ */
+
+import { at, call } from "./api.js";
+import { choice, el, field, fill, meta } from "./dom.js";
+import { heading, nodeLink } from "./frame.js";
+import { loadGraph } from "./graph_data.js";
+import { change, empty, load, pages } from "./states.js";
+import { sureButton } from "./sure.js";
+import { moment } from "./words.js";
+
+const THIRD_PARTY = "third party";
+
+/** Show the grants of the graph, and the form to give one. */
+export function show(main, _, signal) {
+  load(main, loadGraph, (graph) => accessView(graph, signal), signal);
+}
+
+function accessView(graph, signal) {
+  const list = el("div", {});
+  const refresh = () => fill(list, pages("v1/grants", "grants", (grant) => grantRow(graph, grant),
+    { signal, label: "Grants", none: empty("Nobody else sees anything.", "A persona sees its own node and what is below it, without a grant.") }));
+  refresh();
+  return [heading("Access", "A grant opens exactly one node: nothing above, beside or below it."), list, newGrant(graph, refresh)];
+}
+
+function grantRow(graph, grant) {
+  const notice = el("div", { class: "notice", "aria-live": "polite" });
+  const who = grant.subject_type === "persona" ? (graph.nodes.get(grant.subject_id)?.path ?? "a persona") : grant.subject_id;
+  const revoke = sureButton("Revoke", `Revoke it from ${who}`, async (control) => {
+    if ((await change(control, () => call("DELETE", at("grants", grant.grant_id)), notice)) === undefined) return;
+    fill(row, el("p", { class: "quiet" }, `${who} no longer sees ${grant.node_path}.`));
+  });
+  const row = el("div", {},
+    el("div", { class: "line" },
+      el("strong", {}, who), el("span", { class: "tag" }, grant.subject_type.replace("_", " ")),
+      el("span", {}, grant.grant_type === "read" ? "reads" : "reads and writes"), nodeLink(grant.node_id, grant.node_path), revoke),
+    meta(el("span", {}, "since ", moment(grant.granted_at)), grant.expires_at && el("span", {}, "until ", moment(grant.expires_at))), notice);
+  return row;
+}
+
+function newGrant(graph, refresh) {
+  const nodes = [...graph.nodes.values()];
+  const personas = nodes.filter((node) => node.node_type === "persona");
+  const who = choice([...personas.map((node) => [node.node_id, node.path]), [THIRD_PARTY, "A program, by name"]], { onchange: () => showName() });
+  const name = el("input", { type: "text", maxlength: "100", autocomplete: "off" });
+  const nameField = field("Name of the program", name);
+  const node = choice(nodes.map((one) => [one.node_id, one.path]));
+  const kind = choice([["read", "Read"], ["read_write", "Read and write"]]);
+  const until = el("input", { type: "date" });
+  const give = el("button", { type: "submit", class: "primary" }, "Give access");
+  const notice = el("div", { class: "notice", "aria-live": "polite" });
+  const showName = () => {
+    const isNamed = who.value === THIRD_PARTY;
+    nameField.hidden = !isNamed;
+    name.required = isNamed;
+    kind.disabled = isNamed;
+    if (isNamed) kind.value = "read";
+  };
+  const onsubmit = async (event) => {
+    event.preventDefault();
+    const subject = who.value === THIRD_PARTY ? { third_party: name.value } : { persona_id: who.value };
+    const body = { ...subject, node_id: node.value, grant_type: kind.value, expires_at: until.value ? `${until.value}T00:00:00Z` : null };
+    if ((await change(give, () => call("POST", "v1/grants", { body }), notice)) !== undefined) refresh();
+  };
+  showName();
+  return el("form", { class: "card", onsubmit }, el("h2", {}, "Give access"),
+    el("div", { class: "fields" }, field("To", who), nameField, field("Node", node), field("May", kind), field("Until", until, "Empty: until it is revoked")),
+    give, notice,
+    el("p", { class: "quiet" }, "Personas and keys are made on the command line: ", el("code", {}, "neurigraph persona add"), ", ", el("code", {}, "neurigraph keys add"), "."));
+}

@@ -1,0 +1,64 @@
+/**
+ * The tree of nodes that the caller sees, read once and shared by the views.
+ */
+
+import { get } from "./api.js";
+
+const ARROW = " → ";
+let reading = null;
+
+/** Return the graph: `{tops, nodes}`, where `nodes` maps ids to nodes with `parent`, `path` and `children`. */
+export function loadGraph() {
+  reading ??= read().catch((error) => {
+    reading = null;
+    throw error;
+  });
+  return reading;
+}
+
+/** Forget the graph, because it changed or the caller did. */
+export function forgetGraph() {
+  reading = null;
+}
+
+async function read() {
+  const nodes = new Map();
+  const tops = [];
+  let cursor = null;
+  do {
+    const page = await get("v1/tree", { cursor });
+    for (const top of [page, ...page.others]) take(top, null, nodes, tops);
+    cursor = page.next_cursor;
+  } while (cursor);
+  return { tops, nodes, relations: relationsOf(nodes) };
+}
+
+/** Add a node with all below it. A later page has the nodes above its own once more. */
+function take(found, parent, nodes, tops) {
+  let node = nodes.get(found.node_id);
+  if (node === undefined) {
+    const path = parent ? `${parent.path}/${found.name}` : found.name;
+    node = { ...found, path, parent, children: [] };
+    nodes.set(node.node_id, node);
+    (parent ? parent.children : tops).push(node);
+  }
+  for (const child of found.children) take(child, node, nodes, tops);
+}
+
+/** Return the relations between nodes as `{from, to, relation}`. The tree names their ends by paths. */
+function relationsOf(nodes) {
+  const byPath = new Map();
+  for (const node of nodes.values()) {
+    byPath.set(node.path, node);
+    byPath.set(node.path.split("/").slice(1).join("/"), node);
+  }
+  const found = [];
+  for (const node of nodes.values()) {
+    for (const link of node.links) {
+      const cut = link.indexOf(ARROW);
+      const to = byPath.get(link.slice(cut + ARROW.length));
+      if (cut > 0 && to) found.push({ from: node, to, relation: link.slice(0, cut) });
+    }
+  }
+  return found;
+}

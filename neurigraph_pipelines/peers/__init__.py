@@ -1,0 +1,1 @@
+"""Peers: other installations, which mirror granted nodes by pulling."""

@@ -1,0 +1,50 @@
+-- Reading a record for facts: its windows that were read, and what was taken back before it was read.
+
+-- name: read_windows
+-- The windows of a waiting record that were read already.
+SELECT
+    w.digest,
+    w.facts
+FROM neurigraph.read_windows AS w
+WHERE w.record_id = %(record_id)s;
+
+-- name: keep_window
+-- Keeps the facts of a window, if its record still waits.
+INSERT INTO neurigraph.read_windows (record_id, digest, user_id, facts)
+SELECT
+    p.record_id,
+    %(window_digest)s AS digest,
+    p.user_id,
+    %(facts)s::jsonb AS facts
+FROM neurigraph.pending_facts AS p
+WHERE p.record_id = %(record_id)s
+FOR KEY SHARE
+ON CONFLICT DO NOTHING;
+
+-- name: retract_said_before
+-- Takes back the facts of a record that were said before somebody took the same back. Who may change only a part of the
+-- graph has taken back what is shared at that node. What the pipeline archives was not taken back.
+UPDATE neurigraph.facts AS f SET status = 'archived'
+FROM neurigraph.record_index AS i
+LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
+WHERE f.record_id = %(record_id)s AND i.record_id = f.record_id AND f.status <> 'archived' AND f.confirmed_at IS NULL
+    AND EXISTS (
+        SELECT FROM neurigraph.facts AS o
+        INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
+        INNER JOIN neurigraph.fact_deltas AS d ON o.fact_id = d.fact_id
+        WHERE o.user_id = f.user_id AND o.restated = f.restated AND o.root_id <> f.root_id AND o.status = 'archived'
+            AND d.operation = 'retract' AND d.authored_by NOT LIKE 'pipeline:%%'
+            AND (
+                d.authored_by LIKE 'user:%%'
+                OR (r.node_id = i.node_id AND coalesce(p.privacy <> 'private', true))
+            )
+            AND d.w_coordinate > coalesce(
+                (
+                    SELECT m.occurred_at FROM neurigraph.messages AS m
+                    WHERE m.source_id = p.source_id AND m.seq = f.last_message
+                ),
+                i.occurred_at,
+                i.created_at
+            )
+    )
+RETURNING f.fact_id;

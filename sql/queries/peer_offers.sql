@@ -1,0 +1,173 @@
+-- What a peer reads at home, as the third party whose key it has: row-level security decides what it gets.
+
+-- name: open_horizon
+SELECT neurigraph.open_horizon() AS horizon;
+
+-- name: knows_horizon
+SELECT neurigraph.knows_horizon(%(horizon)s) AS known;
+
+-- name: recalled
+SELECT
+    d.node_id,
+    d.digests ->> 0 AS ids_digest,
+    d.digests ->> 1 AS digest
+FROM neurigraph.recalled_digests(%(horizon)s) AS d;
+
+-- name: remember
+SELECT neurigraph.remember_digests(%(horizon)s, %(listed)s);
+
+-- name: nodes
+-- With a digest of the ids of their current records, which changes with everything that shows or hides one.
+SELECT
+    g.node_id,
+    g.node_name AS name,
+    g.concept_kind AS kind,
+    g.schema_name,
+    c.records,
+    c.ids_digest
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) AS records,
+        md5(coalesce(string_agg(i.record_id::text, ',' ORDER BY i.record_id), '')) AS ids_digest
+    FROM neurigraph.record_index AS i
+    WHERE i.node_id = g.node_id AND i.superseded IS NOT TRUE
+) AS c
+WHERE g.user_id = %(user_id)s AND g.node_id > %(after)s
+ORDER BY g.node_id
+LIMIT %(limit)s;
+
+-- name: schema_of_node
+SELECT g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s;
+
+-- name: digest
+-- Of the ids and versions of a node's current records.
+SELECT
+    count(*) AS records,
+    md5(coalesce(string_agg(v.record_id || ':' || v.version, ',' ORDER BY v.record_id), '')) AS digest
+FROM ({versions}) AS v;
+
+-- name: digests
+-- The same for records by the next digits of their ids.
+SELECT
+    left(v.record_id::text, %(digits)s) AS prefix,
+    count(*) AS records,
+    md5(string_agg(v.record_id || ':' || v.version, ',' ORDER BY v.record_id)) AS digest
+FROM ({versions}) AS v
+GROUP BY left(v.record_id::text, %(digits)s)
+ORDER BY left(v.record_id::text, %(digits)s);
+
+-- name: listed
+SELECT
+    v.record_id,
+    v.version
+FROM ({versions}) AS v
+ORDER BY v.record_id;
+
+-- name: versions
+-- The version of a record is a digest of all that is sent of it but its vectors.
+SELECT
+    r.record_id,
+    md5(
+        row(
+            r.title, r.summary, r.kw_entities, r.kw_topics, r.kw_dates, r.kw_relationships, r.content_type,
+            r.trigger_type, r.source_kind, r.source_id, r.first_message, r.last_message, r.content_hash,
+            r.language::text, extract(EPOCH FROM r.occurred_at), extract(EPOCH FROM r.received_at), r.importance,
+            s.title, s.origin, s.url, s.channel, s.author, s.document_type, f.files, p.passages, p.lexemes, p.bytes
+        )::text
+    )::uuid AS version
+FROM {schema}.metadata_records AS r
+INNER JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+CROSS JOIN LATERAL (
+    SELECT string_agg(encode(m.stored_sha256, 'hex') || m.file_name, ',' ORDER BY m.file_id) AS files
+    FROM {schema}.file_manifest AS m
+    WHERE m.record_id = r.record_id
+) AS f
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) AS passages,
+        sum(g.lexeme_count) AS lexemes,
+        sum(g.byte_length) AS bytes
+    FROM {schema}.passages AS g
+    WHERE g.record_id = r.record_id
+) AS p
+WHERE r.superseded_by IS NULL AND r.record_id::text LIKE %(prefix)s || '%%'
+    AND (%(record_ids)s::uuid [] IS NULL OR r.record_id = ANY(%(record_ids)s));
+
+-- name: sizes
+-- How many passages some records have, in the order of the records.
+SELECT
+    r.record_id,
+    (SELECT count(*) FROM {schema}.passages AS p WHERE p.record_id = r.record_id) AS passages
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = ANY(%(record_ids)s) AND r.superseded_by IS NULL
+ORDER BY r.record_id;
+
+-- name: records
+-- Everything that is sent of some records, in one statement, so that it is of one moment. Vectors are sent in the
+-- binary form of pgvector, and only those of the model that the peer uses, too.
+SELECT
+    v.record_id,
+    v.version,
+    r.title,
+    r.summary,
+    r.kw_entities AS entities,
+    r.kw_topics AS topics,
+    r.kw_dates AS dates,
+    r.kw_relationships AS relationships,
+    r.content_type,
+    r.trigger_type,
+    r.first_message,
+    r.last_message,
+    encode(r.content_hash, 'hex') AS content_hash,
+    r.language::text AS language,
+    r.occurred_at,
+    r.received_at,
+    r.importance,
+    CASE
+        WHEN r.embedding_model = %(model)s AND NOT r.embedding_pending
+            THEN replace(encode(vector_send(r.embedding), 'base64'), E'\n', '')
+    END AS embedding,
+    jsonb_build_object(
+        'source_id', s.source_id, 'kind', s.kind, 'event_kind', s.event_kind, 'title', s.title,
+        'started_at', s.started_at, 'ended_at', s.ended_at, 'origin', s.origin, 'document_type', s.document_type,
+        'url', s.url, 'channel', s.channel, 'author', s.author
+    ) AS source,
+    f.files,
+    p.passages
+FROM ({versions}) AS v
+INNER JOIN {schema}.metadata_records AS r ON v.record_id = r.record_id
+INNER JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+CROSS JOIN LATERAL (
+    SELECT
+        coalesce(jsonb_agg(jsonb_build_object(
+            'file_id', m.file_id, 'name', m.file_name, 'type', m.file_type, 'format', m.compression_format,
+            'size_bytes', m.size_bytes, 'stored_bytes', m.stored_bytes,
+            'stored_sha256', encode(m.stored_sha256, 'hex'), 'is_main', m.storage_path = r.file_pointer,
+            'member_offsets', m.member_offsets, 'member_text_offsets', m.member_text_offsets
+        ) ORDER BY m.file_id), '[]') AS files
+    FROM {schema}.file_manifest AS m
+    WHERE m.record_id = r.record_id
+) AS f
+CROSS JOIN LATERAL (
+    SELECT
+        coalesce(jsonb_agg(jsonb_build_object(
+            'seq', g.seq, 'first_message', g.first_message, 'last_message', g.last_message, 'author', g.author,
+            'byte_offset', g.byte_offset, 'byte_length', g.byte_length, 'lexemes', g.lexemes,
+            'frequencies', g.frequencies, 'lexeme_count', g.lexeme_count, 'role', g.role, 'voice', g.voice,
+            'window_length', g.window_length, 'statement_key', g.statement_key, 'section', g.section,
+            'embedding', CASE
+                WHEN r.embedding_model = %(model)s
+                    THEN replace(encode(halfvec_send(g.embedding), 'base64'), E'\n', '')
+            END,
+            'window_embedding', CASE
+                WHEN r.embedding_model = %(model)s
+                    THEN replace(encode(halfvec_send(g.window_embedding), 'base64'), E'\n', '')
+            END
+        ) ORDER BY g.seq), '[]') AS passages
+    FROM {schema}.passages AS g
+    WHERE g.record_id = r.record_id
+) AS p
+ORDER BY v.record_id;

@@ -1,0 +1,18 @@
+-- Results of the steps of the ingestion job, so that a run that failed goes on at the step that failed.
+
+-- What a step made of one segment of a batch that is being stored, as JSON. Only the pipeline reads it. The row goes in
+-- the transaction in which the segment leaves its batch: stored, given back, or taken over.
+CREATE TABLE IF NOT EXISTS neurigraph.step_results (
+    trigger_id uuid NOT NULL REFERENCES neurigraph.storage_triggers ON DELETE CASCADE,
+    step text NOT NULL CHECK (step IN ('assign_nodes', 'summarize', 'extract_keywords')),
+    batch_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    result bytea NOT NULL,
+    PRIMARY KEY (trigger_id, step)
+);
+CREATE INDEX IF NOT EXISTS step_results_user_id ON neurigraph.step_results (user_id);
+
+ALTER TABLE neurigraph.step_results ENABLE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.step_results TO neurigraph_pipeline;
+DROP POLICY IF EXISTS pipeline_all ON neurigraph.step_results;
+CREATE POLICY pipeline_all ON neurigraph.step_results TO neurigraph_pipeline USING (true) WITH CHECK (true);

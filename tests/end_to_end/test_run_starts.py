@@ -1,0 +1,167 @@
+"""Runs whose start fails or takes too long, or one of whose steps fails: none is lost, and none is stored twice.
+
+Under load, starting a process once took longer than Dagster waits for it, and the run failed for good. Here the process
+that is to start it is stopped, so that it takes as long as the test wants. ``docs/reliability.md`` says of each test
+what it shows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from dagster._grpc.client import DagsterGrpcClient
+
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.stack.processes import CODE_SERVER, DAEMON
+from tests.support.breakable_stack import BreakableStack, breakable_stack, locked, waiters
+from tests.support.dagster_stack import await_true, execute_again, run_messages, run_statuses, steps_of
+from tests.support.record_checks import Reader, orphans
+from tests.support.up_process import children_of
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.proof]
+
+RETURNED = "re-submitting the run into the queue"
+TIMED_OUT = "Run timed out due to taking longer than"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BreakableStack]:
+    with breakable_stack(tmp_path_factory.mktemp("starts"), None) as started:
+        user = started.user()
+        started.say(user, "First")
+        started.stored_once(user)  # the first run starts the process that later ones are forks of
+        yield started
+
+
+def impatient(running: BreakableStack, *, deadline: int, start_timeout: int) -> None:
+    """Start the daemon again, with other times in seconds: for its requests, and until a run counts as not started."""
+    stack = running.stack
+    file = stack.dagster.folder / "dagster.yaml"
+    text = file.read_text("utf-8")
+    for name, value in {"start_timeout_seconds": start_timeout, "poll_interval_seconds": 2}.items():
+        text, found = re.subn(rf"{name}: \d+", f"{name}: {value}", text)
+        assert found == 1
+    file.write_text(text, "utf-8")
+    stack.dagster.environment["DAGSTER_GRPC_TIMEOUT_SECONDS"] = str(deadline)
+    os.kill(killed := stack.pids()[DAEMON], signal.SIGKILL)
+    await_true(lambda: stack.pids().get(DAEMON, killed) != killed, "another daemon runs")
+
+
+@contextmanager
+def stopped(process: int) -> Iterator[None]:
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def leased(running: BreakableStack, user: User) -> str:
+    """Wait until the only segment of a user is leased; return the key of its run."""
+    await_true(lambda: any(row["batch_id"] is not None for row in running.triggers(user)), "it is leased")
+    return running.run_key(user)
+
+
+def fork_server(running: BreakableStack) -> int:
+    """Return the process that the processes of runs are forks of."""
+    server = running.stack.pids()[CODE_SERVER]
+    (found,) = [pid for pid, command in children_of(server) if "forkserver" in command]
+    return found
+
+
+def test_start_is_given_up_late_but_before_run_counts_as_failed(running: BreakableStack) -> None:
+    """Dagster's own deadline is 60 seconds. With 32 clients and load 33, new processes took longer to start."""
+    dagster = running.stack.dagster
+    started = re.search(r"start_timeout_seconds: (\d+)", (dagster.folder / "dagster.yaml").read_text("utf-8"))
+    assert started is not None
+    assert 180 <= int(dagster.environment["DAGSTER_GRPC_TIMEOUT_SECONDS"]) < int(started[1])
+
+
+def test_run_returns_to_queue_when_code_server_ends(running: BreakableStack) -> None:
+    """A code server that ends refuses runs. One that Dagster starts ends when it hears nothing for 20 seconds."""
+    here, stack = running.installation, running.stack
+    first, second = running.user(), running.user()
+    ending = stack.pids()[CODE_SERVER]
+    (place,) = json.loads((stack.dagster.folder / "workspace.yaml").read_text("utf-8"))["load_from"]
+    with Reader(here, [first, second], "Who says hello?"):
+        with locked(here, "users", "user_id", first.user_id) as lock:
+            running.say(first, "Holding")
+            await_true(lambda: waiters(here, lock), "a run waits in its commit, and the code server for the run")
+            DagsterGrpcClient(socket=place["grpc_server"]["socket"]).shutdown_server()
+            running.say(second, "Refused")
+            key = leased(running, second)
+            await_true(lambda: any(RETURNED in line for line in run_messages(stack, key)), "its start is refused")
+        running.stored_once(first, second)
+    await_true(lambda: run_statuses(stack, key) == ["SUCCESS"], "the same run ends well")
+    assert stack.pids()[CODE_SERVER] != ending
+    assert orphans(here, [first, second]) == set()
+
+
+def test_run_returns_to_queue_when_its_process_does_not_start(running: BreakableStack) -> None:
+    here, user = running.installation, running.user()
+    impatient(running, deadline=10, start_timeout=120)
+    with Reader(here, [user], "Who says hello?"):
+        with stopped(fork_server(running)):
+            running.say(user, "Slow")
+            key = leased(running, user)
+            await_true(lambda: any(RETURNED in line for line in run_messages(running.stack, key)), "it is given up")
+            assert run_statuses(running.stack, key)[0] in ("QUEUED", "STARTING")
+        running.stored_once(user)
+    await_true(lambda: run_statuses(running.stack, key)[0] == "SUCCESS", "the run ends")
+    assert orphans(here, [user]) == set()
+
+
+def test_run_that_did_not_start_in_time_is_repeated(running: BreakableStack) -> None:
+    here, user = running.installation, running.user()
+    impatient(running, deadline=240, start_timeout=10)
+    with Reader(here, [user], "Who says hello?"):
+        with stopped(fork_server(running)):
+            running.say(user, "Late")
+            key = leased(running, user)
+            await_true(lambda: "FAILURE" in run_statuses(running.stack, key), "it is called failed")
+            assert any(TIMED_OUT in line for line in run_messages(running.stack, key))
+        running.stored_once(user)
+    await_true(lambda: run_statuses(running.stack, key)[0] == "SUCCESS", "the repetition ends well")
+    assert orphans(here, [user]) == set()
+
+
+@contextmanager
+def refusing_after_keywords(running: BreakableStack, user: User) -> Iterator[None]:
+    """Let the database refuse to renew the lease of a user's segment once its summary and keywords are there."""
+    with running.installation.database.owner() as tx:
+        tx.execute("""CREATE FUNCTION neurigraph.refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+            IF (SELECT count(*) FROM neurigraph.step_results AS r WHERE r.trigger_id = new.trigger_id) = 3 THEN
+                RAISE EXCEPTION 'refused for a test'; END IF; RETURN new; END $$""")
+        tx.execute(f"""CREATE TRIGGER refuse BEFORE UPDATE OF claimed_until ON neurigraph.storage_triggers
+            FOR EACH ROW WHEN (new.state = 'claimed' AND new.user_id = '{user.user_id}')
+            EXECUTE FUNCTION neurigraph.refuse()""")
+    try:
+        yield
+    finally:
+        with running.installation.database.owner() as tx:
+            tx.execute("DROP FUNCTION neurigraph.refuse CASCADE")
+
+
+def test_failed_step_is_executed_again_alone(running: BreakableStack) -> None:
+    """As a person does in the UI: the page of the run, "Re-execute", "From failure"."""
+    here, user = running.installation, running.user()
+    with Reader(here, [user], "Who says hello?"):
+        with refusing_after_keywords(running, user):
+            running.say(user, "Refused")
+            key = leased(running, user)
+            await_true(lambda: run_statuses(running.stack, key) == ["FAILURE"], "a step fails for good")
+        asked = len(running.provider.requests)
+        again = execute_again(running.stack, key)
+        running.stored_once(user)
+    await_true(lambda: run_statuses(running.stack, key)[0] == "SUCCESS", "the second run ends well")
+    assert steps_of(running.stack, again) == {"embed", "commit"}
+    assert len(running.provider.requests) - asked <= 1, "no summary and no keywords are asked for again"
+    with here.database.pipeline() as tx:
+        left = tx.execute("SELECT count(*) AS n FROM neurigraph.step_results WHERE user_id = %s", [user.user_id])
+        assert left.fetchall() == [{"n": 0}]

@@ -1,0 +1,172 @@
+"""Homes that lie, servers between, and cut lines: nothing of it stays, and the next pull makes the mirror equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import NeurigraphError, ProviderError, TransientError
+from neurigraph_pipelines.peers.peering import Peering
+from neurigraph_pipelines.peers.pulling import pull
+from neurigraph_pipelines.peers.signatures import HomeKey
+from neurigraph_pipelines.ports import PeerAnswer
+from neurigraph_pipelines.wiring import Installation
+from resources.peer_client import HttpPeerClient
+from tests.conftest import SECRET
+from tests.support.memories import converse, ingest, plain_context
+from tests.support.peers import GRANTED, Pair, mirrored, new_pair
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(scope="module")
+def pair(shared_installation: Installation) -> Iterator[Pair]:
+    """Home and mirror are users of one installation here; every test ends with an equal mirror or without one."""
+    with new_pair(shared_installation, shared_installation) as made:
+        yield made
+
+
+@dataclass
+class Between:
+    """A server between a peer and its home, which changes answers; real requests go through it."""
+
+    client: HttpPeerClient
+    change: Change = lambda _: None
+    signs_as: HomeKey | None = None
+    cuts_at: int | None = None
+    seen: list[str] = field(default_factory=list)
+
+    is_on = True
+
+    def check(self, url: str) -> None:
+        self.client.check(url)
+
+    def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> PeerAnswer:
+        answer = self.client.ask(method, url, headers, body, max_bytes)
+        self.seen.append(url.partition("?")[0].partition("/v1/mirror")[2])
+        if len(self.seen) == self.cuts_at:
+            raise TransientError("the line was cut")
+        if answer.signature is None:
+            return answer
+        content = json.loads(answer.body)
+        self.change(content)
+        if content == json.loads(answer.body):
+            return answer
+        changed = json.dumps(content).encode()
+        nonce = url.partition("nonce=")[2][:32]
+        signature = self.signs_as.sign(nonce, changed) if self.signs_as is not None else answer.signature
+        return PeerAnswer(answer.status, changed, signature, answer.sent_bytes)
+
+
+def between(pair: Pair, change: Change = lambda _: None, **named: Any) -> Peering:
+    client = Between(HttpPeerClient((), ("127.0.0.1",), 60.0), change, **named)
+    return Peering(plain_context(pair.here), client, pair.here.secret)
+
+
+def in_records(**values: Any) -> Change:
+    """Change fields of all records of an answer."""
+
+    def change(content: dict[str, Any]) -> None:
+        for record in content.get("records") or ():
+            if "title" in record:
+                record |= values
+
+    return change
+
+
+def in_parts(name: str, **values: Any) -> Change:
+    """Change fields of all files or passages of an answer."""
+
+    def change(content: dict[str, Any]) -> None:
+        for record in content.get("records") or ():
+            for part in record.get(name) or ():
+                part |= values
+
+    return change
+
+
+def test_forged_answers_change_nothing(pair: Pair) -> None:
+    pair.pull()
+    converse(pair.home.installation, pair.home.owners, f"#{GRANTED} Dave met somebody new, whom the peer lacks.")
+    ingest(plain_context(pair.home.installation), pair.home.owner)
+    before = mirrored(pair)
+    for change in (lambda content: content.update(nodes=[]), in_records(title="Mine.")):
+        for signs_as in (None, HomeKey(Secret(SECRET + " of a forger"))):
+            with pytest.raises(ProviderError, match="not signed"):
+                pull(between(pair, change, signs_as=signs_as), pair.peer.peer_id)
+    assert mirrored(pair) == before
+
+
+HOSTILE: dict[str, Change] = {
+    "another checksum": in_parts("files", stored_sha256="0" * 64),
+    "another size": in_parts("files", size_bytes=1),
+    "more than a file may have": in_parts("files", size_bytes=1 << 40),
+    "other bytes": in_parts("files", content="AAAA"),
+    "a part outside of the file": in_parts("files", member_offsets=[1 << 20], member_text_offsets=[0]),
+    "no file": in_records(files=[]),
+    "a passage outside of the transcript": in_parts("passages", byte_length=1 << 20),
+    "a passage of two messages": in_parts("passages", last_message=9),
+    "lexemes without frequencies": in_parts("passages", frequencies=[]),
+    "a lexeme with a blank": in_parts("passages", lexemes=["a b"], frequencies=[1]),
+    "a long vector": in_parts("passages", embedding="AgAAAHwA" + "AAAA" * 340),
+    "no vector": in_parts("passages", embedding="AAAA"),
+    "a NUL character": in_records(summary="a\0b"),
+    "a lone surrogate": in_records(summary="a\ud800b"),
+    "an endless title": in_records(title="a" * 2_000),
+    "an unknown language": in_records(language="pg_catalog.klingon"),
+    "an unknown kind": in_records(content_type="weapon"),
+    "a time that is none": in_records(occurred_at="soon"),
+    "messages in reverse": in_records(first_message=7, last_message=3),
+    "records that nobody asked for": in_records(record_id="00000000-0000-4000-8000-000000000000"),
+}
+
+
+@pytest.mark.parametrize("lie", HOSTILE)
+def test_hostile_records_are_refused(pair: Pair, lie: str) -> None:
+    """Signed by the home itself."""
+    converse(pair.home.installation, pair.home.owners, f"#{GRANTED} Dave met {lie}.")
+    ingest(plain_context(pair.home.installation), pair.home.owner)
+    before, objects = mirrored(pair), set(pair.here.objects.keys(""))
+    home = HomeKey(pair.home.installation.secret)
+    with pytest.raises(NeurigraphError) as refused:
+        pull(between(pair, HOSTILE[lie], signs_as=home), pair.peer.peer_id)
+    assert isinstance(refused.value, ProviderError), refused.value
+    assert mirrored(pair) == before or before == {}
+    assert set(pair.here.objects.keys("")) == objects
+    pair.pull()
+    pair.check_equal()
+
+
+def test_hostile_listings_are_refused(pair: Pair) -> None:
+    pair.pull()
+    home = HomeKey(pair.home.installation.secret)
+    lies: list[Change] = [
+        lambda content: content.update(nodes=content["nodes"] * 2),
+        lambda content: content.update(next_node="00000000-0000-4000-8000-000000000000"),
+        lambda content: content.update(nodes=[{**node, "digest": "x"} for node in content["nodes"]]),
+        lambda content: content.update(nodes="all"),
+        lambda content: content.update(nodes=[{**node, "kind": "persona"} for node in content["nodes"]]),
+    ]
+    for change in lies:
+        with pytest.raises(ProviderError):
+            pull(between(pair, change, signs_as=home), pair.peer.peer_id)
+    pair.check_equal()
+
+
+def test_line_is_cut_at_every_request(pair: Pair) -> None:
+    for number in range(3):
+        converse(pair.home.installation, pair.home.owners, f"#{GRANTED} Dave sails tour {number}.")
+    ingest(plain_context(pair.home.installation), pair.home.owner)
+    for request in range(1, 10):
+        try:
+            pull(between(pair, cuts_at=request), pair.peer.peer_id)
+        except TransientError:
+            continue
+        break
+    assert request > 3
+    pair.check_equal()

@@ -1,0 +1,164 @@
+"""``remember``, ``supersede`` and ``state_fact`` as an agent uses them: with the SDK's client, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from mcp import Client
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.knowledge.fact_values import FactWords
+from neurigraph_pipelines.knowledge.reading import read_waiting
+from neurigraph_pipelines.knowledge.stating import NewFact, confirm, state_fact
+from neurigraph_pipelines.model import Claims, SubjectType
+from neurigraph_pipelines.model.verdicts import Authority
+from neurigraph_pipelines.sharing import Subject
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.wiring import Installation
+from tests.support.agents import call_over_http, failure, found, over_http, owner_of
+from tests.support.api_server import serving
+from tests.support.memories import ingest, plain_context, rows
+from tests.support.shared_graph import SharedGraph, new_shared_graph
+
+STATED = "SELECT fact_id, record_id FROM neurigraph.facts WHERE extractor = 'stated'"
+
+
+@pytest.fixture(scope="module")
+def address(shared_installation: Installation) -> Iterator[str]:
+    with serving(shared_installation) as base:
+        yield base
+
+
+@pytest.fixture(scope="module")
+def graph(shared_installation: Installation) -> SharedGraph:
+    return new_shared_graph(shared_installation)
+
+
+def test_notes_are_remembered_as_what_an_assistant_wrote(address: str, here: Installation) -> None:
+    user, key = owner_of(here, "#Seats Something about seats.")
+    note = {"text": "Bob prefers aisle seats.", "title": "Seats", "path": "Travel/Planes", "tags": '["travel"]'}
+
+    async def write(client: Client) -> dict[str, Any]:
+        written = found(await client.call_tool("remember", note))
+        again = found(await client.call_tool("remember", note))
+        assert (written["created"], again["created"]) == (True, False)
+        assert (written["note_id"], []) == (again["note_id"], again["record_ids"])
+        other = note | {"text": "Bob prefers window seats."}
+        assert "on_conflict" in failure(await client.call_tool("remember", other))
+        assert "on_conflict: " in failure(await client.call_tool("remember", note | {"on_conflict": "maybe"}))
+        assert "not found" in failure(await client.call_tool("remember", {"text": "x", "node_id": str(uuid4())}))
+        assert "not both" in failure(
+            await client.call_tool("remember", {"text": "x", "path": "Travel", "node_id": written["node_id"]})
+        )
+        return written
+
+    written = over_http(address, key, write)
+    ingest(plain_context(here), user)
+
+    async def read(client: Client) -> None:
+        (hit, *_) = found(await client.call_tool("search_memory", {"query": "aisle"}))["hits"]
+        assert (hit["node_id"], hit["said_by"]) == (written["node_id"], ["assistant"])
+        again = found(await client.call_tool("remember", note))
+        assert (again["created"], again["record_ids"]) == (False, [hit["record_id"]])
+        (message,) = found(await client.call_tool("open_memory", {"record_id": hit["record_id"]}))["messages"]
+        assert message["content"] == note["text"]
+        shown = found(await client.call_tool("memory_history", {"record_id": hit["record_id"], "at": "2190-01-01"}))
+        assert shown["version"]["received_through"] == "mcp"
+
+    over_http(address, key, read)
+
+
+def test_reader_may_not_write(address: str, graph: SharedGraph) -> None:
+    persona = graph.personas_key()
+    assert "may only read" in failure(call_over_http(address, persona, "remember", text="The law has changed."))
+    graph.grant("Work/Legal", writes=True)
+    assert found(call_over_http(address, persona, "remember", text="The law has changed."))["created"]
+
+
+def test_superseding_and_undoing(address: str, here: Installation) -> None:
+    _, key = owner_of(here, "#Move I live in Oslo.", "#Moved I live in Bergen now.")
+
+    async def session(client: Client) -> None:
+        hits = found(await client.call_tool("search_memory", {"query": "live Oslo Bergen"}))["hits"]
+        old = next(hit["record_id"] for hit in hits if "Oslo" in hit["summary"])
+        new = next(hit["record_id"] for hit in hits if "Bergen" in hit["summary"])
+        for _ in range(2):
+            assert found(await client.call_tool("supersede", {"record_id": old, "by": new}))["superseded_by"] == new
+        left = found(await client.call_tool("search_memory", {"query": "live Oslo Bergen"}))["hits"]
+        assert [hit["record_id"] for hit in left] == [new]
+        assert found(await client.call_tool("open_memory", {"record_id": old}))["superseded_by"] == new
+        assert "cannot supersede itself" in failure(await client.call_tool("supersede", {"record_id": new, "by": new}))
+        found(await client.call_tool("supersede", {"record_id": old, "by": None}))
+        again = found(await client.call_tool("search_memory", {"query": "live Oslo Bergen"}))["hits"]
+        assert {hit["record_id"] for hit in again} == {old, new}
+        operations = found(await client.call_tool("memory_history", {"record_id": old}))["deltas"]
+        assert [delta["operation"] for delta in operations] == ["restore", "supersede", "create"]
+        paged, asked = [], {"record_id": old, "limit": 1}
+        while asked.get("cursor", "") is not None:
+            page = found(await client.call_tool("memory_history", asked))
+            paged += page["deltas"]
+            asked["cursor"] = page["next_cursor"]
+        assert paged == operations
+        then = await client.call_tool("memory_history", {"record_id": old, "at": operations[1]["changed_at"]})
+        assert found(then)["version"]["superseded_by"] == new
+
+    over_http(address, key, session)
+
+
+def test_stated_fact_weighs_as_an_assistants(address: str, here: Installation) -> None:
+    user, key = owner_of(here, "#Homes Something about homes.")
+    context = plain_context(here)
+    by_hand = state_fact(context.acting_for(Claims.of_user(user.user_id)), NewFact(FactWords("Ana lives in Porto.")))
+    said = {"statement": "Ana lives in Lisbon.", "who": '["Ana"]', "path": "Homes"}
+
+    async def write(client: Client) -> UUID:
+        stated, again = [found(await client.call_tool("state_fact", said)) for _ in range(2)]
+        assert (stated["done"], again["done"], again["fact_id"]) == ("stated", "known", stated["fact_id"])
+        assert "not found" in failure(await client.call_tool("state_fact", {"retract": str(uuid4())}))
+        for wrong in ({}, {"statement": "Ana sings.", "retract": stated["fact_id"]}):
+            assert "give a statement, or" in failure(await client.call_tool("state_fact", wrong))
+        return UUID(stated["fact_id"])
+
+    fact_id = over_http(address, key, write)
+    ingest(context, user)
+    read_waiting(context, user_id=user.user_id)
+    weights = {}
+    for one in rows(here, f"{STATED} AND user_id = %s", user.user_id):
+        asked = {"user_id": user.user_id, "record_id": one["record_id"], "owns": False, "limit": 10}
+        query = statements("verdicts")["to_compare"]
+        with here.database.pipeline() as tx:
+            (row,) = tx.execute(query, asked | {"subjects": None, "firsts": None, "who": []}).fetchall()
+        weights[one["fact_id"]] = row["authority"]
+    assert weights == {by_hand.fact_id: Authority.BY_HAND, fact_id: Authority.ASSISTANT}
+
+    async def take_back(client: Client) -> None:
+        shown = found(await client.call_tool("memory_facts", {"fact_id": str(fact_id)}))
+        assert (shown["facts"][0]["statement"], shown["facts"][0]["received_through"]) == (said["statement"], "mcp")
+        assert shown["said_in"][0]["role"] == "assistant"
+        for _ in range(2):
+            assert found(await client.call_tool("state_fact", {"retract": str(fact_id)}))["done"] == "retracted"
+        left = found(await client.call_tool("memory_facts", {}))["facts"]
+        assert {str(by_hand.fact_id), str(fact_id)} & {one["fact_id"] for one in left} == {str(by_hand.fact_id)}
+
+    over_http(address, key, take_back)
+    confirm(context.acting_for(Claims.of_user(user.user_id)), fact_id)
+    shown = found(call_over_http(address, key, "memory_facts"))["facts"]
+    assert {one["fact_id"] for one in shown} >= {str(fact_id), str(by_hand.fact_id)}
+
+
+def test_reader_neither_states_nor_retracts_facts(address: str, graph: SharedGraph) -> None:
+    here, context = graph.installation, plain_context(graph.installation)
+    stated = state_fact(context.acting_for(graph.owners), NewFact(FactWords("Ana sails."), path="Family/Dave"))
+    ingest(context, graph.owner)
+    read_waiting(context, user_id=graph.owner.user_id)
+    reader = graph.key(Subject(SubjectType.THIRD_PARTY, "reader"))
+    stated_id = str(stated.fact_id)
+    assert "not found" in failure(call_over_http(address, reader, "state_fact", retract=stated_id))
+    sharing.grant(here.database, graph.owners, Subject(SubjectType.THIRD_PARTY, "reader"), graph.node("Family/Dave"))
+    assert "may read but not change" in failure(call_over_http(address, reader, "state_fact", retract=stated_id))
+    assert "may only read" in failure(call_over_http(address, reader, "state_fact", statement="Ana rows."))
+    (left,) = rows(here, "SELECT status FROM neurigraph.facts WHERE fact_id = %s", stated.fact_id)
+    assert left["status"] == "active"

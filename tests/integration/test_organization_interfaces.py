@@ -1,0 +1,121 @@
+"""Organizations over HTTP, from the Python client, over MCP and on the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.client import Denied, Memory, NotFound
+from neurigraph_pipelines.wiring import Installation
+from tests.support.agents import call_over_http, found
+from tests.support.api_calls import store
+from tests.support.api_server import serving
+from tests.support.command_line import run_cli
+from tests.support.memories import new_user
+
+
+def test_client_founds_joins_and_leaves(installation: Installation) -> None:
+    keys = {
+        slug: sharing.issue_key(installation.database, new_user(installation, slug)[1])[1] for slug in ("ana", "bo")
+    }
+    with serving(installation) as address, Memory(address, keys["ana"]) as ana, Memory(address, keys["bo"]) as bo:
+        made = ana.create_organization("acme", "Acme", town="Oslo")
+        graph = UUID(made["organization_id"])
+        assert (made["role"], made["metadata"], made["members"]) == ("owner", {"town": "Oslo"}, 1)
+        joined = bo.accept_invitation(ana.invite(graph, label="bo@example.com")["code"])
+        assert [one["slug"] for one in bo.members(graph)] == ["ana", "bo"]
+        with Memory(address, made["api_key"]) as anas, Memory(address, joined["api_key"]) as bos:
+            anas.remember("The lighthouse opens on Friday.")
+            bos.remember("The lighthouse frightens me.", privacy="private")
+            store(installation)
+            shared, private = ({hit.summary for hit in each.search("lighthouse").hits} for each in (anas, bos))
+            assert shared < private
+            assert len(private) == 2
+            assert [one.author for one in bos.sources("note")] == ["bo"]
+            with pytest.raises(Denied):
+                bos.call("POST", "/v1/keys", {})
+            told = found(call_over_http(address, joined["api_key"], "who_am_i"))
+            assert (told["role"], told["may_write"], told["may_forget"]) == ("member", True, False)
+            assert ana.change_member(graph, UUID(bo.members(graph)[1]["member_id"]), "admin")["role"] == "admin"
+            assert bo.change_organization(graph, name="Acme Fishing")["name"] == "Acme Fishing"
+            assert len(bo.remove_member(graph, UUID(bo.members(graph)[1]["member_id"]))) == 1
+            with pytest.raises(Exception, match="not valid"):
+                bos.search("lighthouse")
+        with pytest.raises(NotFound):
+            bo.members(graph)
+        assert bo.organizations() == []
+        assert [one["name"] for one in ana.organizations()] == ["Acme Fishing"]
+
+
+def test_answers_of_strangers_are_alike_byte_for_byte(installation: Installation) -> None:
+    """An organization that exists and one that does not give a stranger the same bytes."""
+    database = installation.database
+    keys = [sharing.issue_key(database, new_user(installation, slug)[1])[1] for slug in ("ana", "mallory")]
+    with serving(installation) as address, Memory(address, keys[0]) as ana:
+        made = ana.create_organization("acme", "Acme")
+        member = ana.members(UUID(made["organization_id"]))[0]["member_id"]
+        headers = {"Authorization": f"Bearer {keys[1]}", "X-Request-Id": "same"}
+        with httpx.Client(base_url=address, headers=headers) as client:
+            for method, path, body in (
+                ("GET", "", None),
+                ("PATCH", "", {"name": "Mine"}),
+                ("DELETE", "", None),
+                ("DELETE", "?dry_run=true", None),
+                ("GET", "/members", None),
+                ("PATCH", f"/members/{member}", {"role": "owner"}),
+                ("DELETE", f"/members/{member}", None),
+                ("POST", "/keys", {}),
+                ("POST", "/invitations", {}),
+                ("GET", "/invitations", None),
+                ("DELETE", f"/invitations/{member}", None),
+            ):
+                answers = {
+                    (answer.status_code, answer.content)
+                    for answer in (
+                        client.request(method, f"/v1/organizations/{graph}{path}", json=body)
+                        for graph in (made["organization_id"], member)
+                    )
+                }
+                ((status, _),) = answers
+                assert status == 404, (method, path)
+            refused = {
+                client.post("/v1/invitations/accept", json={"code": code}).content for code in ("ngi_x", "nothing")
+            }
+            assert len(refused) == 1
+            answer = client.post("/v1/organizations", json={"slug": "b", "name": "B"}, headers={"Idempotency-Key": "k"})
+            assert answer.status_code == 422, "its answer holds a secret"
+
+
+def test_commands(installation: Installation) -> None:
+    for slug in ("ana", "bo"):
+        new_user(installation, slug)
+
+    def run(*words: str, code: int = 0) -> Any:
+        done = run_cli(installation.settings, *words, "--json")
+        assert done.returncode == code, done.stderr
+        return json.loads(done.stdout if code == 0 else done.stderr)
+
+    run("org", "create", "acme", "--user", "ana")
+    code = run("org", "invite", "acme", "--for", "bo@example.com", "--user", "ana")["code"]
+    (invited,) = run("org", "invitations", "acme", "--user", "ana")["invitations"]
+    assert invited["label"] == "bo@example.com"
+    assert run("org", "join", code, "--user", "bo")["role"] == "member"
+    run("note", "The lighthouse opens on Friday.", "--user", "ana@acme")
+    run("note", "The volcano frightens me.", "--private", "--user", "bo@acme")
+    run("ingest", "--user", "acme")
+    assert len(run("search", "the volcano", "--user", "bo@acme")["hits"]) == 2
+    assert len(run("search", "the volcano", "--user", "ana@acme")["hits"]) == 1
+    assert "act as one of its members" in run("search", "the volcano", "--user", "acme", code=2)["message"]
+    assert run("org", "role", "acme", "bo", "owner", "--user", "ana")["role"] == "owner"
+    assert run("org", "delete", "acme", "--dry-run", "--user", "bo")["records"] == 2
+    assert run("org", "leave", "acme", "--user", "ana") == {"forgotten": []}
+    assert [one["slug"] for one in run("org", "members", "acme", "--user", "bo")["members"]] == ["bo"]
+    run("org", "remove", "acme", "ana", "--user", "bo", code=3)
+    run("org", "leave", "acme", "--user", "bo", code=1)
+    run("org", "delete", "acme", "--user", "bo")
+    assert run("org", "list", "--user", "bo") == {"organizations": []}

@@ -1,0 +1,225 @@
+"""What a peer reads at home: granted nodes and records in pages, signed, and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import ForbiddenError, NotFoundError, ProviderError
+from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.model import Privacy, SourceKind, SubjectType
+from neurigraph_pipelines.peers import offering, signatures
+from neurigraph_pipelines.sharing import Subject
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import SECRET
+from tests.support.api_server import serving
+from tests.support.memories import converse, ingest, plain_context, schemas_of
+from tests.support.shared_graph import SharedGraph, new_shared_graph
+
+PEER = "laptop"
+
+
+@pytest.fixture
+def graph(shared_installation: Installation) -> SharedGraph:
+    made = new_shared_graph(shared_installation)
+    made.grant("Family/Dave", PEER)
+    return made
+
+
+@pytest.fixture
+def address(graph: SharedGraph) -> Iterator[str]:
+    with serving(graph.installation) as base:
+        yield base
+
+
+def listing(graph: SharedGraph, since: UUID | None = None) -> offering.Listing:
+    return offering.list_nodes(graph.installation.acting_for(graph.third_party(PEER)), since=since)
+
+
+def versions(graph: SharedGraph, node_id: UUID) -> dict[UUID, UUID]:
+    found = offering.list_records(graph.installation.acting_for(graph.third_party(PEER)), node_id)
+    return {row["record_id"]: row["version"] for row in found["records"]}
+
+
+def remember(graph: SharedGraph, text: str) -> UUID:
+    source_id = converse(graph.installation, graph.owners, text)
+    ingest(plain_context(graph.installation), graph.owner)
+    return source_id
+
+
+def test_granted_nodes_alone_are_listed(graph: SharedGraph) -> None:
+    (node,) = listing(graph).nodes
+    assert (node["name"], node["records"], node["node_id"]) == ("Dave", 1, graph.node("Family/Dave"))
+    assert listing(graph).nodes == [node]
+
+
+@pytest.mark.parametrize("caller", ["owners", "personas"])
+def test_only_third_parties_mirror(graph: SharedGraph, caller: str) -> None:
+    context = graph.installation.acting_for(getattr(graph, caller))
+    with pytest.raises(ForbiddenError):
+        offering.list_nodes(context)
+
+
+def test_hidden_node_is_absent(graph: SharedGraph) -> None:
+    context = graph.installation.acting_for(graph.third_party(PEER))
+    for node_id in (graph.node("Work"), uuid4()):
+        with pytest.raises(NotFoundError):
+            offering.list_records(context, node_id)
+
+
+def test_private_source_leaves_no_trace(graph: SharedGraph) -> None:
+    before = listing(graph)
+    source_id = converse(graph.installation, graph.owners, "#Family/Dave Dave hides a Quagga.")
+    set_privacy(graph.installation.database, graph.owners, source_id, Privacy.PRIVATE, SourceKind.CONVERSATION)
+    ingest(plain_context(graph.installation), graph.owner)
+    after = listing(graph, before.horizon)
+    assert after.nodes == before.nodes
+    assert len(versions(graph, after.nodes[0]["node_id"])) == 1
+
+
+def test_digest_follows_every_visible_change(graph: SharedGraph) -> None:
+    """Also those that change no row of the node: a source that becomes private and shared again."""
+    first = listing(graph)
+    source_id = remember(graph, "#Family/Dave Dave bought a canoe.")
+    second = listing(graph, first.horizon)
+    assert second.is_known
+    assert second.nodes[0]["digest"] != first.nodes[0]["digest"]
+    database = graph.installation.database
+    set_privacy(database, graph.owners, source_id, Privacy.PRIVATE, SourceKind.CONVERSATION)
+    third = listing(graph, second.horizon)
+    assert third.nodes[0]["digest"] == first.nodes[0]["digest"]
+    set_privacy(database, graph.owners, source_id, Privacy.SHARED, SourceKind.CONVERSATION)
+    assert listing(graph, third.horizon).nodes[0]["digest"] == second.nodes[0]["digest"]
+
+
+def test_unknown_horizon_compares_everything(graph: SharedGraph) -> None:
+    """Of another third party too, whose horizon says nothing about this one."""
+    graph.grant("Family/Dave", "stranger")
+    others = offering.list_nodes(graph.installation.acting_for(graph.third_party("stranger"))).horizon
+    expected = listing(graph).nodes
+    for horizon in (uuid4(), others):
+        found = listing(graph, horizon)
+        assert (found.is_known, found.nodes) == (False, expected)
+
+
+def test_transaction_that_commits_below_the_horizon_is_seen(graph: SharedGraph) -> None:
+    """It began first, a later one committed and was listed, and then it commits: a clock would skip it."""
+    (node,) = listing(graph).nodes
+    table = f'"{schemas_of(graph.installation, graph.owner)["Family/Dave"]}".metadata_records'
+    begun, listed = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        with graph.installation.database.pipeline() as tx:
+            tx.execute("SELECT set_config('neurigraph.author', 'pipeline:test', true)")
+            tx.execute(f"UPDATE {table} SET summary = summary || ' Late words.'")
+            begun.set()
+            assert listed.wait(60)
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    try:
+        assert begun.wait(60)
+        with graph.installation.database.pipeline() as tx:  # a younger transaction of the same graph commits first
+            tx.execute("UPDATE neurigraph.graph_index SET node_summary = '' WHERE node_id = %s", [node["node_id"]])
+        between = listing(graph)
+    finally:
+        listed.set()
+        thread.join()
+    assert between.nodes == [node]
+    after = listing(graph, between.horizon)
+    assert after.is_known
+    assert after.nodes[0]["digest"] != node["digest"]
+
+
+def test_large_nodes_are_listed_in_parts(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        remember(graph, f"#Family/Dave Dave has {number} oars.")
+    (node,) = listing(graph).nodes
+    whole = versions(graph, node["node_id"])
+    monkeypatch.setattr(offering, "LISTED_AT_ONCE", 1)
+    context = graph.installation.acting_for(graph.third_party(PEER))
+    parts = offering.list_records(context, node["node_id"])["parts"]
+    assert sum(part["records"] for part in parts) == len(whole) == 4
+    for part in parts:
+        within = sorted((one, at) for one, at in whole.items() if str(one).startswith(part["prefix"]))
+        stated = ",".join(f"{one}:{at}" for one, at in within)
+        assert part["digest"] == hashlib.md5(stated.encode(), usedforsecurity=False).hexdigest()
+
+
+def test_answer_ends_before_too_many_passages(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember(graph, "#Family/Dave Dave sold the canoe.")
+    (node,) = listing(graph).nodes
+    monkeypatch.setattr(offering, "PASSAGES_AT_ONCE", 1)
+    context = graph.installation.acting_for(graph.third_party(PEER))
+    ids = sorted(versions(graph, node["node_id"]))
+    assert [row["record_id"] for row in offering.read_records(context, node["node_id"], ids)] == ids[:1]
+
+
+def test_record_comes_with_its_passages_and_files(graph: SharedGraph) -> None:
+    record_id, file_id = graph.record_of("Family/Dave")
+    hidden, _ = graph.record_of("Work")
+    context = graph.installation.acting_for(graph.third_party(PEER))
+    model = plain_context(graph.installation).embedder.model
+    node_id = graph.node("Family/Dave")
+    (row,) = offering.read_records(context, node_id, [record_id, hidden, uuid4()], model)
+    (file,), (passage,) = row["files"], row["passages"]
+    content = base64.b64decode(file["content"])
+    assert hashlib.sha256(content).hexdigest() == file["stored_sha256"]
+    assert b"Dave caught a trout." in gzip.decompress(content)
+    assert row["embedding"]
+    assert passage["embedding"]
+    assert offering.read_piece(context, file_id, 3) == content[3:]
+    (other,) = offering.read_records(context, node_id, [record_id], "another model")
+    assert other["embedding"] is None
+    assert other["passages"][0]["embedding"] is None
+
+
+def test_answers_are_signed_for_their_request(graph: SharedGraph, address: str) -> None:
+    key = graph.key(Subject(SubjectType.THIRD_PARTY, PEER))
+    home = signatures.checked_key(signatures.HomeKey(graph.installation.secret).public)
+
+    def ask(nonce: str) -> httpx.Response:
+        return httpx.get(f"{address}/v1/mirror?nonce={nonce}", headers={"Authorization": f"Bearer {key}"}, timeout=60)
+
+    nonce = signatures.new_nonce()
+    answer = ask(nonce)
+    signature = answer.headers[signatures.HEADER]
+    signatures.require_signed(home, nonce, answer.content, signature)
+    forger = signatures.HomeKey(Secret(SECRET + "another"))
+    forged: list[tuple[str, bytes, Any]] = [
+        (signatures.new_nonce(), answer.content, signature),
+        (nonce, answer.content.replace(b"Dave", b"Date"), signature),
+        (nonce, answer.content, forger.sign(nonce, answer.content)),
+        (nonce, answer.content, None),
+        (nonce, answer.content, "no base64"),
+    ]
+    for case in forged:
+        with pytest.raises(ProviderError):
+            signatures.require_signed(home, *case)
+    assert json.loads(answer.content)["nodes"][0]["name"] == "Dave"
+    assert answer.headers["Content-Encoding"] == "gzip"
+
+
+def test_revoked_key_and_ended_grant_end_everything(graph: SharedGraph, address: str) -> None:
+    key = graph.key(Subject(SubjectType.THIRD_PARTY, PEER))
+    headers = {"Authorization": f"Bearer {key}"}
+    node, (_, file_id) = graph.node("Family/Dave"), graph.record_of("Family/Dave")
+    paths = (f"/v1/mirror/nodes/{node}?nonce={'0' * 32}", f"/v1/mirror/files/{file_id}")
+    assert [httpx.get(address + path, headers=headers, timeout=60).status_code for path in paths] == [200, 200]
+    with graph.installation.database.agent(graph.owners) as tx:
+        tx.execute("UPDATE neurigraph.permission_grants SET revoked_at = now() WHERE subject_id = %s", [PEER])
+    assert [httpx.get(address + path, headers=headers, timeout=60).status_code for path in paths] == [404, 404]
+    assert listing(graph).nodes == []
+    with graph.installation.database.agent(graph.owners) as tx:
+        tx.execute("UPDATE neurigraph.api_keys SET revoked_at = now() WHERE subject_id = %s", [PEER])
+    assert {httpx.get(address + path, headers=headers, timeout=60).status_code for path in paths} == {401}

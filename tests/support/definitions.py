@@ -1,0 +1,62 @@
+"""What the UI shows of Dagster's definitions, as plain values to compare with a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+
+
+def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, Any]]:
+    """Return the specification of each job, asset, check, sensor and schedule by name."""
+    graph = repository.asset_graph
+    return {
+        "jobs": {
+            job.name: {"description": job.description, "steps": sorted(job.graph.node_dict), "tags": dict(job.tags)}
+            for job in repository.get_all_jobs()
+            if not job.name.startswith("__")  # those are Dagster's own
+        },
+        "assets": {
+            key.to_user_string(): {
+                "by day": graph.get(key).is_partitioned,
+                "deps": sorted(parent.to_user_string() for parent in graph.get(key).parent_keys),
+                "description": graph.get(key).description,
+                "fresh": _hours(graph.get(key).freshness_policy),
+                "group": graph.get(key).group_name,
+                "kinds": sorted(graph.get(key).kinds),
+                "made by a run": graph.get(key).is_materializable,
+                "owners": list(graph.get(key).owners),
+                "pools": sorted(graph.get(key).pools or ()),
+            }
+            for key in graph.get_all_asset_keys()
+        },
+        "asset_checks": {
+            spec.key.to_user_string(): spec.description
+            for checks in repository.asset_checks_defs_by_key.values()
+            for spec in checks.check_specs
+        },
+        "sensors": {
+            sensor.name: {
+                "description": sensor.description,
+                "jobs": sorted(target.job_name for target in sensor.targets),
+                "seconds": sensor.minimum_interval_seconds,
+            }
+            for sensor in repository.sensor_defs
+        },
+        "schedules": {
+            schedule.name: {
+                "cron": str(schedule.cron_schedule),
+                "description": schedule.description,
+                "job": schedule.job_name,
+            }
+            for schedule in repository.schedule_defs
+        },
+    }
+
+
+def _hours(policy: object) -> list[float] | None:
+    """Return the hours after which a policy warns and fails."""
+    if not isinstance(policy, dg.FreshnessPolicy):
+        return None
+    windows = (getattr(policy, name) for name in ("warn_window", "fail_window"))
+    return [window.to_timedelta().total_seconds() / 3600 for window in windows]

@@ -1,0 +1,142 @@
+"""Two installations with databases, objects and secrets of their own: a home with a real server, and one that pulls."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.model import Claims, SubjectType
+from neurigraph_pipelines.peers import subscriptions
+from neurigraph_pipelines.peers.peering import Peering
+from neurigraph_pipelines.peers.pulling import Pulled, pull
+from neurigraph_pipelines.peers.signatures import HomeKey
+from neurigraph_pipelines.peers.subscriptions import Peer
+from neurigraph_pipelines.wiring import Installation
+from resources.peer_client import HttpPeerClient
+from tests.support.api_server import serving
+from tests.support.memories import new_user, plain_context, rows
+from tests.support.shared_graph import SharedGraph, new_shared_graph
+
+THIRD_PARTY = "laptop"
+GRANTED = "Family/Dave"
+
+
+@dataclass(slots=True)
+class Pair:
+    """A graph at home of which a node is granted, and the user elsewhere who mirrors it."""
+
+    home: SharedGraph
+    address: str
+    here: Installation
+    user: User
+    claims: Claims
+    key: str
+    peer: Peer = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Add the peer."""
+        self.home.grant(GRANTED, THIRD_PARTY)
+        home_key = HomeKey(self.home.installation.secret).public
+        self.peer = subscriptions.add(self.acting, "Laptop", self.address, home_key, self.key)
+
+    @property
+    def peering(self) -> Peering:
+        """What pulls work with, with a model that needs no weights."""
+        return Peering(plain_context(self.here), HttpPeerClient((), ("127.0.0.1",), 60.0), self.here.secret)
+
+    @property
+    def acting(self) -> Peering:
+        """The same for the user."""
+        return self.peering.acting_for(self.claims)
+
+    def pull(self) -> Pulled:
+        """Pull once."""
+        return pull(self.peering, self.peer.peer_id)
+
+    def check_equal(self) -> None:
+        """Check that rows and objects here are those that the peer may read at home."""
+        assert mirrored(self) == offered(self)
+
+    def words(self) -> str:
+        """Return everything that is stored here, as text."""
+        return stored_words(self.here)
+
+
+@contextmanager
+def new_pair(home: Installation, here: Installation) -> Iterator[Pair]:
+    """Serve a new graph of one installation, and add it as a peer of a new user of another."""
+    graph = new_shared_graph(home)
+    key = graph.key(sharing.Subject(SubjectType.THIRD_PARTY, THIRD_PARTY))
+    user, claims = new_user(here, f"reader-{uuid4().hex[:12]}")
+    with serving(home) as address:
+        yield Pair(graph, address, here, user, claims, key)
+
+
+def offered(pair: Pair) -> dict[str, list[Any]]:
+    """Return the content of the granted nodes at home, by their names."""
+    installation, owner = pair.home.installation, pair.home.owner
+    found = rows(
+        installation,
+        "SELECT target_node_id FROM neurigraph.permission_grants WHERE user_id = %s AND subject_id = %s "
+        "AND revoked_at IS NULL",
+        owner.user_id,
+        THIRD_PARTY,
+    )
+    return _contents(installation, [row["target_node_id"] for row in found], hidden=True)
+
+
+def mirrored(pair: Pair) -> dict[str, list[Any]]:
+    """Return the content of the nodes below the mount node, by their names."""
+    found = rows(pair.here, "SELECT node_id FROM neurigraph.mirrored_nodes WHERE peer_id = %s", pair.peer.peer_id)
+    return _contents(pair.here, [row["node_id"] for row in found])
+
+
+def _contents(installation: Installation, node_ids: list[UUID], *, hidden: bool = False) -> dict[str, list[Any]]:
+    contents: dict[str, list[Any]] = {}
+    shared = "JOIN neurigraph.sources AS s ON s.source_id = r.source_id AND s.privacy = 'shared'" if hidden else ""
+    for node in rows(installation, "SELECT * FROM neurigraph.graph_index WHERE node_id = ANY(%s)", node_ids):
+        schema = f'"{node["schema_name"]}"'
+        query = f"""SELECT r.title, r.summary, r.kw_entities, r.kw_topics, r.kw_dates, r.kw_relationships,
+            r.content_type, r.first_message, r.last_message, r.content_hash, r.language::text, r.occurred_at,
+            r.embedding::text, r.embedding_model,
+            (SELECT array_agg(row(p.seq, p.first_message, p.author, p.byte_offset, p.byte_length, p.embedding,
+                p.window_embedding, p.lexemes, p.frequencies, p.lexeme_count, p.role, p.window_length,
+                p.statement_key)::text ORDER BY p.seq)
+            FROM {schema}.passages AS p WHERE p.record_id = r.record_id) AS passages,
+            (SELECT array_agg(f.storage_path ORDER BY f.storage_path LIKE '%%.original%%')
+            FROM {schema}.file_manifest AS f WHERE f.record_id = r.record_id) AS keys
+            FROM {schema}.metadata_records AS r {shared}
+            WHERE r.superseded_by IS NULL AND NOT r.quarantined ORDER BY r.content_hash, r.title"""
+        records = rows(installation, query)
+        for record in records:
+            record["objects"] = [b"".join(installation.objects.get(key)) for key in record.pop("keys")]
+        contents[node["node_name"]] = records
+    return contents
+
+
+def stored_words(installation: Installation) -> str:
+    """Return all rows of all tables and all objects of an installation, unpacked, as text."""
+    texts = []
+    with psycopg.connect(installation.administrator_url) as connection:
+        tables = connection.execute(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
+            "WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        ).fetchall()
+        for (table,) in tables:
+            texts += [str(row) for row in connection.execute(f"SELECT t::text FROM {table} AS t")]
+    for key in installation.objects.keys(""):
+        content = b"".join(installation.objects.get(key))
+        texts.append(_unpacked(content).decode(errors="replace"))
+    return "\n".join(texts)
+
+
+def _unpacked(content: bytes) -> bytes:
+    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content

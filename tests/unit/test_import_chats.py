@@ -1,0 +1,255 @@
+"""Imports of messengers' exports: WhatsApp, Telegram and Slack."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.imports import content_size, detect_format
+from neurigraph_pipelines.model import NewConversation, Role
+from neurigraph_pipelines.model.sources import Channel
+from tests.support.exports import read
+
+MARK = "\u200e"
+
+
+def written(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def said(conversation: NewConversation) -> list[tuple[str | None, str]]:
+    assert all(message.role is Role.USER for message in conversation.messages)
+    return [(message.author, message.content) for message in conversation.messages]
+
+
+def times(conversations: list[NewConversation]) -> list[datetime]:
+    return [message.occurred_at for one in conversations for message in one.messages if message.occurred_at]
+
+
+# WhatsApp
+
+
+def test_whatsapp_of_android(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "WhatsApp Chat with Ann Lee.txt",
+        "24/12/2023, 17:58 - Messages and calls are end-to-end encrypted. Learn more.",
+        "24/12/2023, 18:05 - Ann Lee: Shall we meet: at noon?",
+        "24/12/2023, 18:06 - Ben: Yes.",
+        "At the station",
+        "",
+        "24/12/2023, 18:07 - Ben: <Media omitted>",
+        "24/12/2023, 18:08 - Ben: IMG-0012.jpg (file attached)",
+        "The ticket",
+        "25/12/2023, 03:59 - Ann Lee: Home at last <This message was edited>",
+        "25/12/2023, 04:00 - Ben: Good morning",
+    )
+    assert detect_format(path) == "whatsapp"
+    (first, second), rejected = read(path, "whatsapp")
+    assert not rejected
+    assert said(first) == [
+        ("Ann Lee", "Shall we meet: at noon?"),
+        ("Ben", "Yes.\nAt the station"),
+        ("Ben", "[attached: IMG-0012.jpg]\nThe ticket"),
+        ("Ann Lee", "Home at last <This message was edited>"),
+    ]
+    assert said(second) == [("Ben", "Good morning")]
+    assert (first.external_id, first.title) == ("whatsapp:Ann Lee:2023-12-24", "Ann Lee, 2023-12-24")
+    assert first.started_at == datetime(2023, 12, 24, 18, 5, tzinfo=UTC)
+    assert (first.details.origin, first.details.channel) == ("whatsapp", Channel.DM)
+
+
+def test_whatsapp_of_iphone_in_a_zip(tmp_path: Path) -> None:
+    lines = (
+        f"[3/14/24, 6:05:09\u202fPM] Trip: {MARK}Messages and calls are end-to-end encrypted.",
+        "[3/14/24, 6:05:10\u202fPM] ~\u202fAnn: Who drives?",
+        f"{MARK}[3/14/24, 6:06:11\u202fPM] Ben: {MARK}<attached: 00000003-PHOTO-2024.jpg>",
+        f"[3/14/24, 12:07:00\u202fAM] Cid: I do {MARK}<This message was edited>",
+        f"[3/14/24, 12:08:00\u202fAM] Cid: {MARK}image omitted",
+    )
+    path = tmp_path / "WhatsApp Chat - Trip.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_chat.txt", "\r\n".join(lines))
+        archive.writestr("00000003-PHOTO-2024.jpg", b"\xff\xd8\xff")
+    assert detect_format(path) == "whatsapp"
+    conversations, rejected = read(path, "whatsapp")
+    assert not rejected
+    assert [said(one) for one in conversations] == [
+        [("Ann", "Who drives?"), ("Ben", "[attached: 00000003-PHOTO-2024.jpg]")],
+        [("Cid", "I do")],
+    ]
+    assert conversations[0].title == "Trip, 2024-03-14"
+    assert times(conversations)[0] == datetime(2024, 3, 14, 18, 5, 10, tzinfo=UTC)
+    assert times(conversations)[2] == datetime(2024, 3, 14, 0, 7, tzinfo=UTC)
+    assert {one.details.channel for one in conversations} == {Channel.PRIVATE}
+
+
+@pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        (("13.02.24", "01.03.24"), "2024-03-01"),  # no month is 13
+        (("02/13/24", "03/01/24"), "2024-03-01"),
+        (("2024-02-13", "2024-03-01"), "2024-03-01"),
+        (("03/04/24", "04/04/24", "05/04/24", "01/05/24"), "2024-05-01"),  # with the month first, time goes back
+        (("03/04/24", "03/05/24", "04/01/24"), "2024-04-01"),  # with the day first, time goes back
+        (("03/04/24",), "2024-04-03"),  # nothing tells
+    ],
+)
+def test_whatsapp_order_of_dates(dates: tuple[str, ...], expected: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "chat.txt", *(f"{date}, 12:00 - Ann: number {n}" for n, date in enumerate(dates)))
+    assert times(read(path, "whatsapp")[0])[-1].date().isoformat() == expected
+
+
+def test_whatsapp_date_that_does_not_exist(tmp_path: Path) -> None:
+    path = written(tmp_path / "chat.txt", "31/12/2023, 12:00 - Ann: real", "31/11/2023, 12:00 - Ann: not real")
+    conversations, rejected = read(path, "whatsapp")
+    assert [said(one) for one in conversations] == [[("Ann", "real")]]
+    assert [(item.where, "does not exist" in item.reason) for item in rejected] == [("chat.txt, 31/11/2023", True)]
+
+
+def test_whatsapp_export_that_begins_later_adds_only_what_is_new(tmp_path: Path) -> None:
+    lines = [f"{day}/05/2024, 10:0{minute} - Ann: ok" for day in (20, 21) for minute in (0, 0, 1)]
+    earlier = read(written(tmp_path / "a.txt", *lines), "whatsapp")[0]
+    later = read(written(tmp_path / "b.txt", *lines[3:], "21/05/2024, 11:00 - Ann: more"), "whatsapp")[0]
+    assert later[0].external_id == earlier[1].external_id
+    ids = [message.external_id for message in later[0].messages]
+    assert ids[:3] == [message.external_id for message in earlier[1].messages]
+    assert len(set(ids)) == 4
+
+
+def test_text_that_is_no_whatsapp_chat(tmp_path: Path) -> None:
+    path = written(tmp_path / "diary.txt", "On 12/03/2024 I went home: it rained.")
+    assert detect_format(path) == "text"
+    with pytest.raises(InvalidInputError, match="has no line such as"):
+        read(path, "whatsapp")
+
+
+# Telegram
+
+
+def telegram(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"name": "Ann", "type": "personal_chat", "id": 77, "messages": list(messages), **fields}
+
+
+def test_telegram_chat(tmp_path: Path) -> None:
+    message = {"type": "message", "from": "Ann", "from_id": "user1", "date": "2024-05-20T12:00:00"}
+    chat = telegram(
+        {"id": 1, "type": "service", "action": "phone_call", "date": "2024-05-20T11:00:00", "text": ""},
+        {**message, "id": 2, "date_unixtime": "1716206400", "text": "Hello"},
+        {**message, "id": 3, "text": ["See ", {"type": "link", "text": "example.org"}, "!"]},
+        {**message, "id": 4, "text": "", "photo": "photos/p.jpg"},
+        {**message, "id": 5, "text": "note", "file": "files/a.pdf", "file_name": "plan.pdf"},
+        {**message, "id": 6, "text": "", "date": "2024-05-20T12:00:00"},
+        {**message, "id": 7, "text": "when?", "date": "soon"},
+        {**message, "id": 8, "text": "late", "date": "2024-05-22T12:00:00"},
+    )
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(chat), encoding="utf-8")
+    assert detect_format(path) == "telegram"
+    (first, second), rejected = read(path, "telegram")
+    assert said(first) == [
+        ("Ann", "Hello"),
+        ("Ann", "See example.org!"),
+        ("Ann", "[attached: p.jpg]"),
+        ("Ann", "[attached: plan.pdf]\nnote"),
+    ]
+    assert said(second) == [("Ann", "late")]
+    assert first.external_id == "telegram:77:2024-05-20"
+    assert [message.external_id for message in first.messages] == ["2", "3", "4", "5"]
+    assert [message.occurred_at for message in first.messages][:2] == [datetime(2024, 5, 20, 12, tzinfo=UTC)] * 2
+    assert first.details.channel is Channel.DM
+    assert [item.where.endswith("message 7") for item in rejected] == [True]
+
+
+def test_telegram_export_of_all_chats(tmp_path: Path) -> None:
+    one = {"id": 1, "type": "message", "from": "Ann", "date": "2024-05-20T12:00:00", "text": "hi"}
+    kinds = {"personal_chat": Channel.DM, "private_group": Channel.PRIVATE, "public_channel": Channel.PUBLIC}
+    chats = [telegram(one, id=number, type=kind) for number, kind in enumerate(kinds)]
+    whole = {"about": "x", "chats": {"about": "y", "list": [*chats, {"name": "broken"}]}}
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    assert detect_format(path) == "telegram"
+    conversations, rejected = read(path, "telegram")
+    assert [conversation.details.channel for conversation in conversations] == list(kinds.values())
+    assert [item.reason for item in rejected] == ["it has no list of messages"]
+
+
+# Slack
+
+
+def workspace(path: Path, days: dict[str, Any], **lists: Any) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {**lists, **days}.items():
+            archive.writestr(f"{name}.json", content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+PEOPLE = [
+    {"id": "U1", "name": "ann", "profile": {"real_name": "Ann Lee"}},
+    {"id": "U2", "name": "ben", "profile": {"real_name": "Ben Roe"}},
+]
+DAY = "2024-05-20"
+
+
+def test_slack_workspace(tmp_path: Path) -> None:
+    general = [
+        {"type": "message", "subtype": "channel_join", "user": "U1", "text": "joined", "ts": "1716206300.000100"},
+        {
+            "type": "message",
+            "user": "U1",
+            "text": "<@U2> see <https://a.example|the plan> &amp; say",
+            "ts": "1716206400.1",
+        },
+        {"type": "message", "user": "U2", "text": "", "files": [{"name": "a.pdf"}], "ts": "1716206401.2"},
+        {"type": "message", "username": "deploys", "subtype": "bot_message", "text": "<!here> done in <#C1|general>"},
+        "broken",
+    ]
+    path = workspace(
+        tmp_path / "export.zip",
+        {
+            f"general/{DAY}": general,
+            f"D1/{DAY}": [{"type": "message", "user": "U2", "text": "between us", "ts": "1716206400.000300"}],
+            f"secret/{DAY}": "not json",
+        },
+        users=PEOPLE,
+        channels=[{"id": "C1", "name": "general", "members": ["U1", "U2"]}],
+        dms=[{"id": "D1", "members": ["U1", "U2"]}],
+    )
+    assert detect_format(path) == "slack"
+    conversations, rejected = read(path, "slack")
+    by_title = {one.title: one for one in conversations}
+    assert set(by_title) == {f"#general, {DAY}", f"Ann Lee, Ben Roe, {DAY}"}
+    public, direct = by_title[f"#general, {DAY}"], by_title[f"Ann Lee, Ben Roe, {DAY}"]
+    assert said(public) == [
+        ("Ann Lee", "@Ben Roe see the plan (https://a.example) & say"),
+        ("Ben Roe", "[attached: a.pdf]"),
+        ("deploys", "@here done in #general"),
+    ]
+    assert public.external_id == f"slack:C1:{DAY}"
+    assert (public.details.channel, direct.details.channel) == (Channel.PUBLIC, Channel.DM)
+    assert [message.external_id for message in public.messages][:2] == ["1716206400.1", "1716206401.2"]
+    assert {item.reason.split(" (")[0] for item in rejected} == {
+        "it is not an object",
+        f"export.zip/secret/{DAY}.json is not readable JSON",
+    }
+
+
+def test_slack_without_lists_keeps_ids(tmp_path: Path) -> None:
+    path = workspace(
+        tmp_path / "export.zip",
+        {f"plans/{DAY}": [{"type": "message", "user": "U1", "text": "<@U9> hi", "ts": "1716206400.1"}]},
+        users="[broken",
+    )
+    (conversation,), rejected = read(path, "slack")
+    assert not rejected
+    assert said(conversation) == [("U1", "@U9 hi")]
+    assert conversation.details.channel is Channel.PRIVATE
+    assert content_size(path) == len(
+        json.dumps([{"type": "message", "user": "U1", "text": "<@U9> hi", "ts": "1716206400.1"}])
+    )
