@@ -26,6 +26,7 @@ from resources.extractors.grouping import Part
 from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.prose import sentences
 from resources.tokens.tokenizer import EstimatedCounter
+from tests.support.chats import chat
 
 SECONDS = 4.0
 FOUR_TIMES_AS_LONG = 7.0
@@ -107,6 +108,19 @@ def lives(characters: int) -> str:
         for number in range(characters // 100)
     )
     return "".join(told)[:characters]
+
+
+@pytest.mark.slow
+def test_summary_of_half_a_million_tokens(model: OfflineLanguageModel) -> None:
+    line = "My coworker Dave said on Friday that plant {} needs {} pumps, and nobody had expected such a number. "
+    turns = [("user" if i % 2 else "assistant", line.format(i, i % 13) * 4) for i in range(5_000)]
+    quarter = chat(*turns[:1_250])
+    before = processor_seconds(lambda: model.summarize(quarter, 200))
+    whole = chat(*turns)
+    summaries: list[str] = []
+    took = processor_seconds(lambda: summaries.append(model.summarize(whole, 200).text))
+    assert took < FOUR_TIMES_AS_LONG * before
+    assert summaries[0]
 
 
 @pytest.mark.parametrize(("length", "characters"), [(2_000_000, 300), (500_000, None)])

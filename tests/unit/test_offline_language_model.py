@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -102,16 +100,6 @@ def test_no_text_is_too_strange(turns: list[tuple[str, str]]) -> None:
     MODEL.extract_keywords(segment)
     (placement,) = MODEL.place(segment, Outline())
     assert (placement.first_message, placement.last_message) == (1, len(turns))
-
-
-@pytest.mark.slow
-def test_half_a_million_tokens_take_seconds() -> None:
-    line = "My coworker Dave said on Friday that plant {} needs {} pumps, and nobody had expected such a number. "
-    turns = [("user" if i % 2 else "assistant", line.format(i, i % 13) * 4) for i in range(5_000)]
-    segment = chat(*turns)
-    start = time.process_time()
-    assert MODEL.summarize(segment, 200).text
-    assert time.process_time() - start < 20  # about 12 alone; much more if a step is not linear
 
 
 # Keywords
