@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -14,7 +16,9 @@ from neurigraph_pipelines.cli.session import Cursor, Limit, UserSlug, argument, 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from neurigraph_pipelines.model import Claims
     from neurigraph_pipelines.model.spaces import Space
+    from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
 _spaces = typer.Typer(no_args_is_help=True, help="Named sets of sources, which searches and keys can be limited to.")
@@ -54,11 +58,9 @@ def list_spaces(user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_jso
 @_spaces.command("show")
 def show(tag: Tag, user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_json: Json = False) -> None:
     """Show a space and its sources, those added last first."""
-    from neurigraph_pipelines.spaces import get_space, page_of_sources
+    from neurigraph_pipelines.spaces import page_of_sources
 
-    with opened() as installation:
-        claims = claims_of(installation, user)
-        space = get_space(installation.database, claims, argument(tag))
+    with _space(tag, user) as (installation, claims, space):
         found = page_of_sources(
             installation.database, installation.cursors, claims, space.space_id, limit=limit, cursor=cursor
         )
@@ -73,12 +75,10 @@ def show(tag: Tag, user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_
 @_spaces.command("change")
 def change(tag: Tag, user: UserSlug, name: Name = None, context: About = None, as_json: Json = False) -> None:
     """Change the name or the context of a space; an empty context drops it. A tag never changes."""
-    from neurigraph_pipelines.spaces import change_space, get_space
+    from neurigraph_pipelines.spaces import change_space
 
     given: dict[str, Any] = {"name": name, "entity_context": context}
-    with opened() as installation:
-        claims = claims_of(installation, user)
-        space = get_space(installation.database, claims, argument(tag))
+    with _space(tag, user) as (installation, claims, space):
         changes = {field: value for field, value in given.items() if value is not None}
         changed = change_space(installation.acting_for(claims), space.space_id, changes)
     _print(changed, as_json)
@@ -87,11 +87,9 @@ def change(tag: Tag, user: UserSlug, name: Name = None, context: About = None, a
 @_spaces.command("put")
 def put(tag: Tag, sources: SourceIds, user: UserSlug, as_json: Json = False) -> None:
     """Put sources into a space, with all that was remembered of them."""
-    from neurigraph_pipelines.spaces import add_sources, get_space
+    from neurigraph_pipelines.spaces import add_sources
 
-    with opened() as installation:
-        claims = claims_of(installation, user)
-        space = get_space(installation.database, claims, argument(tag))
+    with _space(tag, user) as (installation, claims, space):
         changed = add_sources(installation.database, claims, space.space_id, sources)
     _print(changed, as_json)
 
@@ -99,11 +97,9 @@ def put(tag: Tag, sources: SourceIds, user: UserSlug, as_json: Json = False) -> 
 @_spaces.command("take")
 def take(tag: Tag, sources: SourceIds, user: UserSlug, as_json: Json = False) -> None:
     """Take sources out of a space. They stay in the graph and in other spaces."""
-    from neurigraph_pipelines.spaces import get_space, remove_sources
+    from neurigraph_pipelines.spaces import remove_sources
 
-    with opened() as installation:
-        claims = claims_of(installation, user)
-        space = get_space(installation.database, claims, argument(tag))
+    with _space(tag, user) as (installation, claims, space):
         changed = remove_sources(installation.database, claims, space.space_id, sources)
     _print(changed, as_json)
 
@@ -111,13 +107,25 @@ def take(tag: Tag, sources: SourceIds, user: UserSlug, as_json: Json = False) ->
 @_spaces.command("remove")
 def remove(tag: Tag, user: UserSlug, as_json: Json = False) -> None:
     """Remove a space. Its sources stay; keys that are bound to it alone see nothing any more."""
-    from neurigraph_pipelines.spaces import get_space, remove_space
+    from neurigraph_pipelines.spaces import remove_space
+
+    with _space(tag, user) as (installation, claims, space):
+        removed = remove_space(installation.database, claims, space.space_id)
+    Output(as_json).result(asdict(removed), lambda: _lines(f"Removed {removed.container_tag}; its sources stay."))
+
+
+@contextmanager
+def _space(tag: str, user: str) -> Iterator[tuple[Installation, Claims, Space]]:
+    """Open the installation and find a space of a user.
+
+    Raises:
+        NotFoundError: The user has no such space.
+    """
+    from neurigraph_pipelines.spaces import get_space
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        space = get_space(installation.database, claims, argument(tag))
-        removed = remove_space(installation.database, claims, space.space_id)
-    Output(as_json).result(asdict(removed), lambda: _lines(f"Removed {removed.container_tag}; its sources stay."))
+        yield installation, claims, get_space(installation.database, claims, argument(tag))
 
 
 def _print(space: Space, as_json: bool) -> None:
