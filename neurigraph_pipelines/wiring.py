@@ -29,6 +29,7 @@ from neurigraph_pipelines.ports import (
     TextExtractor,
     TokenCounter,
     TokenVerifier,
+    WebFetcher,
 )
 from neurigraph_pipelines.process_tracing import trace_this_process
 from neurigraph_pipelines.settings import Settings
@@ -346,6 +347,14 @@ class Installation(WiredModels):
         settings = self.settings.webhooks
         sender = HttpWebhookSender(settings.hosts, settings.local_hosts, settings.timeout_seconds)
         return Outbox(self.context, sender, self.secret)
+
+    @cached_property
+    def web(self) -> WebFetcher:
+        """What fetches the web pages that users name."""
+        from resources.web_fetcher import HttpWebFetcher
+
+        settings = self.settings.web
+        return HttpWebFetcher(settings.hosts, settings.local_hosts, settings.timeout_seconds, settings.page_bytes)
 
     @cached_property
     def peers(self) -> Peering:

@@ -50,7 +50,7 @@ def refuse_link_local(address: str) -> None:
         ProviderError: It is one, or no IP address.
     """
     if _parsed(address).is_link_local:
-        raise ProviderError("the webhook's address is link-local: nothing is sent there")
+        raise ProviderError("the address is link-local: nothing is sent there")
 
 
 def require_global(address: str) -> None:
@@ -70,7 +70,7 @@ def require_global(address: str) -> None:
         or found.is_unspecified
         or any(found in network for network in _REFUSED if network.version == found.version)
     ):
-        raise ProviderError("the webhook's address is not public: nothing is sent there")
+        raise ProviderError("the address is not public: nothing is sent there")
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address:
@@ -78,6 +78,6 @@ def _parsed(address: str) -> IPv4Address | IPv6Address:
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError as error:
-        raise ProviderError("the webhook's host has no usable IP address") from error
+        raise ProviderError("the host has no usable IP address") from error
     mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
     return mapped or found

@@ -10,6 +10,7 @@ import socket
 import ssl
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from queue import Empty, Queue
@@ -17,6 +18,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import httpx
+
+_GZIP = 31  # zlib's window bits for a gzip header and trailer
 
 
 class Answer(NamedTuple):
@@ -78,6 +81,24 @@ def send(
         raise ConnectionError(type(error).__name__) from error
 
 
+def content_of(answer: Answer, max_bytes: int) -> bytes:
+    """Return the body of an answer to a request that accepts gzip: at most one byte more than the limit.
+
+    Raises:
+        OSError: The body was cut off.
+    """
+    if answer.headers.get("content-encoding") != "gzip" or len(answer.body) > max_bytes:
+        return answer.body
+    unpacking = zlib.decompressobj(_GZIP)
+    try:
+        content = unpacking.decompress(answer.body, max_bytes + 1)
+    except zlib.error as error:
+        raise ConnectionError("the answer is not gzip") from error
+    if not unpacking.eof and len(content) <= max_bytes:
+        raise ConnectionError("the answer was cut off")
+    return content
+
+
 def _addresses(url: httpx.URL, deadline: float) -> list[str]:
     """Return the IP addresses of a host, at least one.
 
@@ -135,6 +156,9 @@ def _exchange(
                     body += chunk
                     if len(body) >= max_bytes:
                         break
+                else:  # a body without a length ends like this when it is cut off, too
+                    if time.monotonic() >= deadline:
+                        raise TimeoutError("body")
             return Answer(
                 answer.status_code, bytes(body[:max_bytes]), answer.headers.get("Retry-After"), answer.headers
             )

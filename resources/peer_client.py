@@ -6,15 +6,12 @@ connection goes to the IP address that was checked, follows no redirect, uses no
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, ProviderError, TransientError
 from neurigraph_pipelines.ports import PeerAnswer
 from resources.allowed_hosts import AllowedHosts
-from resources.outgoing_request import send
-
-_GZIP = 31  # zlib's window bits for a gzip header and trailer
+from resources.outgoing_request import content_of, send
 
 
 class HttpPeerClient:
@@ -57,17 +54,10 @@ class HttpPeerClient:
             )
         except OSError as error:
             raise TransientError(f"the home could not be reached in time ({error})") from error
-        content = answer.body
-        if answer.headers.get("content-encoding") == "gzip" and len(content) <= max_bytes:
-            content = _unpacked(content, max_bytes)
+        try:
+            content = content_of(answer, max_bytes)
+        except OSError as error:
+            raise TransientError("the answer of the home was cut off") from error
         if len(content) > max_bytes:
             raise ProviderError(f"the home answered with more than {max_bytes:,} bytes: nothing of it is used")
         return PeerAnswer(answer.status, content, answer.headers.get("neurigraph-signature"), len(answer.body))
-
-
-def _unpacked(packed: bytes, max_bytes: int) -> bytes:
-    """Return at most one byte more than the limit."""
-    try:
-        return zlib.decompressobj(_GZIP).decompress(packed, max_bytes + 1)
-    except zlib.error as error:
-        raise TransientError("the answer of the home was cut off") from error

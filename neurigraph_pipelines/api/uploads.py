@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import IO, Any, BinaryIO, Literal
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.ingestion.web_pages import receive_page
 from neurigraph_pipelines.model import Privacy, SourceKind
 from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.model.spaces import MAX_TAGS
@@ -62,7 +64,8 @@ def _form_schema() -> dict[str, Any]:
     schema = _Fields.model_json_schema(ref_template="#/components/schemas/{model}")
     del schema["$defs"]  # other requests define the same
     file = {"type": "string", "format": "binary"}
-    return {**schema, "properties": {"file": file, **schema["properties"]}, "required": ["file"]}
+    required = [{"required": ["file"]}, {"required": ["url"]}]
+    return {**schema, "properties": {"file": file, **schema["properties"]}, "anyOf": required}
 
 
 @router.post(
@@ -77,19 +80,24 @@ def _form_schema() -> dict[str, Any]:
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
 async def upload(request: Request, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, UUID]:
-    """Upload a file. It is read and stored in the background: see `GET /v1/uploads/{upload_id}`."""
+    """Upload a file, or without one have the web page at `url` fetched.
+
+    It is read and stored in the background: see `GET /v1/uploads/{upload_id}`.
+    """
     # The form goes to disk beyond a megabyte. It is read only here so that nobody without a key can fill the disk.
     async with request.form(max_files=1, max_fields=_MAX_FIELDS) as form:
         file = form.get("file")
-        if not isinstance(file, UploadFile):
-            raise InvalidInputError("the form has no file in a field called `file`")
+        if not isinstance(file, UploadFile) and (file is not None or not form.get("url")):
+            raise InvalidInputError("the form has no file in a field called `file`, and no `url` of a page to fetch")
         fields = _fields({name: value for name, value in form.items() if name != "file"})
         look(installation, caller, replaces=fields.replaces)
+        receive = (
+            partial(installation.uploads.receive, caller, file.filename or "", _chunks(file.file))
+            if isinstance(file, UploadFile)
+            else partial(receive_page, installation.uploads, installation.web, caller, fields.url or "")
+        )
         received = await run_in_threadpool(
-            installation.uploads.receive,
-            caller,
-            file.filename or "",
-            _chunks(file.file),
+            receive,
             title=fields.title,
             external_id=fields.external_id,
             occurred_at=fields.occurred_at,

@@ -21,7 +21,14 @@ from neurigraph_pipelines.cli.session import (
     claims_of,
     opened,
 )
-from neurigraph_pipelines.cli.uploading import Private, ensure_owner, import_document, read_uploads, stated_privacy
+from neurigraph_pipelines.cli.uploading import (
+    Private,
+    ensure_owner,
+    import_document,
+    import_page,
+    read_uploads,
+    stated_privacy,
+)
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.provisioning import User
@@ -34,13 +41,19 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
+_ADDRESSES = ("http://", "https://")
 _NOTHING_ACCEPTED = 2
 _NOTHING_STORED = 5
 
 
 @commands.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="An export (.json, .jsonl, .txt, .zip, a folder), or any file.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="An export (.json, .jsonl, .txt, .zip, a folder), any file, or the URL of a web page."
+        ),
+    ],
     user: UserSlug,
     format_name: Annotated[
         str,
@@ -72,17 +85,24 @@ def import_file(
 
     What is said of where it comes from holds for all new conversations in it; only one can replace a source. The user
     is created if necessary. Messages that are in the inbox already are not added again: to finish an interrupted
-    import, run it again. A Neurigraph export is restored completely, if its user does not exist here.
+    import, run it again. A web page is fetched; one that has changed is its next version. A Neurigraph export is
+    restored completely, if its user does not exist here.
     """
     from neurigraph_pipelines.errors import InvalidInputError
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT
 
     output = Output(as_json)
+    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
+    details = source_options.details_of(*where)
+    if what.lower().startswith(_ADDRESSES):
+        if dry_run:
+            raise InvalidInputError("--dry-run is for conversations: this page would be fetched and stored as a whole.")
+        import_page(what, user, output, private, external_id, details)
+        return
+    file = Path(what)
     chosen = _format_of(file) if format_name == "auto" else format_name
     if dry_run and chosen in (FORMAT, DOCUMENT):
         raise InvalidInputError("--dry-run is for conversations: this file would be stored as a whole.")
-    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
-    details = source_options.details_of(*where)
     if chosen == FORMAT:
         import_export(file, user, output)
     elif chosen == DOCUMENT:

@@ -17,7 +17,7 @@ from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.provisioning import User
-    from neurigraph_pipelines.model import Privacy
+    from neurigraph_pipelines.model import Claims, Privacy
     from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring import Installation
 
@@ -54,8 +54,7 @@ def import_document(
     Raises:
         UnreadableFileError: The file was received, and its text cannot be read.
     """
-    from neurigraph_pipelines.listing.sources import get_source
-    from neurigraph_pipelines.model import Claims, ReceivedThrough, SourceKind
+    from neurigraph_pipelines.model import Claims, ReceivedThrough
 
     try:
         status = path.stat()
@@ -77,20 +76,66 @@ def import_document(
                 details=details,
                 privacy=stated_privacy(private),
             )
-        installation.uploads.read_due(installation.text_extractor, owner.user_id)
-        state = presentation.source(get_source(installation.database, claims, SourceKind.UPLOAD, received.upload_id))
-    if state["state"] == "failed":
-        raise UnreadableFileError(f"{path.name}: {state['error']}")
+        state = _read(installation, claims, received.upload_id, path.name)
     data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document", "new": received.new}
+    _show({**data, **state}, output)
 
+
+def import_page(
+    url: str, user: str, output: Output, private: bool | None, external_id: str | None, details: SourceDetails
+) -> None:
+    """Fetch a web page, and extract its main text.
+
+    Raises:
+        UnreadableFileError: The page was received, and its text cannot be read.
+    """
+    from neurigraph_pipelines.ingestion.web_pages import receive_page
+    from neurigraph_pipelines.model import Claims
+
+    with opened() as installation:
+        owner, created = ensure_owner(installation, user, output)
+        claims = Claims.of_user(owner.user_id)
+        with output.progress() as progress:
+            progress.add_task("fetching", total=None)
+            received = receive_page(
+                installation.uploads,
+                installation.web,
+                claims,
+                argument(url),
+                external_id=argument(external_id) if external_id is not None else None,
+                details=details,
+                privacy=stated_privacy(private),
+            )
+        state = _read(installation, claims, received.upload_id, url)
+    data = {"user": owner.slug, "user_created": created, "file": url, "format": "page", "new": received.new}
+    _show({**data, **state}, output)
+
+
+def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str) -> dict[str, Any]:
+    """Extract the text of waiting uploads, and return the state of one of them.
+
+    Raises:
+        UnreadableFileError: Its text cannot be read.
+    """
+    from neurigraph_pipelines.listing.sources import get_source
+    from neurigraph_pipelines.model import SourceKind
+
+    installation.uploads.read_due(installation.text_extractor, claims.user_id)
+    state = presentation.source(get_source(installation.database, claims, SourceKind.UPLOAD, upload_id))
+    if state["state"] == "failed":
+        raise UnreadableFileError(f"{name}: {state['error']}")
+    return state
+
+
+def _show(data: dict[str, Any], output: Output) -> None:
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        known = "" if received.new else ", uploaded before"
-        summary = f"{path.name}: {state['media_type']} of {state['size_bytes']:,} bytes{known}."
-        return views.lines(summary, *(["Next: neurigraph ingest"] if state["state"] != "stored" else []))
+        known = "" if data["new"] else ", uploaded before"
+        summary = f"{data['file_name']}: {data['media_type']} of {data['size_bytes']:,} bytes{known}."
+        return views.lines(summary, *(["Next: neurigraph ingest"] if data["state"] != "stored" else []))
 
-    output.result({**data, **state}, view)
+    output.result(data, view)
 
 
 def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> None:

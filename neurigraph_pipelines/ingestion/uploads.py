@@ -241,7 +241,8 @@ class Uploads:
         source_id, name, key = upload["source_id"], upload["file_name"], upload["staging_key"]
         head = self._objects.get_range(key, 0, min(_MEDIA_BYTES, upload["size_bytes"]))
         media = media_type_of(head, name)
-        found = extractor.extract(self._objects.get(key) if media.reader else [head], media.reader or "media")
+        reader = _reader_of(media, upload["received_through"])
+        found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
         messages = list(document_messages(name, media, upload["size_bytes"], found))
         with self._database.pipeline() as tx:
             result = self._inbox.append(tx, SourceKind.UPLOAD, source_id, messages)
@@ -304,6 +305,13 @@ class Uploads:
         for key in abandoned:
             self._objects.delete(key)
         return len(abandoned)
+
+
+def _reader_of(media: MediaType, received_through: str) -> str:
+    """Return the extractor's reader: of a page that was fetched, the main text is read; of an upload, everything."""
+    if media.reader == "html" and received_through == ReceivedThrough.WEB:
+        return "page"
+    return media.reader or "media"
 
 
 def _file_name(name: str) -> str:

@@ -5,7 +5,14 @@ Adapters in ``resources`` implement them; the domain does not import ``resources
 """
 
 from neurigraph_pipelines.ports.database import Database, TokenVerifier, Transaction
-from neurigraph_pipelines.ports.files import DropPlace, EncryptedStore, ObjectStore, TextExtractor
+from neurigraph_pipelines.ports.files import (
+    DropPlace,
+    EncryptedStore,
+    FetchedPage,
+    ObjectStore,
+    TextExtractor,
+    WebFetcher,
+)
 from neurigraph_pipelines.ports.messages import PeerAnswer, PeerClient, Redactor, WebhookAnswer, WebhookSender
 from neurigraph_pipelines.ports.models import (
     Embedder,
@@ -22,6 +29,7 @@ __all__ = [
     "Embedder",
     "EncryptedStore",
     "Expander",
+    "FetchedPage",
     "KeptFacts",
     "LanguageModel",
     "ObjectStore",
@@ -33,6 +41,7 @@ __all__ = [
     "TokenCounter",
     "TokenVerifier",
     "Transaction",
+    "WebFetcher",
     "WebhookAnswer",
     "WebhookSender",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -77,6 +78,28 @@ class TextExtractor(Protocol):
 
         Raises:
             UnreadableFileError: The file is damaged, or exceeds the limits of time, memory or space.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A web page as it was sent, unpacked; the file name is the end of its address."""
+
+    file_name: str
+    content: bytes
+
+
+class WebFetcher(Protocol):
+    """Fetches the web pages that users name."""
+
+    def fetch(self, url: str) -> FetchedPage:
+        """Fetch a page. Each redirect is checked like the first address.
+
+        Raises:
+            ConflictError: The settings allow no host.
+            InvalidInputError: The address may not be called, redirects too often, or has no page of a size allowed.
+            TransientError: The page could not be fetched in time, or its server asks to try again.
         """
         ...
 

@@ -24,6 +24,7 @@ from neurigraph_pipelines.settings.faces import (
     ReadinessSettings,
     UiSettings,
     WebhookSettings,
+    WebSettings,
 )
 from neurigraph_pipelines.settings.group import PREFIX, variable_of
 from neurigraph_pipelines.settings.operation import LogSettings, TelemetrySettings
@@ -117,6 +118,7 @@ class Settings(BaseSettings):
     failure_webhook: FailureWebhookSettings = FailureWebhookSettings()
     webhooks: WebhookSettings = WebhookSettings()
     peers: PeerSettings = PeerSettings()
+    web: WebSettings = WebSettings()
     api: ApiSettings = ApiSettings()
     readiness: ReadinessSettings = ReadinessSettings()
     ui: UiSettings = UiSettings()

@@ -215,6 +215,32 @@ class PeerSettings(BaseModel):
         return split_names(value)
 
 
+class WebSettings(BaseModel):
+    """Web pages that users name (docs/uploads.md)."""
+
+    model_config = group("WEB_")
+
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts from which users may have pages fetched over https, with commas between them: "
+        "`www.example.com`, `*.example.com` for all below it, or `*`. Unset: no page is fetched.",
+    )
+    local_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts from which they may be fetched over http too, and at addresses that are not public, such as "
+        "`127.0.0.1`; never link-local ones.",
+    )
+    timeout_seconds: float = Field(
+        default=20.0, gt=0, le=120.0, description="Seconds that one page may take, with its redirects."
+    )
+    page_bytes: int = Field(default=20_000_000, ge=1_000, le=1_000_000_000, description="Largest page, in bytes.")
+
+    @field_validator("hosts", "local_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return split_names(value)
+
+
 class FailureWebhookSettings(BaseModel):
     """Reports of failed runs."""
 

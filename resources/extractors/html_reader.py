@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from lxml import etree
+from lxml import etree, html
 
 from resources.extractors.decoding import encoding_of
 from resources.extractors.grouping import Headings, Part, Piece, grouped
 
 _HEAD_BYTES = 1_024
 _UNSEEN = {"script", "style", "template", "noscript", "head", "svg", "iframe", "object"}
-_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _INLINE = set(
     "a abbr b bdi bdo button cite code data del dfn em font i img input ins kbd label mark q s samp small span strong "
     "sub sup time tt u var wbr".split()
@@ -21,10 +21,17 @@ _INLINE = set(
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     """Yield groups of blocks: paragraphs, headings, cells, items."""
+    root = parsed(stream, facts)
+    if root is not None:
+        yield from grouped(blocks(root), "blocks")
+
+
+def parsed(stream: BinaryIO, facts: dict[str, str]) -> etree._Element | None:
+    """Return the root of a page, and record its title; None for one without elements."""
     # The parser reads a page that does not name its encoding as Latin-1.
     names_encoding = b"charset" in stream.read(_HEAD_BYTES).lower()
     stream.seek(0)
-    parser = etree.HTMLParser(
+    parser = html.HTMLParser(
         encoding=None if names_encoding else encoding_of(stream).removesuffix("-sig"),
         huge_tree=True,
         no_network=True,
@@ -36,21 +43,21 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
         facts["cut short"] = "where its elements are nested too deeply"
     root = tree.getroot()
     if root is None:
-        return
+        return None
     title = " ".join((root.findtext(".//title") or "").split())
     if title:
         facts["title"] = title[:300]
-    yield from grouped(_blocks(root), "blocks")
+    return root
 
 
-def _blocks(root: etree._Element) -> Iterator[Piece]:
+def blocks(root: etree._Element) -> Iterator[Piece]:
     """Yield the text of each block; without recursion, because pages may be nested very deeply."""
     words: list[str] = []
     headings, hidden = Headings(), 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
         unseen = element.tag in _UNSEEN
         if element.tag not in _INLINE and (block := " ".join("".join(words).split())):
-            if event == "end" and element.tag in _HEADINGS:
+            if event == "end" and element.tag in HEADINGS:
                 headings.enter(int(element.tag[1]), block)
             yield block, headings.section
         if element.tag not in _INLINE:

@@ -62,7 +62,14 @@ WHERE u.source_id = (
     LIMIT 1
     FOR UPDATE SKIP LOCKED
 )
-RETURNING u.source_id, u.user_id, u.file_name, u.size_bytes, u.staging_key, u.attempts;
+RETURNING
+    u.source_id,
+    u.user_id,
+    u.file_name,
+    u.size_bytes,
+    u.staging_key,
+    u.attempts,
+    (SELECT s.received_through FROM neurigraph.sources AS s WHERE s.source_id = u.source_id) AS received_through;
 
 -- name: fail_silent_uploads
 -- Uploads whose last attempt ended without an error.
