@@ -1,11 +1,15 @@
-"""The hosts that users' addresses may name, as the settings say. ``outgoing_guard`` checks their IP addresses."""
+"""The hosts that users' addresses may name, as the settings say, and requests to them.
+
+``outgoing_guard`` checks their IP addresses. What a request is for belongs to the modules that use these classes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, ProviderError
 from resources.outgoing_guard import refuse_link_local, require_global, split_url
+from resources.outgoing_request import Answer, send
 
 _HTTPS, _ANY = frozenset({"https"}), frozenset({"https", "http"})
 
@@ -52,6 +56,56 @@ class AllowedHosts:
         if not any(_is_of(host, allowed) for allowed in self._hosts):
             raise InvalidInputError(f"the {self._what}'s host is not allowed: the operator names it in {self._setting}")
         return require_global
+
+
+class AllowedCalls:
+    """Single requests to allowed hosts.
+
+    Args:
+        hosts: The hosts that may be called.
+        seconds: Time limit for one request, the name lookup included.
+    """
+
+    def __init__(self, hosts: AllowedHosts, seconds: float) -> None:
+        self._hosts = hosts
+        self._seconds = seconds
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the settings allow any host."""
+        return self._hosts.are_any
+
+    def check(self, url: str) -> None:
+        """Check the form and the host of an address; its IP addresses are checked with every request.
+
+        Raises:
+            ConflictError: The settings allow no host.
+            InvalidInputError: The address may not be called.
+        """
+        self._hosts.check(url)
+
+    def _send(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes = b"", max_bytes: int = 0
+    ) -> Answer:
+        """Send one request.
+
+        Raises:
+            ProviderError: The address may not be called: the settings have changed since it was stored.
+            OSError: The host was not reached, or the answer was not complete in time.
+        """
+        try:
+            check_address = self._hosts.check(url)
+        except (InvalidInputError, ConflictError) as error:
+            raise ProviderError(str(error)) from error
+        return send(
+            method,
+            url,
+            headers=headers,
+            seconds=self._seconds,
+            content=content,
+            max_bytes=max_bytes,
+            check_address=check_address,
+        )
 
 
 def _is_of(host: str, allowed: str) -> bool:

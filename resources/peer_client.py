@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, ProviderError, TransientError
+from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.ports import PeerAnswer
-from resources.allowed_hosts import AllowedHosts
-from resources.outgoing_request import content_of, send
+from resources.allowed_hosts import AllowedCalls, AllowedHosts
+from resources.outgoing_request import content_of
 
 
-class HttpPeerClient:
+class HttpPeerClient(AllowedCalls):
     """Implements ``ports.PeerClient`` over HTTP.
 
     Args:
@@ -24,34 +24,12 @@ class HttpPeerClient:
     """
 
     def __init__(self, hosts: tuple[str, ...], local_hosts: tuple[str, ...], seconds: float) -> None:
-        self._hosts = AllowedHosts(hosts, local_hosts, "peer", "NEURIGRAPH_PEER_HOSTS")
-        self._seconds = seconds
-
-    @property
-    def is_on(self) -> bool:
-        """Whether the settings allow any host."""
-        return self._hosts.are_any
-
-    def check(self, url: str) -> None:
-        """Check the form and the host of an address; its IP addresses are checked with every request."""
-        self._hosts.check(url)
+        super().__init__(AllowedHosts(hosts, local_hosts, "peer", "NEURIGRAPH_PEER_HOSTS"), seconds)
 
     def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> PeerAnswer:
         """Send one request."""
         try:
-            check_address = self._hosts.check(url)
-        except (InvalidInputError, ConflictError) as error:  # the settings have changed since it was added
-            raise ProviderError(str(error)) from error
-        try:
-            answer = send(
-                method,
-                url,
-                headers={"Accept-Encoding": "gzip", **headers},
-                seconds=self._seconds,
-                content=body,
-                max_bytes=max_bytes + 1,
-                check_address=check_address,
-            )
+            answer = self._send(method, url, {"Accept-Encoding": "gzip", **headers}, body, max_bytes + 1)
         except OSError as error:
             raise TransientError(f"the home could not be reached in time ({error})") from error
         try:

@@ -12,13 +12,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, ProviderError, TransientError
+from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ports import WebhookAnswer
-from resources.allowed_hosts import AllowedHosts
-from resources.outgoing_request import send
+from resources.allowed_hosts import AllowedCalls, AllowedHosts
 
 
-class HttpWebhookSender:
+class HttpWebhookSender(AllowedCalls):
     """Implements ``ports.WebhookSender`` over HTTP.
 
     Args:
@@ -28,28 +27,12 @@ class HttpWebhookSender:
     """
 
     def __init__(self, hosts: tuple[str, ...], local_hosts: tuple[str, ...], seconds: float) -> None:
-        self._hosts = AllowedHosts(hosts, local_hosts, "webhook", "NEURIGRAPH_WEBHOOK_HOSTS")
-        self._seconds = seconds
-
-    @property
-    def is_on(self) -> bool:
-        """Whether the settings allow any host."""
-        return self._hosts.are_any
-
-    def check(self, url: str) -> None:
-        """Check the form and the host of an address; its IP addresses are checked with every message."""
-        self._hosts.check(url)
+        super().__init__(AllowedHosts(hosts, local_hosts, "webhook", "NEURIGRAPH_WEBHOOK_HOSTS"), seconds)
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes) -> WebhookAnswer:
         """Send one message."""
         try:
-            check_address = self._hosts.check(url)
-        except (InvalidInputError, ConflictError) as error:  # the settings have changed since it was added
-            raise ProviderError(str(error)) from error
-        try:
-            answer = send(
-                "POST", url, headers=headers, seconds=self._seconds, content=body, check_address=check_address
-            )
+            answer = self._send("POST", url, headers, body)
         except OSError as error:
             raise TransientError(f"the receiver could not be reached in time ({error})") from error
         return WebhookAnswer(answer.status, _seconds_of(answer.retry_after))
