@@ -160,10 +160,13 @@ _SYNCHRONOUS = {
     "retention_": (
         '"""Waiting calls on retention. Written by docs/generate.py from ``retention_asynchronous``: change that."""'
     ),
+    "evidence_": '"""Waiting calls about evidence. Written by docs/generate.py from ``evidence_asynchronous``."""',
     "facts_": '"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
 }
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",
+    "AsyncEvidence": "Evidence",
+    "evidence_asynchronous": "evidence_synchronous",
     "AsyncFacts": "Facts",
     "AsyncWebhooks": "Webhooks",
     "facts_asynchronous": "facts_synchronous",

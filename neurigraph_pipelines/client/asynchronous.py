@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
+from neurigraph_pipelines.client.evidence_asynchronous import AsyncEvidence
 from neurigraph_pipelines.client.facts_asynchronous import AsyncFacts
 from neurigraph_pipelines.client.models import (
     Appended,
@@ -48,7 +49,7 @@ from neurigraph_pipelines.client.transport import (
 from neurigraph_pipelines.client.webhooks_asynchronous import AsyncWebhooks
 
 
-class AsyncMemory(AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks):
+class AsyncMemory(AsyncEvidence, AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``
@@ -263,21 +264,6 @@ class AsyncMemory(AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks)
         async for one in self._pages("/v1/nodes", "nodes", filters):
             yield Node.model_validate(one)
 
-    async def mentions(self, node_id: UUID, **filters: Any) -> AsyncIterator[dict[str, Any]]:
-        """Yield what speaks of a node, those stored last first; ``role`` is a filter."""
-        async for one in self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", filters):
-            yield one
-
-    async def evidence(self, edge_id: UUID) -> AsyncIterator[dict[str, Any]]:
-        """Yield what an edge rests on, the newest first."""
-        async for one in self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", {}):
-            yield one
-
-    async def aliases(self, node_id: UUID | None = None, **filters: Any) -> AsyncIterator[dict[str, Any]]:
-        """Yield other names and ids of a node, or those that have a ``value``, of a ``type``."""
-        async for one in self._pages(f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", filters):
-            yield one
-
     # Reading files
 
     @asynccontextmanager
@@ -332,16 +318,6 @@ class AsyncMemory(AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks)
         path = f"/v1/records/{record_id}/supersede"
         call = Call("POST", path, {"by": by}, headers=condition(etag), is_change=True)
         return Record.model_validate((await self._send(call)).json())
-
-    async def give_alias(self, node_id: UUID, value: str, **fields: Any) -> dict[str, Any]:
-        """Give a node another name, or an id of a ``type``; ``verified`` says that you vouch for it."""
-        answer: dict[str, Any] = await self.call("POST", f"/v1/nodes/{node_id}/aliases", {"value": value, **fields})
-        return answer
-
-    async def remove_alias(self, node_id: UUID, value: str, **query: Any) -> int:
-        """Remove a name or an id of a node, and return how many there were."""
-        removed: int = (await self.call("DELETE", f"/v1/nodes/{node_id}/aliases", value=value, **query))["removed"]
-        return removed
 
     async def forget_record(self, record_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> dict[str, Any]:
         """Erase a memory for good, or say what would be erased.

@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
+from neurigraph_pipelines.client.evidence_synchronous import Evidence
 from neurigraph_pipelines.client.facts_synchronous import Facts
 from neurigraph_pipelines.client.models import (
     Appended,
@@ -48,7 +49,7 @@ from neurigraph_pipelines.client.transport import (
 from neurigraph_pipelines.client.webhooks_synchronous import Webhooks
 
 
-class Memory(Facts, Organizations, Retention, Webhooks):
+class Memory(Evidence, Facts, Organizations, Retention, Webhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``
@@ -263,21 +264,6 @@ class Memory(Facts, Organizations, Retention, Webhooks):
         for one in self._pages("/v1/nodes", "nodes", filters):
             yield Node.model_validate(one)
 
-    def mentions(self, node_id: UUID, **filters: Any) -> Iterator[dict[str, Any]]:
-        """Yield what speaks of a node, those stored last first; ``role`` is a filter."""
-        for one in self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", filters):
-            yield one
-
-    def evidence(self, edge_id: UUID) -> Iterator[dict[str, Any]]:
-        """Yield what an edge rests on, the newest first."""
-        for one in self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", {}):
-            yield one
-
-    def aliases(self, node_id: UUID | None = None, **filters: Any) -> Iterator[dict[str, Any]]:
-        """Yield other names and ids of a node, or those that have a ``value``, of a ``type``."""
-        for one in self._pages(f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", filters):
-            yield one
-
     # Reading files
 
     @contextmanager
@@ -332,16 +318,6 @@ class Memory(Facts, Organizations, Retention, Webhooks):
         path = f"/v1/records/{record_id}/supersede"
         call = Call("POST", path, {"by": by}, headers=condition(etag), is_change=True)
         return Record.model_validate((self._send(call)).json())
-
-    def give_alias(self, node_id: UUID, value: str, **fields: Any) -> dict[str, Any]:
-        """Give a node another name, or an id of a ``type``; ``verified`` says that you vouch for it."""
-        answer: dict[str, Any] = self.call("POST", f"/v1/nodes/{node_id}/aliases", {"value": value, **fields})
-        return answer
-
-    def remove_alias(self, node_id: UUID, value: str, **query: Any) -> int:
-        """Remove a name or an id of a node, and return how many there were."""
-        removed: int = (self.call("DELETE", f"/v1/nodes/{node_id}/aliases", value=value, **query))["removed"]
-        return removed
 
     def forget_record(self, record_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> dict[str, Any]:
         """Erase a memory for good, or say what would be erased.

@@ -5,6 +5,7 @@ The aliases in a node's shell follow from these rows by trigger.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -28,6 +29,13 @@ MAX_GIVEN = 100
 """Most names and ids of a node that people give."""
 
 MAX_VALUE = 500
+
+_FORMS = {
+    AliasType.EMAIL: (re.compile(r"[^\s@]+@[^\s@]+"), "an e-mail address such as ana@example.org"),
+    AliasType.PHONE: (re.compile(r"\+?(?=.*\d)[\d\s()./-]+(?:(?:x|ext\.?)\s?\d+)?", re.I), "a telephone number"),
+    AliasType.URL: (re.compile(r"https?://\S+", re.I), "an address that begins with http:// or https://"),
+}
+"""What an id of a type looks like, and its name."""
 
 _QUERIES = statements("evidence")
 _GRAPH = statements("graph")
@@ -147,6 +155,10 @@ def _checked(alias_type: AliasType, value: str) -> str:
     shown = clean_text(value, "repair")[0].strip()
     if not name_key(shown) or len(shown) > MAX_VALUE:
         raise InvalidInputError(f"an id of a node has 1 to {MAX_VALUE} visible characters")
+    if alias_type in _FORMS:
+        form, expected = _FORMS[alias_type]
+        if form.fullmatch(shown) is None:
+            raise InvalidInputError(f"{shown!r} is not {expected}: correct it, or give it as `external`")
     return shown
 
 

@@ -237,7 +237,7 @@ class _SegmentStorage:
             keep_as_standards_say(tx, self._context.settings, ref.user_id, new_records)
         for one in inserted:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
-                settle_versions(tx, ref, one.committed.record_id)
+                settle_versions(tx, ref, one.committed.record_id, facts=self._context.settings.ingestion.facts)
         self._update_graph(tx, ref, inserted)
         if self._context.settings.ingestion.facts:
             new = [one.committed.record_id for one in inserted if one.witness is not None]

@@ -50,7 +50,7 @@ def pinned_node(tx: Transaction, ref: SegmentRef) -> NodeRef | None:
     return node
 
 
-def settle_versions(tx: Transaction, ref: SegmentRef, record_id: UUID) -> None:
+def settle_versions(tx: Transaction, ref: SegmentRef, record_id: UUID, *, facts: bool) -> None:
     """Mark the memories that a new record of a note replaces, or the record itself if a later one is stored already.
 
     Versions can be stored in any order, since each segment is retried on its own. A memory that something else has
@@ -58,6 +58,9 @@ def settle_versions(tx: Transaction, ref: SegmentRef, record_id: UUID) -> None:
 
     Args:
         tx: The transaction of the commit, which has locked the graph shared.
+        ref: The segment of the note.
+        record_id: The new record.
+        facts: Whether it will be read for facts. Then that supersedes the memory of the version of a fact before.
     """
     authored(tx, author_of(ref))
     found = tx.execute(
@@ -67,6 +70,7 @@ def settle_versions(tx: Transaction, ref: SegmentRef, record_id: UUID) -> None:
             "source_id": ref.source_id,
             "message": ref.first_message,
             "record_id": record_id,
+            "facts": facts,
         },
     ).fetchall()
     later: list[tuple[tuple[int, int], UUID]] = []

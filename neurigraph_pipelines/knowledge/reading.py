@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -19,6 +19,7 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, NotFoundError, TransientError
+from neurigraph_pipelines.ingestion.extraction import DESCRIPTION
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
@@ -28,6 +29,7 @@ from neurigraph_pipelines.knowledge.links import link_causes
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import stated_by, write_read, write_stated
+from neurigraph_pipelines.model import Segment, SourceKind
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -213,9 +215,10 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     segment = read_segment(context, leased.user_id, leased.record_id)
     with context.database.pipeline() as tx:
         stated = stated_by(tx, leased.record_id, segment.messages[0])
+    segment = _without_description(segment)
     said = Said(segment.messages)
     kept = KeptWindows(context, leased.record_id, leased.user_id, said)
-    found = model.extract_facts(segment, kept) if stated is None else []
+    found = model.extract_facts(segment, kept) if stated is None and segment.messages else []
     grounded = {fact.statement: fact for fact in found if said.grounds(fact)}
     facts = within_bounds(list(grounded.values()), segment.messages)
     with context.database.pipeline() as tx:
@@ -229,6 +232,13 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
         written = write_read(tx, leased.record_id, leased.user_id, model.name, facts)
         link_causes(tx, leased.record_id, leased.user_id, segment.messages)
     return written, len(found) - len(facts) + kept.dropped
+
+
+def _without_description(segment: Segment) -> Segment:
+    """Return a segment without the description of its file: we wrote it, and nobody said it."""
+    if segment.ref.source_kind is not SourceKind.UPLOAD:
+        return segment
+    return replace(segment, messages=tuple(one for one in segment.messages if one.external_id != DESCRIPTION))
 
 
 def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None) -> list[_Leased]:

@@ -17,6 +17,7 @@ MAX_PART = 120
 """Most characters of a reason, a manner or an object."""
 
 _SUBJECT = rf"(?P<subject>{NAME}(?:['’]s?\s[a-z]{{2,20}}){{0,2}}|The\s[a-z]{{2,20}}(?:\s[a-z]{{2,20}})?)"
+_WHOLE_NAME = re.compile(rf"(?!The\s){NAME}")
 _ADVERB = r"(?:(?:now|still|also|currently|only|already|just|recently|finally|really)\s){0,2}"
 _OBJECT = r"(?P<object>[^.;,!?()]{1,120})"
 _AFTER_OBJECT = re.compile(
@@ -50,6 +51,11 @@ LASTING = frozenset(
     ["lives in", "moved to", "works at", "works as", "married to", "allergic to", "was born", "quit", "has", "age"]
 )
 """Slots that matter for good."""
+
+_OF_PEOPLE = frozenset(
+    ["lives in", "moved to", "works at", "works as", "studies", "married to", "allergic to", "was born", "prefers"]
+)
+"""Slots whose subject is somebody."""
 
 _STATES = frozenset(["lives in", "works at", "works as", "studies", "owns", "has", "age", "is"])
 
@@ -117,6 +123,11 @@ def read_fact(statement: str, said: str, language: str, *, is_dated: bool) -> Re
         how=_part(_HOW, statement),
         slot=slot,
     )
+
+
+def names_a_person(slot: Slot) -> bool:
+    """Whether the subject of a slot is the name of somebody: ``Ana``, but not ``Ana's sister`` or ``The user``."""
+    return slot.predicate in _OF_PEOPLE and _WHOLE_NAME.fullmatch(slot.subject) is not None
 
 
 def _slot(statement: str) -> Slot | None:

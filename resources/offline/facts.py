@@ -11,15 +11,16 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from neurigraph_pipelines.model import Period, Role
+from neurigraph_pipelines.model import Period, Role, SourceKind
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, bounds_of
 from neurigraph_pipelines.text.iso_periods import period_of
 from resources.offline.anchors import Anchors
 from resources.offline.dates import resolve_dates
-from resources.offline.fact_forms import LASTING, ReadFact, read_fact
+from resources.offline.fact_forms import LASTING, ReadFact, names_a_person, read_fact
 from resources.offline.leading import stated_before_asking
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose
+from resources.offline.retelling import lacks_subject
 from resources.offline.salience import Salience
 from resources.offline.standing import Standing
 from resources.offline.telling import Teller
@@ -27,6 +28,9 @@ from resources.offline.units import Unit, units_of
 
 MIN_WEIGHT = 1.0
 """Least weight of a fact. On LoCoMo, three of four such sentences are among its published observations."""
+
+NOTE_WEIGHT = 0.5
+"""Least weight of a fact of a note: somebody wants each of its sentences remembered."""
 
 COMMONPLACE = 2.0
 """What a sentence has to weigh more if it speaks of nobody and nothing in particular: ``Music can be inspiring``."""
@@ -107,10 +111,15 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     ]
     anchors = Anchors(prose, names)
     speakers = {message.author or message.role for message in prose.segment.messages}
+    is_note = prose.segment.ref.source_kind is SourceKind.NOTE
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
-        if weight < MIN_WEIGHT:
+        if weight < (NOTE_WEIGHT if is_note else MIN_WEIGHT):
             return
         weightiest = salience.features(max(unit.sentences, key=salience.weight))
+        if is_note:
+            if _states(unit) and not any(map(lacks_subject, unit.texts)) and anchors.stand_alone(unit):
+                yield unit
+            continue
         is_strict = len(speakers) <= _FEW and not (weightiest["names"] or weightiest["figures"])
         if is_strict and (weight < _least_weight(unit, weightiest) or not _states(unit)):
             continue
@@ -171,7 +180,8 @@ def _fact(
     read = read_fact(statement, said, first.language, is_dated=occurred is not None)
     named = sorted({place for number in unit.sentences for place in people.get(number, ())})
     mentioned = [names.persons[place].name for place in named]
-    who = dict.fromkeys([*([speaker] if speaker and speaker in statement else []), *mentioned])
+    subject = [read.slot.subject] if read.slot is not None and names_a_person(read.slot) else []
+    who = dict.fromkeys([*([speaker] if speaker and speaker in statement else []), *subject, *mentioned])
     weight = max(map(salience.weight, unit.sentences))
     return Fact(
         statement=statement,

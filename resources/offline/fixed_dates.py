@@ -33,13 +33,13 @@ _PARTS = {
 }  # fmt: skip
 
 
-def with_dates(sentence: str, spoken_at: datetime, year: int, context: str = "") -> str:
+def with_dates(sentence: str, spoken_at: datetime, year: int | None, context: str = "") -> str:
     """Return ``sentence`` with absolute dates in place of relative ones; what cannot be resolved stays.
 
     Args:
         sentence: One English sentence.
         spoken_at: When it was said.
-        year: The year that needs no mention.
+        year: The year that needs no mention; None if each does.
         context: What was said just before. A weekday whose day it names is not resolved again, nor is "the 7th" where
             it names a month, which need not be the nearest.
     """
@@ -86,7 +86,7 @@ def _without(sentence: str, matches: list[re.Match[str]], kept: re.Match[str] | 
     return text
 
 
-def _shown(match: re.Match[str], before: str, found: str, year: int) -> str | None:
+def _shown(match: re.Match[str], before: str, found: str, year: int | None) -> str | None:
     preposition = _PREPOSITION.search(before)
     opening = not before.strip()
     if match["unit"]:

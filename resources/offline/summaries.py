@@ -56,7 +56,7 @@ def summarize(prose: Prose, words: int) -> Summary:
     names = find_names(prose)
     phrases = key_phrases(prose, names)
     title = title_of(prose, names, phrases)
-    teller = Teller(prose, names)
+    teller = Teller(prose, names, prose.segment.occurred_at.year)
     lead = teller.period()
     budget = max(10, min(words, MAX_WORDS) - len(lead.split()))
     told = _Choice(prose, names, teller, phrases).told(budget)

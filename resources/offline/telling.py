@@ -30,7 +30,14 @@ _LAST_STOP = re.compile(r"[.!…]+$")
 class Teller:
     """Words the units of one conversation."""
 
-    def __init__(self, prose: Prose, names: Names) -> None:
+    def __init__(self, prose: Prose, names: Names, year: int | None = None) -> None:
+        """Read what wording needs of a conversation.
+
+        Args:
+            prose: The conversation.
+            names: The names in it.
+            year: The year that dates need not mention.
+        """
         self._prose = prose
         self._names = names
         people = dict.fromkeys(map(self._called, range(len(prose.segment.messages))))
@@ -39,7 +46,7 @@ class Teller:
         lexicon = lexicon_of(prose.language)
         self._small = written_small | lexicon.stop | lexicon.common | english().verbs
         self._capitalised = {word for name in people for word in name.split()} | {"I"}
-        self._year = prose.segment.occurred_at.year
+        self._year = year
 
     def period(self) -> str:
         """Return the days of the conversation, such as ``From 3 to 31 March 2025``."""

@@ -8,12 +8,13 @@ WHERE r.record_id = ANY(%(record_ids)s)
 ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
 
 -- name: to_read
--- Those of some records that this model has found no facts in, or all of them.
+-- Those of some records that this model has found no facts in and that state none themselves, or all of them.
 SELECT r.record_id
 FROM neurigraph.record_index AS r
 WHERE r.record_id = ANY(%(record_ids)s) AND (
     %(again)s OR NOT EXISTS (
-        SELECT FROM neurigraph.facts AS f WHERE f.record_id = r.record_id AND f.extractor = %(extractor)s
+        SELECT FROM neurigraph.facts AS f
+        WHERE f.record_id = r.record_id AND f.extractor IN (%(extractor)s, 'stated')
     )
 );
 
@@ -278,7 +279,10 @@ WHERE f.user_id = %(user_id)s
     AND (%(nodes)s::uuid [] IS NULL OR i.node_id = ANY(%(nodes)s))
     AND (%(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s)
     AND (%(kind)s::neurigraph.fact_kind IS NULL OR f.kind = %(kind)s::neurigraph.fact_kind)
-    AND (%(who)s::text IS NULL OR f.who @> ARRAY[%(who)s::text])
+    AND (
+        %(who)s::text IS NULL
+        OR EXISTS (SELECT FROM unnest(f.who) AS w (name) WHERE lower(w.name) = lower(%(who)s::text))
+    )
     AND (%(tags)s::text [] IS NULL OR f.tags @> %(tags)s::text [])
     AND (%(occurred_after)s::timestamptz IS NULL OR upper(f.occurred) > %(occurred_after)s)
     AND (%(occurred_before)s::timestamptz IS NULL OR lower(f.occurred) < %(occurred_before)s)

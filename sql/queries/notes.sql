@@ -97,6 +97,7 @@ WHERE n.source_id = %(source_id)s AND n.message = %(message)s;
 
 -- name: other_versions
 -- The records of a note, of the note that one of its versions replaces (turn -1) and of notes that replace it (turn 1).
+-- The next version of a fact replaces the memory of the one before when it is read, so that one of both always stands.
 SELECT
     i.record_id,
     i.node_id,
@@ -112,6 +113,7 @@ FROM (
         -1
     FROM neurigraph.notes AS n
     WHERE n.source_id = %(source_id)s AND n.message = %(message)s AND n.replaces IS NOT NULL
+        AND (n.follows IS NULL OR NOT %(facts)s)
     UNION ALL
     SELECT DISTINCT
         n.source_id,

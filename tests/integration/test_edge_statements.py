@@ -14,6 +14,7 @@ import pytest
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.client import Memory, NotFound
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import edge_statements
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
@@ -169,6 +170,14 @@ def test_over_http_and_on_the_command_line(
         assert_problem(client.post(path, json={"stance": "ends", "valid_from": "2026-06-01T00:00:00Z"}), 422)
         gone = f"{path}/{first.json()['evidence_id']}"
         assert (client.delete(gone).status_code, client.delete(gone).status_code) == (204, 404)
+    with Memory(base, headers["Authorization"].split()[1]) as memory:
+        until = datetime(2026, 5, 1, tzinfo=UTC)
+        ended = memory.state_evidence(edge, "ends", valid_until=until)
+        assert (ended["created"], datetime.fromisoformat(ended["valid_until"])) == (True, until)
+        assert ended["evidence_id"] in [one["evidence_id"] for one in memory.evidence(edge)]
+        memory.take_back_evidence(edge, UUID(ended["evidence_id"]))
+        with pytest.raises(NotFound):
+            memory.take_back_evidence(edge, UUID(ended["evidence_id"]))
 
     describe(graph.here.settings, monkeypatch)
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.aliases import give_alias, remove_alias
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.ingestion.privacy import set_privacy
@@ -107,6 +107,9 @@ def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
     assert (known["node_id"], known["type"], known["verified"]) == (ana, "email", True)
     with pytest.raises(ConflictError, match="another node"):
         give_alias(database, claims, graph.node("Work/Dave"), AliasType.EMAIL, "ana@example.org")
+    for kind, wrong in ((AliasType.EMAIL, "not an email"), (AliasType.PHONE, "call me"), (AliasType.URL, "ana.org")):
+        with pytest.raises(InvalidInputError, match="external"):
+            give_alias(database, claims, ana, kind, wrong)
     graph.remember("#Notes Anita called.")
     (said,) = (one for one in page_of_mentions(database, here.cursors, claims, ana).items if one["alias"])
     assert (said["alias"], said["role"], said["node_path"].partition("/")[2]) == ("Anita", "mention", "Notes")

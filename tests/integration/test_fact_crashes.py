@@ -108,9 +108,9 @@ def test_killed_run_leaves_whole_facts(shared_installation: Installation, moment
 NEW_WORDS = "Ana lives in Faro."
 STATED = {
     "storing: transaction open": ({FIRST: "active"}, 1),
-    # The memory of the first version is replaced with the commit of the next one; that is a fact once it is read.
-    "storing: transaction committed": ({FIRST: "superseded"}, 2),
-    "writing: transaction open": ({FIRST: "superseded"}, 2),
+    # The next version is a fact once it is read: until then the one before stands.
+    "storing: transaction committed": ({FIRST: "active"}, 2),
+    "writing: transaction open": ({FIRST: "active"}, 2),
     "writing: transaction committed": ({FIRST: "superseded", NEW_WORDS: "active"}, 2),
 }
 """What is visible after each death while the next version of a stated fact is stored, and how many records exist."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,6 +19,7 @@ from neurigraph_pipelines.ingestion.notes import NewNote, OnConflict, write_note
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.listing.sources import get_source
 from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, Segment, SourceKind, Summary
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
@@ -26,6 +27,7 @@ from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
+from resources.offline.language_model import OfflineLanguageModel
 from tests.support.erasures import RECORD, erase
 from tests.support.memories import PlainModel, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -304,3 +306,17 @@ def test_notes_yield_facts_and_show_their_source(shared_installation: Installati
     (hit,) = phase_one(context, Question("Dave Tresco")).hits
     assert (hit["origin"]["source"]["version"], hit["origin"]["source"]["document_type"]) == (2, "note")
     assert hit["origin"]["source"]["url"] == SLACK.url
+
+
+def test_facts_of_a_file_are_those_of_its_text(documents: Documents) -> None:
+    documents.upload("# Ferry\nBella Brown lives in Porto since 2021.\n", name="ferry of 1987.md")
+    documents.upload(" \n", name="nothing said in 1987.txt")
+    documents.store()
+    rules = documents.context.using(language_model=OfflineLanguageModel(None))
+    reading.read_waiting(rules, user_id=documents.user.user_id)
+    wanted = FactFilter(who="BELLA brown")
+    for one in (wanted, FactFilter()):
+        said = list_facts(documents.here.database, documents.here.cursors, documents.claims, one).items
+        assert [fact["statement"] for fact in said] == ["Bella Brown lives in Porto since 2021."]
+    again = reading.choose_days(rules, None, datetime.now(UTC) + timedelta(days=1), documents.user.user_id)
+    assert len(again) == 1, "the file that says nothing"

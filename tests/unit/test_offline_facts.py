@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from neurigraph_pipelines.knowledge.grounding import Said
-from neurigraph_pipelines.model import Segment
+from neurigraph_pipelines.model import Segment, SourceKind
 from neurigraph_pipelines.model.facts import MAX_SHARE, Fact, FactKind, Impact, Slot, StatedAs
 from resources.offline import facts
 from resources.offline.fact_forms import read_fact
@@ -78,6 +78,22 @@ def test_nothing_is_stated(texts: list[str]) -> None:
 def test_kinds_and_slots(statement: str, kind: FactKind, slot: Slot | None) -> None:
     found = read_fact(statement, statement, "en", is_dated="2025" in statement)
     assert (found.kind, found.slot) == (kind, slot)
+
+
+def test_who_and_when_are_said() -> None:
+    (lives, bought) = read("Bella lives in Porto since 2021.", "Ana: I bought a red bicycle for 340 euros yesterday.")
+    assert lives.who == ("Bella",)
+    assert bought.statement == "Ana bought a red bicycle for 340 euros on 7 May 2023."
+    assert Said(spoken("Bella lives in Porto since 2021.").messages).grounds(lives)
+
+
+def test_plain_sentences_of_notes_are_facts() -> None:
+    key = "The router's password is in the green book."
+    for kind, expected in ((SourceKind.NOTE, [key]), (SourceKind.CONVERSATION, [])):
+        for text, found in ((key, expected), ("Buy milk.", []), ("It is nice.", [])):
+            segment = spoken(text)
+            segment = replace(segment, ref=replace(segment.ref, source_kind=kind))
+            assert [one.statement for one in OfflineLanguageModel(None).extract_facts(segment)] == found
 
 
 def test_reasons_and_doubt() -> None:
