@@ -55,6 +55,7 @@ from neurigraph_pipelines.api.metrics.process import process_measures
 from neurigraph_pipelines.api.metrics.requests import RequestMeasures
 from neurigraph_pipelines.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
+from neurigraph_pipelines.api.v3 import documents
 from neurigraph_pipelines.errors import ChangedError
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.listing.sources import settled
@@ -66,9 +67,10 @@ from neurigraph_pipelines.wiring import Installation
 _DESCRIPTION = f"""
 Long-term memory for AI assistants: store conversations, events and files, and answer questions from them.
 
-Every call under `/v1` needs the header `Authorization: Bearer KEY`. Errors are problem details (RFC 9457,
-`application/problem+json`). Objects that do not exist and objects that the key may not see give the same 404. A
-request body has at most {MAX_BODY_BYTES:,} bytes, except for uploads. Times are ISO 8601; a time without a zone is UTC.
+Every call under `/v1`, `/v3` and `/chat` needs the header `Authorization: Bearer KEY`. Errors are problem details
+(RFC 9457, `application/problem+json`). Objects that do not exist and objects that the key may not see give the same
+404. A request body has at most {MAX_BODY_BYTES:,} bytes, except for uploads. Times are ISO 8601; a time without a zone
+is UTC.
 """
 
 
@@ -167,6 +169,8 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)
     app.include_router(version_1)
+    for router in (documents.router,):
+        app.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
     app.include_router(health.router, dependencies=[OnlyKnown])
     app.include_router(metrics.router, dependencies=[OnlyKnown])
     app.include_router(documentation.router, dependencies=[OnlyKnown])

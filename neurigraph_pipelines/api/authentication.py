@@ -31,13 +31,15 @@ _Credentials = Annotated[
 _AdminCredentials = Annotated[
     HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False, scheme_name="Admin key"))
 ]
-_GUARDED = "/v1/"
+GUARDED = ("/v1/", "/v3/", "/chat/")
+"""Where the paths of operations begin that need a key."""
+
 _ADMINISTRATION = {("POST", "/v1/users")}
 _HEADER = b"authorization"
 
 
 class Authentication:
-    """ASGI middleware that authenticates every call under ``/v1``, before its body is read.
+    """ASGI middleware that authenticates every call of an operation that needs a key, before its body is read.
 
     FastAPI reads and parses a body before its dependencies run, so a dependency would be too late.
     """
@@ -56,7 +58,7 @@ class Authentication:
                 )
                 await problem(400, detail)(scope, receive, send)
                 return
-            if scope["path"].startswith(_GUARDED):
+            if scope["path"].startswith(GUARDED):
                 try:
                     caller = await run_in_threadpool(_identify, self._installation, Request(scope))
                 except (NeurigraphError, OperationalError) as error:

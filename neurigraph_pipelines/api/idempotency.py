@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from neurigraph_pipelines.api.authentication import GUARDED
 from neurigraph_pipelines.api.problems import problem, problem_of, retry_after
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.guards import FREE, Guard
@@ -35,6 +36,9 @@ _WITHOUT: dict[str, str] = {
         "its answer holds a secret, which is never stored"
     ),
     r"/v1/files": "the same bytes are one upload anyway",
+    r"/v3/search": "it changes nothing",
+    r"/v3/documents": "the same content is one document anyway",
+    r"/chat/v2": "its answer is a stream: give the message an id instead",
 }
 """Paths of operations that take no key, with the reason."""
 
@@ -70,7 +74,7 @@ class Idempotency:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it as before."""
         keys = [value for name, value in scope.get("headers", ()) if name == _NAME]
-        if scope["type"] != "http" or not keys or not scope["path"].startswith("/v1/"):
+        if scope["type"] != "http" or not keys or not scope["path"].startswith(GUARDED):
             await self._app(scope, receive, send)
             return
         if reason := why_not(scope["method"], scope["path"]):

@@ -33,6 +33,7 @@ _KINDS = {
     "event_id": "source",
     "upload_id": "source",
     "source_id": "source",
+    "document_id": "source",
     "note_id": "source",
     "replaces": "source",
     "key_id": "key",

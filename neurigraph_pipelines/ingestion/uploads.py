@@ -62,6 +62,7 @@ class _Arrival:
     external_id: str | None
     occurred_at: datetime | None
     privacy: Privacy | None
+    is_labelled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class Uploads:
         occurred_at: datetime | None = None,
         privacy: Privacy | None = None,
         details: SourceDetails = NO_DETAILS,
+        is_labelled: bool = False,
     ) -> Received:
         """Receive a file, piece by piece.
 
@@ -119,7 +121,8 @@ class Uploads:
         head = bytearray()
         stored = self._objects.put(key, self._checked(content, head))
         name = _file_name(file_name)
-        arrival = _Arrival(name, stored, media_type_of(bytes(head), name), title, external_id, occurred_at, privacy)
+        media = media_type_of(bytes(head), name)
+        arrival = _Arrival(name, stored, media, title, external_id, occurred_at, privacy, is_labelled)
         try:
             with self._database.agent(claims) as tx:
                 received = self._insert(tx, claims, arrival, details)
@@ -146,6 +149,7 @@ class Uploads:
             _require_newer(details.updated_at, before["updated_at"])
         if before is None and external_id is None and known is None:
             external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
+        label = details.document_type if arrival.is_labelled else None
         source_id, created = self._inbox.open_source(
             tx,
             user_id,
@@ -156,7 +160,7 @@ class Uploads:
             privacy=arrival.privacy,
             details=replace(
                 details,
-                document_type=arrival.media.document_type_of(details.document_type),
+                document_type=label or arrival.media.document_type_of(details.document_type),
                 replaces=before["source_id"] if before is not None else None,
             ),
         )

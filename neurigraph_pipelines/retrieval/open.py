@@ -179,7 +179,7 @@ def open_message(context: Context, file_id: UUID, message: int) -> OpenedMessage
 def open_messages(
     context: Context,
     file_id: UUID,
-    messages: Sequence[int],
+    messages: Sequence[int] | None,
 ) -> list[OpenedMessage]:
     """Open single messages of a transcript by the byte ranges of their lines; the rest of the file is not read.
 
@@ -188,7 +188,7 @@ def open_messages(
 
     Args:
         file_id: The id of the transcript, or of the original beside it.
-        messages: The numbers of the messages.
+        messages: The numbers of the messages; None for all.
 
     Returns:
         The messages that exist and are visible to the caller, by number.

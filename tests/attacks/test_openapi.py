@@ -42,7 +42,12 @@ from tests.support.two_users import World
 pytestmark = pytest.mark.attack
 
 DOCUMENT = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
-OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() if "/v1" in path for method in methods]
+OPERATIONS = [
+    (path, method)
+    for path, methods in DOCUMENT["paths"].items()
+    if path.startswith(("/v1/", "/v3/", "/chat/"))
+    for method in methods
+]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 SETTINGS = hypothesis.settings(
     max_examples=10,
@@ -109,6 +114,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/spaces/{space_id}/sources": {"source_ids": ["{conversation_id}"]},
     "post /v1/quarantines": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},
+    "post /v3/documents": {"content": "The keel needs bolts.", "type": "pdf", "metadata": {"source": "hand"}},
+    "post /v3/search": {"q": "Whom did I meet?", "scopedDocumentIds": ["{conversation_id}"], "recencyWeight": 0.5},
     "post /v1/grants": {"third_party": "mallory", "node_id": "{node_id}"},
 }
 QUERIES = {
@@ -191,7 +198,8 @@ def test_request_by_hand_succeeds(
     ids = {f"{name}_id": value for name, value in nodes[f"call{OPERATIONS.index((path, method))}"].texts().items()}
     spare, _ = sharing.issue_key(world.installation.database, caller.claims)
     ids |= {"home_id": str(nodes["home"].node), "user_id": str(caller.claims.user_id), "key_id": str(spare.key_id)}
-    ids["source_id"], ids["home_record_id"] = ids["conversation_id"], str(nodes["home"].record)
+    ids["source_id"] = ids["document_id"] = ids["conversation_id"]
+    ids["home_record_id"] = str(nodes["home"].record)
     if "{quarantine_id}" in path:
         rule = {"source_id": ids["conversation_id"], "reason": "to be released"}
         headers = {"Authorization": f"Bearer {caller.key}"}

@@ -99,6 +99,9 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/quarantines": {"source_id": "{conversation}", "reason": "Poison."},
     "POST /v1/quarantines/preview": {"persona_id": "{persona}", "reason": "Poison."},
     "DELETE /v1/quarantines/{quarantine}": None,
+    "GET /v3/documents/{conversation}": None,
+    "GET /v3/documents/{upload}": None,
+    "POST /v3/search": {"q": "Whom did I meet?", "scopedDocumentIds": ["{conversation}"]},
 }
 
 

@@ -37,6 +37,9 @@ NODES_WARMED = 5
 UNSTORED_CHARACTERS = 4_000
 """Most characters that an answer shows of a message that is not stored yet."""
 
+WORDS_ALONE = "this answer comes from words alone"
+"""What a note says if no vectors were compared."""
+
 _QUERIES = statements("search")
 
 
@@ -157,11 +160,11 @@ def _rank(
 def _notes(context: Context, evidence: Evidence) -> list[str]:
     model, in_use, notes = context.embedder.model, evidence.view.shells.model, []
     if evidence.view.embedding.record is None:
-        notes.append("The embedder could not be reached: this answer comes from words alone.")
+        notes.append(f"The embedder could not be reached: {WORDS_ALONE}.")
     elif in_use not in (None, model):
         notes.append(
-            f"The vectors in use are of {in_use} and the embedder is {model}: this answer comes from words "
-            "alone until a backfill of record_embeddings has moved all records."
+            f"The vectors in use are of {in_use} and the embedder is {model}: {WORDS_ALONE} until a backfill of "
+            "record_embeddings has moved all records."
         )
     if evidence.unstored is not None and evidence.unstored.is_cut:
         most = context.settings.retrieval.unstored_messages

@@ -1,0 +1,341 @@
+"""Search for documents: what a search found, by source, each with passages that are joined to chunks.
+
+``query.search`` finds and ranks. Here the messages that were found are read and joined, and documents are put in order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.model.sources import shown_details
+from neurigraph_pipelines.ports import TokenCounter
+from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_messages
+from neurigraph_pipelines.retrieval.query.phase_one import WORDS_ALONE
+from neurigraph_pipelines.retrieval.query.present import key_of
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Answer, Question
+from neurigraph_pipelines.retrieval.query.rerank import rerank
+from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import lexer_of
+
+THRESHOLD = 0.1
+"""Least score of a document and of a chunk. Scores lie between 0 and 1 and compare within one answer only."""
+
+HALF_LIFE_DAYS = 30.0
+"""Age at which the score of age is 1/e, as in the API whose shape this is."""
+
+CHUNK_TOKENS = 800
+"""Most tokens of a chunk."""
+
+MOST_CHUNKS = 5
+"""Most chunks of one document."""
+
+FULL_CHARACTERS = 200_000
+"""Most characters of the whole text of a document."""
+
+_GAP = 2
+"""Messages whose numbers differ by so much are joined, with the one between them."""
+
+_PER_DOCUMENT = 10
+_RERANKED_CHARACTERS = 2_000
+"""About 512 tokens of each document, which a reranker reads."""
+
+_FILE = "file"
+_QUERIES = statements("documents")
+
+
+class SearchPath(StrEnum):
+    """How the documents of an answer were found."""
+
+    VECTOR = "rpc_vector"
+    WORDS = "fallback_local"
+    RECENT = "broad_recent"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Passages of a document that follow each other, with the score of the best of them."""
+
+    content: str
+    score: float
+    first_message: int
+    last_message: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document that a search found.
+
+    Attributes:
+        summary: Of its best memory; None for a document that was not found by its content.
+        details: What its writer stated of it, as every face shows it.
+        content: Its text, if that was asked for.
+    """
+
+    document_id: str
+    title: str | None
+    summary: str | None
+    score: float
+    occurred_at: datetime
+    details: Mapping[str, Any]
+    chunks: Sequence[Chunk] = ()
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocuments:
+    """The documents that a search found, best first."""
+
+    documents: Sequence[FoundDocument]
+    search_path: SearchPath
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a search for documents asks.
+
+    Attributes:
+        document_ids: Only these; None for all.
+        recency: Share of the score that the age decides, from 0 to 1.
+        is_reranked: Whether a reranker puts the documents in order.
+        with_content: Whether whole texts are returned.
+    """
+
+    query: str
+    limit: int
+    threshold: float = THRESHOLD
+    document_ids: Collection[UUID] | None = None
+    recency: float = 0.0
+    half_life_days: float = HALF_LIFE_DAYS
+    is_reranked: bool = False
+    with_content: bool = False
+
+
+@dataclass(slots=True)
+class _Group:
+    """What was found of one source: its hits, and its messages with their scores by record."""
+
+    hits: list[dict[str, Any]] = field(default_factory=list)
+    messages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """The score of the best of it, from 0 to 1."""
+        found = [*self.hits, *(one for each in self.messages.values() for one in each)]
+        return min(1.0, max(0.0, *(float(one["score"]) for one in found)))
+
+
+@measured("search.documents")
+def search_documents(context: Context, wanted: Wanted) -> FoundDocuments:
+    """Search for documents. The messages that were found are read; files stay as they are.
+
+    If nothing is found, the newest documents are returned, with a score of 0.
+
+    Raises:
+        InvalidInputError: The question is empty or too long.
+    """
+    scope = None
+    if wanted.document_ids is not None:
+        scope = tuple(records_of(context, wanted.document_ids))
+    found = Answer()
+    if scope is None or scope:
+        asked = Question(
+            wanted.query,
+            limit=min(4 * wanted.limit, MAX_LIMIT),
+            message_limit=min(_PER_DOCUMENT * wanted.limit, MAX_MESSAGE_LIMIT),
+            record_ids=scope or (),
+        )
+        found = search(context.using(reranker=None), asked)
+    notes = list(found.notes)
+    now = datetime.now(UTC)
+    best = sorted(
+        ((_with_age(wanted, group, now), group) for group in _groups(found, wanted.document_ids)),
+        key=lambda one: -one[0],
+    )
+    chosen = [one for one in best if one[0] >= wanted.threshold][: wanted.limit]
+    documents = [_document(context, wanted, group, score, notes) for score, group in chosen]
+    if not documents:
+        return FoundDocuments(_recent(context, wanted), SearchPath.RECENT, notes)
+    if wanted.is_reranked:
+        documents = _reranked(context, wanted.query, documents, notes)
+    path = SearchPath.WORDS if any(WORDS_ALONE in one for one in notes) else SearchPath.VECTOR
+    return FoundDocuments(documents, path, notes)
+
+
+def records_of(context: Context, document_ids: Collection[UUID]) -> list[UUID]:
+    """Return the records that some sources became and that the caller sees, oldest first."""
+    values = {"user_id": context.claims.user_id, "source_ids": list(document_ids)}
+    rows = context.database.ask(context.claims, _QUERIES["records_of_documents"], values)
+    return [row["record_id"] for row in rows]
+
+
+def full_text(context: Context, kind: str, record_ids: Iterable[UUID]) -> str:
+    """Return the text of a document from the files of its records, its beginning if it is long.
+
+    Raises:
+        NotFoundError: A record is gone, or hidden from the caller.
+        StorageError: A file could not be read.
+    """
+    lines: list[str] = []
+    room = FULL_CHARACTERS
+    for record_id in record_ids:
+        for message in open_messages(context, file_of_record(context.database, context.claims, record_id), None):
+            if room > 0 and not (kind == SourceKind.UPLOAD and message.external_id == _FILE):
+                lines.append(_spoken(kind, message)[:room])
+                room -= len(lines[-1])
+    return _separator(kind).join(lines)
+
+
+def _groups(found: Answer, document_ids: Collection[UUID] | None) -> list[_Group]:
+    """Return what was found, by source; messages count with their records."""
+    allowed = None if document_ids is None else {str(one) for one in document_ids}
+    groups: dict[str, _Group] = {}
+    source_of: dict[str, str] = {}
+    for hit in found.hits:
+        if allowed is None or hit["source_id"] in allowed:
+            source_of[key_of(hit)] = hit["source_id"]
+            groups.setdefault(hit["source_id"], _Group()).hits.append(hit)
+    for message in found.messages:
+        if (source_id := source_of.get(key_of(message))) is not None:
+            groups[source_id].messages.setdefault(key_of(message), []).append(message)
+    return list(groups.values())
+
+
+def _with_age(wanted: Wanted, group: _Group, now: datetime) -> float:
+    """Return the score of a document with that of its age, ``exp(-age / half life)``."""
+    days = max(0.0, (now - datetime.fromisoformat(group.hits[0]["occurred_at"])).total_seconds() / 86_400)
+    fresh = math.exp(-days / wanted.half_life_days)
+    return (1 - wanted.recency) * group.score + wanted.recency * fresh
+
+
+def _document(context: Context, wanted: Wanted, group: _Group, score: float, notes: list[str]) -> FoundDocument:
+    hit = group.hits[0]
+    chunks = sorted(_chunks(context, wanted, group, notes), key=lambda one: -one.score)
+    found = FoundDocument(
+        hit["source_id"],
+        hit["title"],
+        hit["summary"],
+        round(score, 6),
+        datetime.fromisoformat(hit["occurred_at"]),
+        hit["origin"]["source"],
+        [one for one in chunks if one.score >= wanted.threshold][:MOST_CHUNKS],
+    )
+    if not wanted.with_content:
+        return found
+    try:
+        return replace(
+            found, content=full_text(context, hit["source_kind"], records_of(context, [UUID(hit["source_id"])]))
+        )
+    except StorageError:
+        notes.append(f"The file of {hit['title']!r} could not be read.")
+        return found
+
+
+def _chunks(context: Context, wanted: Wanted, group: _Group, notes: list[str]) -> Iterator[Chunk]:
+    """Yield the chunks of a document: found messages that lie beside each other, with those between them."""
+    kind = group.hits[0]["source_kind"]
+    for hit in group.hits:
+        messages = sorted(group.messages.get(key_of(hit), ())[:_PER_DOCUMENT], key=lambda one: int(one["seq"]))
+        scores = {one["seq"]: one["score"] for one in messages}
+        if not scores:
+            continue
+        if hit["stored"]:
+            try:
+                read = open_messages(context, UUID(hit["file_id"]), _with_gaps(list(scores)))
+            except StorageError:
+                notes.append(f"The file of {hit['title']!r} could not be read.")
+                continue
+            texts = {one.seq: _spoken(kind, one) for one in read}
+        else:
+            texts = {one["seq"]: one["content"] for one in messages}
+        yield from _joined(context, wanted.query, texts, scores, _separator(kind))
+
+
+def _with_gaps(numbers: Sequence[int]) -> list[int]:
+    """Return sorted numbers of messages, with those between two that lie near each other."""
+    filled = list(numbers[:1])
+    for number in numbers[1:]:
+        filled += range(filled[-1] + 1, number) if number - filled[-1] <= _GAP else ()
+        filled.append(number)
+    return filled
+
+
+def _joined(
+    context: Context, query: str, texts: Mapping[int, str], scores: Mapping[int, float], separator: str
+) -> Iterator[Chunk]:
+    """Yield texts that follow each other as chunks of at most ``CHUNK_TOKENS``; each holds one that was found."""
+    lexer = lexer_of(context.settings.language)
+    asked = frozenset(lexer.lexemes(query))
+    run: list[int] = []
+    content = ""
+    for number in [*sorted(texts), None]:
+        text = "" if number is None else texts[number]
+        longer = f"{content}{separator}{text}"
+        if run and (number is None or number != run[-1] + 1 or context.tokens.count(longer) > CHUNK_TOKENS):
+            found = [scores[one] for one in run if one in scores]
+            if found:
+                yield Chunk(content, round(min(1.0, max(found)), 6), run[0], run[-1])
+            run, longer = [], text
+        if number is not None:
+            run.append(number)
+            content = longer if len(run) > 1 else _cut(excerpt(text, asked, lexer, 4 * CHUNK_TOKENS), context.tokens)
+
+
+def _cut(text: str, tokens: TokenCounter) -> str:
+    """Return a text, or as much of its beginning as has ``CHUNK_TOKENS``."""
+    while (size := tokens.count(text)) > CHUNK_TOKENS:
+        text = text[: len(text) * CHUNK_TOKENS // size - 1]
+    return text
+
+
+def _spoken(kind: str, message: OpenedMessage) -> str:
+    """Return a message, with who says it where several speak."""
+    is_spoken = kind in (SourceKind.CONVERSATION, SourceKind.EVENT) and message.author
+    return f"{message.author}: {message.text}" if is_spoken else message.text
+
+
+def _separator(kind: str) -> str:
+    return "\n" if kind in (SourceKind.CONVERSATION, SourceKind.EVENT) else "\n\n"
+
+
+def _reranked(context: Context, query: str, found: Sequence[FoundDocument], notes: list[str]) -> list[FoundDocument]:
+    """Return documents in the order of the reranker, by title, summary and chunks; their scores stay."""
+    if context.reranker is None:
+        notes.append("There is no reranker: the order is that of the search.")
+        return list(found)
+    texts = [
+        "\n".join([one.title or "", one.summary or "", *(chunk.content for chunk in one.chunks)])[:_RERANKED_CHARACTERS]
+        for one in found
+    ]
+    order, rerank_notes = rerank(context.reranker, query, texts)
+    notes += rerank_notes
+    return [found[place] for place in order]
+
+
+def _recent(context: Context, wanted: Wanted) -> list[FoundDocument]:
+    """Return the newest documents, for a question that finds none."""
+    values = {
+        "user_id": context.claims.user_id,
+        "source_ids": None if wanted.document_ids is None else list(wanted.document_ids),
+        "limit": wanted.limit,
+    }
+    rows = context.database.ask(context.claims, _QUERIES["recent_documents"], values)
+    return [
+        FoundDocument(
+            *(row["source_id"], row["title"], None, 0.0, row["occurred_at"]),
+            shown_details(row["kind"], row["details"]),
+        )
+        for row in rows
+    ]

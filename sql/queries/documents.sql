@@ -1,0 +1,46 @@
+-- Documents: sources of every kind, as the operations below /v3 show them.
+
+-- name: document
+-- What kind of source a document is, how far the reading of its file is, and the spaces that it is in.
+SELECT
+    s.kind,
+    u.state = 'received' AS is_unread,
+    coalesce(u.attempts > 0 AND u.error IS NULL AND u.next_attempt_at > now(), false) AS is_being_read,
+    ARRAY(
+        SELECT p.container_tag
+        FROM neurigraph.source_spaces AS m
+        INNER JOIN neurigraph.spaces AS p ON m.space_id = p.space_id
+        WHERE m.source_id = s.source_id
+        ORDER BY p.container_tag
+    ) AS container_tags
+FROM neurigraph.sources AS s
+LEFT JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
+WHERE s.source_id = %(source_id)s;
+
+-- name: records_of_documents
+-- The visible records that some sources became, each with its source, oldest first.
+SELECT
+    i.record_id,
+    s.source_id
+FROM neurigraph.sources AS s
+INNER JOIN neurigraph.record_index AS i ON s.user_id = i.user_id AND i.source = s.kind || ':' || s.source_id
+WHERE s.user_id = %(user_id)s AND s.source_id = ANY(%(source_ids)s)
+ORDER BY i.created_at, i.record_id;
+
+-- name: recent_documents
+-- The sources of visible records, those received last first.
+SELECT
+    s.source_id::text AS source_id,
+    s.kind,
+    s.title,
+    s.started_at AS occurred_at,
+    neurigraph.source_details(s, s.last_message) AS details
+FROM neurigraph.sources AS s
+WHERE s.user_id = %(user_id)s
+    AND (%(source_ids)s::uuid [] IS NULL OR s.source_id = ANY(%(source_ids)s))
+    AND EXISTS (
+        SELECT FROM neurigraph.record_index AS i
+        WHERE i.user_id = s.user_id AND i.source = s.kind || ':' || s.source_id
+    )
+ORDER BY s.created_at DESC, s.source_id DESC
+LIMIT %(limit)s;
