@@ -303,13 +303,15 @@ class Installation(WiredModels):
     @cached_property
     def text_extractor(self) -> TextExtractor:
         """The reader of uploaded files, which reads each in a process of its own."""
-        from resources.extractors.text_extractor import SubprocessExtractor
+        from resources.extractors.text_extractor import Limits, SubprocessExtractor, can_recognize
 
-        settings = self.settings
+        uploads = self.settings.uploads
+        reads_images = uploads.ocr_seconds > 0 and can_recognize()
         return SubprocessExtractor(
-            settings.uploads.extraction_seconds,
-            settings.uploads.extraction_memory_bytes,
-            settings.uploads.extraction_text_bytes,
+            uploads.extraction_seconds,
+            uploads.extraction_memory_bytes,
+            uploads.extraction_text_bytes,
+            Limits(uploads.ocr_seconds, uploads.ocr_memory_bytes, "NEURIGRAPH_OCR_SECONDS") if reads_images else None,
         )
 
     @cached_property

@@ -208,6 +208,7 @@ def _settings(folder: Path, database_url: str) -> Settings:
             "admin_key": ADMIN_KEY,
             "language_model": "offline",
             "embedder": "minilm",
+            "ocr_seconds": 0,  # reading words in pictures takes seconds; its tests set it
         }
     )
 

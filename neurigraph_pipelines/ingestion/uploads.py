@@ -234,7 +234,8 @@ class Uploads:
     def _lease(self, user_id: UUID | None) -> dict[str, Any] | None:
         """Lease the next due upload, and fail those without attempts left."""
         max_attempts = self._settings.ingestion.max_attempts
-        seconds = max(self._settings.ingestion.claim_lease_seconds, 2 * self._settings.uploads.extraction_seconds)
+        limits = self._settings.uploads
+        seconds = max(self._settings.ingestion.claim_lease_seconds, 2 * limits.extraction_seconds + limits.ocr_seconds)
         with self._database.pipeline() as tx:
             tx.execute(_QUERIES["fail_silent_uploads"], {"max_attempts": max_attempts, "step": STEP})
             return tx.execute(

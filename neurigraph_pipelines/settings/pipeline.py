@@ -135,6 +135,15 @@ class UploadSettings(BaseModel):
     extraction_text_bytes: int = Field(
         default=20_000_000, ge=1_000, description="Most text that is read from one file, in bytes of UTF-8."
     )
+    ocr_seconds: float = Field(
+        default=300.0,
+        ge=0,
+        description="Longest time for reading the words in the images of one file, in seconds; 0 reads none. Needs the "
+        "extra `ocr`.",
+    )
+    ocr_memory_bytes: int = Field(
+        default=2_147_483_648, ge=1_073_741_824, description="Address space of the process that reads images."
+    )
     drop_url: str | None = Field(
         default=None,
         description="Place to watch for files: a folder, or `s3://bucket/prefix`, with a folder for each user's slug "

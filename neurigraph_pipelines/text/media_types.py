@@ -17,7 +17,7 @@ HEAD_BYTES = 8_192
 """Number of bytes that ``media_type_of`` inspects."""
 
 FileType = Literal["pdf", "image", "video", "audio", "code", "export"]
-Reader = Literal["pdf", "docx", "sheets", "html", "csv", "markdown", "text"]
+Reader = Literal["pdf", "docx", "sheets", "html", "csv", "markdown", "text", "image"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ def media_type_of(head: bytes, file_name: str) -> MediaType:
     return _TEXTS.get(suffix) or _CODE.get(suffix) or _PLAIN
 
 
-def _image(name: str, label: str, compressible: bool = False) -> MediaType:
-    return MediaType(f"image/{name}", label, "image", compressible=compressible)
+def _image(name: str, label: str, reader: Reader | None = "image", compressible: bool = False) -> MediaType:
+    return MediaType(f"image/{name}", label, "image", reader, compressible)
 
 
 def _audio(name: str, label: str) -> MediaType:
@@ -117,7 +117,7 @@ _SIGNATURES: tuple[tuple[int, bytes, MediaType], ...] = (
     (8, b"WEBP", _image("webp", "WebP image")),
     (0, b"II*\x00", _image("tiff", "TIFF image")),
     (0, b"MM\x00*", _image("tiff", "TIFF image")),
-    (4, b"ftypheic", _image("heic", "HEIC image")),
+    (4, b"ftypheic", _image("heic", "HEIC image", None)),
     (4, b"ftypavif", _image("avif", "AVIF image")),
     (4, b"ftypM4A", _audio("mp4", "MPEG-4 audio")),
     (4, b"ftypqt", _video("quicktime", "QuickTime video")),
@@ -140,7 +140,7 @@ _TEXTS = {
     ".markdown": MediaType("text/markdown", "Markdown text", reader="markdown", compressible=True),
     ".csv": MediaType("text/csv", "CSV table", reader="csv", compressible=True),
     ".tsv": MediaType("text/tab-separated-values", "TSV table", reader="csv", compressible=True),
-    ".svg": _image("svg+xml", "SVG image", compressible=True),
+    ".svg": _image("svg+xml", "SVG image", None, compressible=True),
 }
 _CODE = {
     ".json": _code("JSON", "application/json"),

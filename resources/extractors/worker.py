@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from resources.extractors.unread import UnreadError
 
-_READERS = {"pdf", "docx", "sheets", "html", "page", "csv", "markdown", "text", "media"}
+_READERS = {"pdf", "docx", "sheets", "html", "page", "csv", "markdown", "text", "media", "image", "scan"}
 _LONGEST_ERROR = 300
 
 

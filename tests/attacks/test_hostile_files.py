@@ -286,9 +286,8 @@ WIDE = b"<p>" + b"<b>x</b>" * 600_000
 
 def test_memory_limit_of_a_reader() -> None:
     """The same page is read where there is memory, as far as its text is allowed, and ends the reader where not."""
-    limits = {"seconds": 20, "text_bytes": 1_000}
-    assert "bytes of text" in read(SubprocessExtractor(memory_bytes=1 << 32, **limits), WIDE, "html")
-    refused = read(SubprocessExtractor(memory_bytes=3 << 25, **limits), WIDE, "html")
+    assert "bytes of text" in read(SubprocessExtractor(20, 1 << 32, text_bytes=1_000), WIDE, "html")
+    refused = read(SubprocessExtractor(20, 3 << 25, text_bytes=1_000), WIDE, "html")
     assert "cannot be read" in refused
     assert "bytes of text" not in refused
 

@@ -222,7 +222,11 @@ def test_killed_reader_is_replaced(settings: Settings, installation: Installatio
     """Its lease expires; after the last attempt the upload has failed and waits for a person."""
     endless = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
     upload_id = upload(installation, bob, "endless.pdf", endless)
-    limits = {"NEURIGRAPH_CLAIM_LEASE_SECONDS": "5", "NEURIGRAPH_EXTRACTION_SECONDS": "4"}
+    limits = {
+        "NEURIGRAPH_CLAIM_LEASE_SECONDS": "5",
+        "NEURIGRAPH_EXTRACTION_SECONDS": "4",
+        "NEURIGRAPH_OCR_SECONDS": "0",
+    }
     process = subprocess.Popen([PROGRAM, "ingest"], env=environment(settings, **limits))
     wait_for_process(lambda: attempts(installation, upload_id), process)
     process.kill()
