@@ -28,6 +28,7 @@ from benchmarks import (
     graph_queries,
     hidden_ids,
     history,
+    idle,
     importing,
     instrumentation,
     lifecycle,
@@ -68,6 +69,7 @@ def measure_embedding(_: Bench) -> Section:
 BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "pipeline": pipeline.run,
     "daemon": daemon.run,
+    "idle": idle.run,
     "throughput": throughput.run,
     "importing": importing.run,
     "chunk_detection": chunk_detection.run,

@@ -16,6 +16,7 @@ from neurigraph_pipelines.defs import (
     lifecycle_assets,
     lifecycle_checks,
     memory_assets,
+    passage_assets,
     peer_assets,
     profile_assets,
     replay_job,
@@ -33,6 +34,7 @@ from neurigraph_pipelines.defs import (
 defs = dg.Definitions.merge(
     installation.definitions(),
     memory_assets.definitions(),
+    passage_assets.definitions(),
     ingestion_job.definitions(),
     upload_job.definitions(),
     sensors.definitions(),

@@ -64,6 +64,9 @@ def resummarize(
     also_revised: Annotated[
         bool, typer.Option("--also-revised", help="Include memories that somebody revised; this replaces their text.")
     ] = False,
+    keywords_only: Annotated[
+        bool, typer.Option("--keywords-only", help="Rewrite keywords, and leave titles and summaries as they are.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the memories.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -91,7 +94,7 @@ def resummarize(
                 end,
                 user_id,
                 record_ids,
-                wanted=Wanted(again, also_revised),
+                wanted=Wanted(again, also_revised, keywords_only),
                 dry_run=dry_run,
                 on_done=lambda count: progress.advance(task, count),
             )

@@ -41,6 +41,7 @@ def nothing_awake_past_its_time(installation: InstallationResource) -> dg.AssetC
             dry_run=True,
         ),
         EXPIRY_GRACE_SECONDS,
+        severity=dg.AssetCheckSeverity.WARN,  # space is wasted, nothing is lost
     )
 
 
@@ -56,6 +57,7 @@ def nothing_awake_that_nobody_opens(installation: InstallationResource) -> dg.As
             dry_run=True,
         ),
         DORMANCY_GRACE_SECONDS,
+        severity=dg.AssetCheckSeverity.WARN,  # space is wasted, nothing is lost
     )
 
 
@@ -118,11 +120,12 @@ def _subject(found: suggestions.Suggestion) -> str:
     return str(found.rule.source_id or found.rule.key_id or "")
 
 
-def _overdue(report: dormancy.SweepReport, grace_seconds: float) -> dg.AssetCheckResult:
-    # Only a warning: space is wasted, nothing is lost.
+def _overdue(
+    report: dormancy.SweepReport, grace_seconds: float, *, severity: dg.AssetCheckSeverity
+) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         passed=report.files == 0,
-        severity=dg.AssetCheckSeverity.WARN,
+        severity=severity,
         metadata={
             "files overdue": report.files,
             "bytes overdue": report.bytes_freed,

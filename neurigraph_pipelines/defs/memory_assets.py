@@ -1,7 +1,7 @@
 """What a run of ingestion makes, as assets: sources, segments, records, passages and files.
 
-No run of their own makes them, so they are specifications. The ingestion job reports what it stored as events by day
-(docs/adr/0090-runs-report-assets.md), and so does every job that adds to an asset by day.
+The ingestion job reports what it stored as events by day (docs/adr/0090-runs-report-assets.md), and so does every job
+that adds to an asset by day. Those that nothing makes again are specifications.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ specs = [
     ),
     _spec("segments", ["sources"], "postgres", "Parts of sources that ingestion stored on each day."),
     _spec("records", ["segments"], "postgres", "Memories that ingestion committed on each day: their rows and nodes."),
-    _spec("passages", ["records"], "postgres", "Passages of the records of each day: positions, stems and vectors."),
     _spec("files", ["records"], "file", "Compressed transcripts and originals of the records of each day."),
 ]
 
@@ -107,6 +106,7 @@ def stored_by_day(
             "passages": {"passages": sum(record.passages for record in records)},
             "files": {"records with files": len(records)},
             "record_summaries": {"records": len(records), "language model": language_model},
+            "record_keywords": {"records": len(records), "language model": language_model},
             "record_embeddings": {
                 "records stored": len(records),
                 "embedding model": embedding_model,

@@ -10,6 +10,7 @@ import dagster as dg
 from neurigraph_pipelines import readiness
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.run_coordinator import LARGE
 from neurigraph_pipelines.defs.upload_job import upload_job
 from neurigraph_pipelines.ingestion import drop_intake as drops
 from neurigraph_pipelines.ingestion import triggers
@@ -45,7 +46,8 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
         _renew_leases_of_queued_runs(context.instance, installation, name)
         batches = triggers.lease_for_runs(installation.context, name, trigger_type)
         age = readiness.queue_age(installation.opened.database)
-        context.log.info("%s segments found; %s batches in flight; queue age %.0f s", found, len(batches), age)
+        if found or batches:  # Dagster keeps a file for each tick that logs
+            context.log.info("%s segments found; %s batches in flight; queue age %.0f s", found, len(batches), age)
         readiness.beat(installation.opened.database, name)
         if not batches:
             held = current_hold(installation.opened.database)
@@ -60,7 +62,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
                     "neurigraph/segments": str(batch.segments),
                     "neurigraph/tokens": str(batch.tokens),
                     "neurigraph/queue_age_seconds": f"{age:.0f}",
-                    **({"neurigraph/size": "large"} if batch.large else {}),
+                    **(LARGE if batch.large else {}),
                 },
             )
 

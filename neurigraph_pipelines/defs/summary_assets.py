@@ -1,4 +1,4 @@
-"""The asset of summaries and keywords, by day. It calls one function of ``ingestion.resummarize``."""
+"""Assets of summaries and of keywords, by day. They call one function of ``ingestion.resummarize``."""
 
 from collections.abc import Iterable
 
@@ -12,10 +12,10 @@ from neurigraph_pipelines.defs.job_config import JobConfig, config_of, user_id_o
 
 
 class ResummarizeConfig(JobConfig):
-    """The records that a backfill summarises."""
+    """The records that a backfill summarises or describes."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
-    again: bool = Field(default=False, description="Also records that the configured model has summarised already.")
+    again: bool = Field(default=False, description="Also records whose words the configured model wrote.")
     also_revised: bool = Field(default=False, description="Also records that a person has revised.")
     dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
@@ -28,6 +28,24 @@ def record_summaries(
 
     Ingestion adds to it day by day. A backfill rewrites those of other models from the stored transcripts.
     """
+    yield from _describe_again(context, installation, "summarise", keywords_only=False)
+
+
+@asset_by_day("summaries", ResummarizeConfig, deps=["records", "files"], pool=LANGUAGE_MODEL_POOL)
+def record_keywords(
+    context: dg.AssetExecutionContext, installation: InstallationResource
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
+    """Entities, topics, dates and relationships of the records stored on each day, by the configured language model.
+
+    Ingestion adds to it day by day. A backfill rewrites those of other models, and leaves titles, summaries and vectors
+    as they are.
+    """
+    yield from _describe_again(context, installation, "describe", keywords_only=True)
+
+
+def _describe_again(
+    context: dg.AssetExecutionContext, installation: InstallationResource, verb: str, *, keywords_only: bool
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize  # loads numpy
 
     config = config_of(context, ResummarizeConfig)
@@ -38,7 +56,7 @@ def record_summaries(
         since,
         until,
         user_id,
-        wanted=Wanted(config.again, config.also_revised),
+        wanted=Wanted(config.again, config.also_revised, keywords_only),
         dry_run=config.dry_run,
     )
     counts = {
@@ -47,14 +65,14 @@ def record_summaries(
         "forgotten meanwhile": done.gone,
     }
     if config.dry_run:
-        yield would_do(context, {"language model": done.model, "records to summarise": done.records, **counts})
+        yield would_do(context, {"language model": done.model, f"records to {verb}": done.records, **counts})
         return
     for record_id, _ in done.failed:
-        context.log.error("record %s keeps its summary: `neurigraph resummarize` says why", record_id)
+        context.log.error("record %s keeps its words: `neurigraph resummarize` says why", record_id)
     yield dg.MaterializeResult(
         metadata={
             "language model": done.model,
-            "records summarised": done.records,
+            f"records {verb}d": done.records,
             "came out the same": done.unchanged,
             **counts,
             "failed": failures(done.failed),
@@ -62,9 +80,9 @@ def record_summaries(
     )
     if done.failed:
         # A retry would fail on the same files.
-        raise dg.Failure(f"{len(done.failed)} records keep their summaries: the log names them", allow_retries=False)
+        raise dg.Failure(f"{len(done.failed)} records keep their words: the log names them", allow_retries=False)
 
 
 def definitions() -> dg.Definitions:
-    """Return the definitions of summaries."""
-    return dg.Definitions(assets=linked(record_summaries))
+    """Return the definitions of summaries and keywords."""
+    return dg.Definitions(assets=linked(record_summaries, record_keywords))

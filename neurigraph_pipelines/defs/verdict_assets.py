@@ -16,6 +16,7 @@ from neurigraph_pipelines.defs.backfills import (
     asset_by_day,
     days_of,
     failures,
+    would_do,
 )
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.fact_assets import GROUP
@@ -36,6 +37,7 @@ class ReconcileAgainConfig(JobConfig):
     """The records that a backfill compares."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
 @dg.asset(
@@ -64,7 +66,7 @@ def pending_verdicts(
 @asset_by_day(GROUP, ReconcileAgainConfig, deps=["record_facts"], pool=LANGUAGE_MODEL_POOL)
 def reconciled_facts(
     context: dg.AssetExecutionContext, installation: InstallationResource
-) -> Iterable[dg.MaterializeResult[None]]:
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Verdicts on the facts of the records stored on each day, and what followed: links, versions and beliefs.
 
     `pending_verdicts` compares new facts. A backfill compares facts again that have no verdict yet, for example with
@@ -73,6 +75,13 @@ def reconciled_facts(
     config = config_of(context, ReconcileAgainConfig)
     since, until = days_of(context)
     user_id = user_id_of(installation.opened.database, config.user)
+    if config.dry_run:
+        counted = reconciling.count_days(installation.context, since, until, user_id)
+        model = installation.context.language_model.name
+        yield would_do(
+            context, {"language model": model, "records to compare": counted.records, "pairs to judge": counted.pairs}
+        )
+        return
     done = reconciling.reconcile_days(installation.context, since, until, user_id)
     yield dg.MaterializeResult(metadata=_counts(done))
     if done.failed:

@@ -117,6 +117,14 @@ class Inserted:
     witness: Witness | None = None
 
 
+def count_lexemes(passage: Passage, language: str, usual: str) -> tuple[list[str], list[int], int]:
+    """Return the lexemes of a passage with their frequencies and total, and its language if that is not the usual."""
+    lexemes, frequencies, total = lexer_of(language).count_passage(passage.message.author, passage.text)
+    if language == usual:
+        return lexemes, frequencies, total
+    return [LANGUAGE_MARK + language, *lexemes], [1, *frequencies], total
+
+
 class RecordRows:
     """Inserts the rows of the records of one batch."""
 
@@ -277,7 +285,8 @@ class RecordRows:
             return 0
         passages = list(self._writer.passages(record.part))
         spoken = {message.seq: one for message, one in zip(record.part.messages, languages, strict=True)}
-        counts = [self._counted(passage, spoken[passage.message.seq]) for passage in passages]
+        usual = self._settings.language
+        counts = [count_lexemes(passage, spoken[passage.message.seq], usual) for passage in passages]
         lengths = window_lengths([total for _, _, total in counts])
         for start in range(0, len(passages), _PASSAGES_AT_ONCE):
             end = start + _PASSAGES_AT_ONCE
@@ -307,13 +316,6 @@ class RecordRows:
                 },
             )
         return len(passages)
-
-    def _counted(self, passage: Passage, language: str) -> tuple[list[str], list[int], int]:
-        """Return the lexemes of a passage with their frequencies and total, and its language if that is not usual."""
-        lexemes, frequencies, total = lexer_of(language).count_passage(passage.message.author, passage.text)
-        if language == self._settings.language:
-            return lexemes, frequencies, total
-        return [LANGUAGE_MARK + language, *lexemes], [1, *frequencies], total
 
     def _insert_file(
         self, tx: Transaction, schema: sql.Identifier, record: WrittenRecord, file: StoredFile, summary: Summary

@@ -136,7 +136,7 @@ def embed_records(
     def texts() -> Iterator[RecordTexts]:
         for location in locations:
             try:
-                summary, passages = _read(context, location)
+                summary, passages = read_passages(context, location)
             except OperationalError:
                 raise
             except Exception as error:  # one damaged file must not fail the others
@@ -163,8 +163,12 @@ def embed_records(
     yield from unreadable
 
 
-def _read(context: Context, location: RecordLocation) -> tuple[str, list[Passage]]:
-    """Return the summary of a record, and its passages with their texts."""
+def read_passages(context: Context, location: RecordLocation) -> tuple[str, list[Passage]]:
+    """Return the summary of a record, and its passages with their texts.
+
+    Raises:
+        ConflictError: The record no longer exists.
+    """
     key = {"record_id": location.record_id}
     with context.database.pipeline() as tx:
         found = lock_record(tx, location.user_id, location.record_id)

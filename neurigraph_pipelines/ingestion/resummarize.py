@@ -1,4 +1,4 @@
-"""Resummarizing: new titles, summaries and keywords for stored records, by the configured language model.
+"""Resummarizing: new titles, summaries and keywords, or keywords alone, by the configured language model.
 
 Reads the transcripts from the object store, runs the steps of the ingestion job, and writes the result as a revision
 with the pipeline as its author. ``reembed`` computes vectors of another model.
@@ -26,6 +26,7 @@ from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.revision import Revision, checked, lock_words, replace_words
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.summarize import summary_of
+from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.vectors import to_record_vector
@@ -43,10 +44,12 @@ class Wanted:
     Attributes:
         again: Include records whose words this model wrote.
         revised: Include records whose words a person wrote.
+        keywords_only: Write keywords, and leave titles and summaries as they are.
     """
 
     again: bool = False
     revised: bool = False
+    keywords_only: bool = False
 
 
 @dataclass(slots=True)
@@ -112,18 +115,19 @@ def resummarize(
     Raises:
         TransientError: The provider is down. Written records stay, and the next run continues.
     """
+    wanted = wanted or Wanted()
     done, down, absent = Resummarized(context.language_model.name), 0, set(record_ids or ())
     pool = ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix="resummarize")
     try:
         for page in pages_of_days(context.database, since, until, user_id, record_ids):
             absent.difference_update(row["record_id"] for row in page)
-            chosen = _chosen(context, page, wanted or Wanted(), done)
+            chosen = _chosen(context, page, wanted, done)
             if on_done is not None:
                 on_done(len(page) - len(chosen))
             if dry_run:
                 done.records += len(chosen)
                 continue
-            for (row, _), outcome in zip(chosen, pool.map(partial(_attempt, context), chosen), strict=True):
+            for (row, _), outcome in zip(chosen, pool.map(partial(_attempt, context, wanted), chosen), strict=True):
                 _count(done, row["record_id"], outcome)
                 down = down + 1 if isinstance(outcome, TransientError) else 0
                 if down == _DOWN_AFTER and isinstance(outcome, TransientError):
@@ -136,10 +140,11 @@ def resummarize(
     return done
 
 
-def _attempt(context: Context, item: tuple[dict[str, Any], _Words]) -> bool | Exception:
+def _attempt(context: Context, wanted: Wanted, item: tuple[dict[str, Any], _Words]) -> bool | Exception:
     row, words = item
+    describe = _keywords_again if wanted.keywords_only else _summarize_again
     try:
-        return _summarize_again(context, row["user_id"], row["record_id"], words)
+        return describe(context, row["user_id"], row["record_id"], words)
     except OperationalError:
         raise
     except Exception as error:  # one bad item must not fail the others
@@ -152,7 +157,7 @@ def _chosen(
     """Return the records of a page to summarise, and count the others."""
     author = pipeline_author(done.model)
     with context.database.pipeline() as tx:
-        words = _words_of(tx, [row["record_id"] for row in page])
+        words = _words_of(tx, [row["record_id"] for row in page], keywords_only=wanted.keywords_only)
     chosen: list[tuple[dict[str, Any], _Words]] = []
     for row in page:
         found = words.get(row["record_id"])
@@ -167,8 +172,15 @@ def _chosen(
     return chosen
 
 
-def _words_of(tx: Transaction, record_ids: Iterable[UUID]) -> dict[UUID, _Words]:
-    found = tx.execute(_HISTORY["newest_words"], {"record_ids": list(record_ids)})
+def _words_of(tx: Transaction, record_ids: Iterable[UUID], *, keywords_only: bool = False) -> dict[UUID, _Words]:
+    keywords, summary = list(KEYWORD_COLUMNS.values()), ["title", "summary"]
+    values = {
+        "record_ids": list(record_ids),
+        "pipeline": pipeline_author(""),
+        "by_models": keywords if keywords_only else summary,
+        "by_people": keywords if keywords_only else summary + keywords,
+    }
+    found = tx.execute(_HISTORY["newest_words"], values)
     return {row["record_id"]: _Words(row["delta_id"], row["authored_by"]) for row in found}
 
 
@@ -206,3 +218,15 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
         if _words_of(tx, [record_id])[record_id] != words:
             raise ConflictError("the record was revised while it was being summarised: its words stay as they are now")
         return replace_words(tx, locked, values, vector, context.embedder.model, pipeline_author(model.name))
+
+
+def _keywords_again(context: Context, user_id: UUID, record_id: UUID, words: _Words) -> bool:
+    """Extract the keywords of one record; return and raise as ``_summarize_again`` does."""
+    model = context.language_model
+    keywords = keywords_of(model, read_segment(context, user_id, record_id))
+    values = checked(Revision(**asdict(keywords)), context.redactor)
+    with context.database.pipeline() as tx:
+        locked = lock_words(tx, user_id, record_id)
+        if _words_of(tx, [record_id], keywords_only=True)[record_id] != words:
+            raise ConflictError("the keywords were revised meanwhile: they stay as they are now")
+        return replace_words(tx, locked, values, None, context.embedder.model, pipeline_author(model.name))

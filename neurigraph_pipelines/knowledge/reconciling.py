@@ -71,6 +71,14 @@ class Reconciled:
         self.flagged += sum(one.effect is Effect.FLAGGED for one in decisions)
 
 
+@dataclass(frozen=True, slots=True)
+class ToCompare:
+    """Counts of records that have pairs without a verdict, and of these pairs."""
+
+    records: int
+    pairs: int
+
+
 def has_due(context: Context) -> bool:
     """Return whether ``reconcile_waiting`` would find work; costs one index lookup."""
     with context.database.pipeline() as tx:
@@ -98,6 +106,16 @@ def reconcile_days(
             tx.execute(_QUERIES["insert_pending"], {"record_ids": record_ids})
         _reconcile(context, done, len(record_ids), None, record_ids, None)
     return done
+
+
+def count_days(context: Context, since: datetime | None, until: datetime, user_id: UUID | None = None) -> ToCompare:
+    """Count what ``reconcile_days`` would compare; changes nothing and asks no model."""
+    counted = []
+    for page in pages_of_days(context.database, since, until, user_id):
+        for row in page:
+            with context.database.pipeline() as tx:
+                counted.append(len(_pairs(tx, row["user_id"], row["record_id"], context.settings.language)))
+    return ToCompare(sum(pairs > 0 for pairs in counted), sum(counted))
 
 
 def reconcile_waiting(

@@ -60,13 +60,17 @@ FROM neurigraph.record_index AS i
 WHERE i.record_id = %(record_id)s;
 
 -- name: newest_words
--- The delta that wrote each record's current words.
+-- The delta that wrote each record's current words: the newest that has one of the columns. Those of people and those
+-- of models are chosen separately, because a model may have written the keywords alone.
 SELECT DISTINCT ON (d.record_id)
     d.record_id,
     d.delta_id,
     d.authored_by
 FROM neurigraph.delta_log AS d
 WHERE d.record_id = ANY(%(record_ids)s) AND d.delta_payload ->> 'operation' IN ('create', 'revise')
+    AND d.delta_payload -> 'after' ?| CASE
+        WHEN starts_with(d.authored_by, %(pipeline)s) THEN %(by_models)s::text [] ELSE %(by_people)s::text []
+    END
 ORDER BY d.record_id ASC, d.w_coordinate DESC;
 
 -- name: lock_words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -132,6 +133,13 @@ def test_definitions_are_complete_and_valid() -> None:
     assert all(job.description for job in jobs)
     assert all(sensor.description for sensor in repository.sensor_defs)
     assert all(schedule.description for schedule in repository.schedule_defs)
+
+
+def test_docs_state_the_severity_of_every_check() -> None:
+    rows = re.findall(r"^\|.*\| (`.+`) \|.*\| (ERROR|WARN) \|$", (ROOT / "docs" / "pipeline.md").read_text(), re.M)
+    documented = {name: severity for names, severity in rows for name in re.findall(r"`(\w+)`", names.split("|")[0])}
+    frozen = json.loads(SPECIFICATIONS.read_text())["asset_checks"]
+    assert documented == {key.split(":")[1]: one["severity"] for key, one in frozen.items()}
 
 
 def test_no_configuration_quotes_the_environment() -> None:

@@ -14,8 +14,10 @@ from neurigraph_pipelines.defs.embedding_assets import heal_embeddings_schedule,
 from neurigraph_pipelines.defs.fact_assets import record_facts
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.passage_assets import passages
 from neurigraph_pipelines.defs.step_values import KEY, step_values
-from neurigraph_pipelines.defs.summary_assets import record_summaries
+from neurigraph_pipelines.defs.summary_assets import record_keywords, record_summaries
+from neurigraph_pipelines.defs.verdict_assets import reconciled_facts
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
@@ -91,6 +93,9 @@ def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> 
         (record_embeddings, {"records to embed": 2, "have them already": 0}),
         (record_facts, {"records to read": 2}),
         (record_summaries, {"records to summarise": 0, "were of this model already": 2}),
+        (record_keywords, {"records to describe": 0, "were of this model already": 2}),
+        (passages, {"records to count": 0, "came out the same": 2}),
+        (reconciled_facts, {"records to compare": 0, "pairs to judge": 0}),
     ],
 )
 def test_dry_run_counts_and_marks_no_day(

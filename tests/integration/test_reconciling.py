@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.privacy import set_privacy
-from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
+from neurigraph_pipelines.knowledge.reconciling import ToCompare, count_days, reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
@@ -50,8 +51,11 @@ def test_a_killed_run_leaves_no_verdict_without_its_effects(people: People) -> N
     with people.here.database.pipeline() as tx:
         query = "UPDATE neurigraph.pending_verdicts SET next_attempt_at = now() WHERE user_id = %s"
         tx.execute(query, [people.user.user_id])
+    days = (None, datetime.now(UTC) + timedelta(days=1), people.user.user_id)
+    assert count_days(people.context, *days) == ToCompare(records=1, pairs=1), "what a dry run shows"
     assert people.reconcile().superseded == 1
     assert people.statuses() == {porto: "superseded", lisbon: "active"}
+    assert count_days(people.context, *days) == ToCompare(records=0, pairs=0)
 
 
 def test_two_reconcilers_agree(people: People) -> None:

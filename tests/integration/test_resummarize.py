@@ -21,7 +21,7 @@ from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision
-from neurigraph_pipelines.model import Keywords, Privacy, Segment, Summary
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Privacy, Segment, Summary
 from neurigraph_pipelines.ports import LanguageModel
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -167,6 +167,21 @@ def test_stored_text_gives_same_summary(
     assert len(memories) == 16 + 2
     done = run(context=careful, wanted=Wanted(again=True))
     assert counts(done) == (0, len(memories), 0, 0, 0, 0)
+
+
+def test_keywords_alone(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
+    (memory,) = remember(graph, "Her zeppelin waits in Oslo since yesterday.")
+    before, alone = memory.row(), Wanted(keywords_only=True)
+    assert counts(run(wanted=alone, dry_run=True)) == (1, 0, 0, 0, 0, 0)
+    assert memory.row() == before
+    assert counts(run(wanted=alone)) == (1, 0, 0, 0, 0, 0)
+    assert len(provider.requests) == 1, "no summary and no vector"
+    after = memory.row()
+    assert "Oslo" in after["kw_entities"]
+    assert {name for name in after if str(after[name]) != str(before[name])} <= {*KEYWORD_COLUMNS.values(), "tsv"}
+    assert counts(run(wanted=alone)) == (0, 0, 1, 0, 0, 0)
+    assert counts(run()) == (1, 0, 0, 0, 0, 0), "its summary is still another model's"
+    graph.check()
 
 
 def test_dry_run_only_counts(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:

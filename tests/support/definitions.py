@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import dagster as dg
@@ -12,7 +13,12 @@ def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, A
     graph = repository.asset_graph
     return {
         "jobs": {
-            job.name: {"description": job.description, "steps": sorted(job.graph.node_dict), "tags": dict(job.tags)}
+            job.name: {
+                "description": job.description,
+                "retries": {node.name: _retries(node.definition) for node in job.graph.nodes},
+                "steps": sorted(job.graph.node_dict),
+                "tags": dict(job.tags),
+            }
             for job in repository.get_all_jobs()
             if not job.name.startswith("__")  # those are Dagster's own
         },
@@ -27,11 +33,14 @@ def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, A
                 "made by a run": graph.get(key).is_materializable,
                 "owners": list(graph.get(key).owners),
                 "pools": sorted(graph.get(key).pools or ()),
+                "retries": _retries(repository.assets_defs_by_key[key].node_def)
+                if graph.get(key).is_executable
+                else None,
             }
             for key in graph.get_all_asset_keys()
         },
         "asset_checks": {
-            spec.key.to_user_string(): spec.description
+            spec.key.to_user_string(): {"description": spec.description, "severity": _severity(checks)}
             for checks in repository.asset_checks_defs_by_key.values()
             for spec in checks.check_specs
         },
@@ -52,6 +61,23 @@ def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, A
             for schedule in repository.schedule_defs
         },
     }
+
+
+def _retries(definition: object) -> dict[str, Any] | None:
+    """Return how often a step is tried again, after how many seconds at first."""
+    if isinstance(definition, dg.AssetsDefinition):
+        definition = definition.node_def if definition.is_executable else None
+    policy = definition.retry_policy if isinstance(definition, dg.OpDefinition) else None
+    if policy is None:
+        return None
+    backoff = policy.backoff.value if policy.backoff is not None else None
+    return {"backoff": backoff, "first after seconds": policy.delay, "most": policy.max_retries}
+
+
+def _severity(checks: dg.AssetChecksDefinition) -> str:
+    """Return the severity of a failure. Dagster knows it from results alone, so it is read in the source."""
+    decorated = getattr(checks.node_def, "compute_fn").decorated_fn  # noqa: B009 - no public name
+    return "WARN" if "AssetCheckSeverity.WARN" in inspect.getsource(decorated) else "ERROR"
 
 
 def _hours(policy: object) -> list[float] | None:
