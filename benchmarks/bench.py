@@ -142,12 +142,14 @@ def forget_own_settings() -> dict[str, str]:
     return own
 
 
-def in_turns(works: Sequence[Callable[[], object]], repeats: int) -> list[list[float]]:
+def in_turns(
+    works: Sequence[Callable[[], object]], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> list[list[float]]:
     """Return the seconds of each, alternating, so that a busy moment affects all. The first of each is dropped."""
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(repeats + 1):
         for taken, work in zip(seconds, works, strict=True):
-            started = time.perf_counter()
+            started = clock()
             work()
-            taken.append(time.perf_counter() - started)
+            taken.append(clock() - started)
     return [taken[1:] for taken in seconds]

@@ -50,6 +50,16 @@ def name_of(number: int) -> str:
     return _word(number).capitalize()
 
 
+def lives(characters: int) -> str:
+    """Return a text of which every third sentence is a fact."""
+    told = (
+        f"{name_of(number % 400)} moved to Porto on {number % 28 + 1} March because the rent was {number} euros. "
+        f"I told {name_of(number % 300)} that we decided to buy {number} boxes of tea. That is why we were late. "
+        for number in range(characters // 100)
+    )
+    return "".join(told)[:characters]
+
+
 TEXTS: dict[str, Callable[[int], str]] = {
     "prose": lambda n: f"The {_word(n % 900)} of Caroline said that running is good for her {_word(n % 70)}. ",
     "one letter": lambda _: "a",

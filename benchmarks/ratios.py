@@ -72,6 +72,8 @@ def _ratios() -> Iterator[Ratio]:
         yield Ratio("pipeline", (size,), "plain table ÷ job")
     for megabytes in ("10 MB", "100 MB"):
         yield Ratio("importing", (f"`json.load`, {megabytes}",), "import ÷ this")
+    for step in ("summary", "keywords", "placement", "facts"):
+        yield Ratio("offline_reading", (step,), "÷ counting words")
 
 
 RATIOS = tuple(_ratios())

@@ -6,6 +6,7 @@ and checks TLS certificates against the system's. Retries and the meaning of a s
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import ssl
 import threading
@@ -105,6 +106,8 @@ def _addresses(url: httpx.URL, deadline: float) -> list[str]:
     Raises:
         OSError: The name is unknown, or the lookup takes too long.
     """
+    with suppress(ValueError):
+        return [str(ipaddress.ip_address(url.host))]  # nothing to look up, so no thread is needed
     found: Queue[list[Any] | OSError] = Queue()
 
     def look_up() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import cache
 from typing import Any, Protocol
 
 from fastapi import APIRouter, FastAPI
@@ -165,19 +166,25 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     _add_middleware(app, installation)
     add_problem_handlers(app)
     app.add_exception_handler(ChangedError, changed_meanwhile)
-    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
-    for subject in _SUBJECTS:
-        version_1.include_router(subject.router)
-    app.include_router(version_1)
-    for router in (documents.router,):
-        app.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
-    app.include_router(health.router, dependencies=[OnlyKnown])
-    app.include_router(metrics.router, dependencies=[OnlyKnown])
-    app.include_router(documentation.router, dependencies=[OnlyKnown])
-    app.include_router(page.router, dependencies=[OnlyKnown])
+    app.router.routes.extend(_operations().routes)
     for endpoint in endpoints:
         app.router.routes.extend(endpoint.routes)
     return app
+
+
+@cache
+def _operations() -> APIRouter:
+    """Return the routes of all operations. No installation changes them, and FastAPI takes 0.3 s to build them."""
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
+    for subject in _SUBJECTS:
+        version_1.include_router(subject.router)
+    operations = APIRouter()
+    operations.include_router(version_1)
+    for router in (documents.router,):
+        operations.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
+    for others in (health.router, metrics.router, documentation.router, page.router):
+        operations.include_router(others, dependencies=[OnlyKnown])
+    return operations
 
 
 def _add_middleware(app: FastAPI, installation: Installation) -> None:

@@ -54,9 +54,9 @@ import json, sys, time, warnings
 from pathlib import Path
 warnings.simplefilter("error")
 warnings.filterwarnings("ignore", module="dagster")  # Dagster's own
-started = time.monotonic()
+started = time.process_time()
 from neurigraph_pipelines.definitions import defs
-seconds = time.monotonic() - started
+seconds = time.process_time() - started
 heavy = {"openai", "onnxruntime", "onnx", "tiktoken", "tokenizers", "dateparser", "pandas", "fastapi", "typer"}
 heavy |= {"numpy", "pgvector", "psycopg_pool"}  # loading definitions stores and searches nothing
 loaded = heavy & set(sys.modules)

@@ -52,7 +52,7 @@ def test_slow_response_times_out(fault: Behaviour) -> None:
     with WebhookReceiver(fault) as receiver:
         with pytest.raises(TransientError, match="in time"):
             Webhook(receiver.url, 1.5).post(BODY)
-        assert time.monotonic() - started < 2.5
+        assert time.monotonic() - started < 10, "a stall lasts a minute, dripping a quarter of an hour"
     assert receiver.connections > 1
 
 
@@ -60,7 +60,7 @@ def test_endless_response_is_not_read() -> None:
     started = time.monotonic()
     with WebhookReceiver("huge") as receiver:
         Webhook(receiver.url, 5).post(BODY)
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 4, "reading lasts five seconds"
 
 
 def test_redirect_is_not_followed() -> None:

@@ -56,9 +56,9 @@ def test_repaired_text_can_be_stored_and_keeps_its_length(text: str) -> None:
 @pytest.mark.parametrize("letter", ["x", "ü", "語"])
 def test_clean_text_of_two_megabytes_is_fast(letter: str) -> None:
     text = letter * (2_000_000 // len(letter.encode()))
-    started = time.perf_counter()
+    started = time.process_time()
     assert clean_text(text, "reject")[0] is text
-    assert time.perf_counter() - started < 0.25  # measured: 0.2 to 3 ms
+    assert time.process_time() - started < 0.25  # measured: 0.2 to 3 ms
 
 
 @given(

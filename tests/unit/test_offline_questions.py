@@ -101,6 +101,6 @@ def test_fitting_is_linear(unit: str) -> None:
     text = unit * (20_000 // len(unit))
     for question in ("When?", "How much does it cost?", "How many days?", "Who?", "Where?", "What is its name?"):
         asked = read(question, words)
-        started = time.perf_counter()
+        started = time.process_time()
         fit(asked, text[:320], words, names_in(text, words))
-        assert time.perf_counter() - started < 1
+        assert time.process_time() - started < 1

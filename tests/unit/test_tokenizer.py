@@ -177,9 +177,9 @@ def test_estimate_is_additive() -> None:
 @pytest.mark.parametrize("unit", HOSTILE, ids=ascii)
 def test_estimate_is_linear(unit: str) -> None:
     text = unit * (2_000_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     tokens = Estimate().count(text)
-    assert time.perf_counter() - started < 3.0
+    assert time.process_time() - started < 3.0
     assert 0 < tokens <= 2 * len(text)
 
 
@@ -209,9 +209,9 @@ def test_pieces_begin_with_the_space_before_a_word() -> None:
 
 def test_missing_encoding_uses_estimate(tmp_path: Path) -> None:
     token_counter("o200k_base", tmp_path, download=False)  # pays for imports
-    started = time.perf_counter()
+    started = time.process_time()
     counter = token_counter("o200k_base", tmp_path / "absent", download=False)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
     assert (counter.name, counter.exact) == ("estimate", False)
     assert counter.count("hello") > 0
 
@@ -258,6 +258,6 @@ def test_special_tokens_are_ordinary_text(exact: TiktokenCounter) -> None:
 
 @pytest.mark.parametrize("unit", HOSTILE, ids=ascii)
 def test_two_megabytes_are_counted(exact: TiktokenCounter, unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert exact.count(unit * (2_000_000 // len(unit))) > 0
-    assert time.perf_counter() - started < 6.0
+    assert time.process_time() - started < 6.0
