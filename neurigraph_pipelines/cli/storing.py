@@ -24,6 +24,7 @@ from neurigraph_pipelines.cli.session import (
 from neurigraph_pipelines.cli.uploading import (
     Private,
     ensure_owner,
+    external_id_of,
     import_document,
     import_page,
     read_uploads,
@@ -78,6 +79,10 @@ def import_file(
     tier: source_options.TierName = None,
     space: SpaceTags = None,
     private: Private = None,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Import the files of a folder, and what appears or changes, until Ctrl-C."),
+    ] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -89,7 +94,6 @@ def import_file(
     restored completely, if its user does not exist here.
     """
     from neurigraph_pipelines.errors import InvalidInputError
-    from neurigraph_pipelines.ingestion.import_format import DOCUMENT
 
     output = Output(as_json)
     where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
@@ -99,7 +103,40 @@ def import_file(
             raise InvalidInputError("--dry-run is for conversations: this page would be fetched and stored as a whole.")
         import_page(what, user, output, private, external_id, details)
         return
-    file = Path(what)
+    if not watch:
+        _import_one(Path(what), user, format_name, private, external_id, details, output, dry_run)
+        return
+    if dry_run or external_id is not None or replaces is not None:
+        raise InvalidInputError("--watch goes without --dry-run, --external-id and --replaces.")
+    _watch(Path(what), user, format_name, private, details, output)
+
+
+def _watch(
+    folder: Path, user: str, format_name: str, private: bool | None, details: SourceDetails, output: Output
+) -> None:
+    from neurigraph_pipelines.cli.watching import watch
+
+    def import_one(file: Path) -> None:
+        # Other bytes under the name of a document are its next version.
+        _import_one(file, user, format_name, private, external_id_of(file.relative_to(folder)), details, output)
+
+    with opened() as installation:  # kept open, so that the server does not start for each file
+        watch(folder, installation.settings.uploads.drop_settle_seconds, import_one, output)
+
+
+def _import_one(
+    file: Path,
+    user: str,
+    format_name: str,
+    private: bool | None,
+    external_id: str | None,
+    details: SourceDetails,
+    output: Output,
+    dry_run: bool = False,
+) -> None:
+    from neurigraph_pipelines.errors import InvalidInputError
+    from neurigraph_pipelines.ingestion.import_format import DOCUMENT
+
     chosen = _format_of(file) if format_name == "auto" else format_name
     if dry_run and chosen in (FORMAT, DOCUMENT):
         raise InvalidInputError("--dry-run is for conversations: this file would be stored as a whole.")
