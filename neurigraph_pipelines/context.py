@@ -20,6 +20,7 @@ from neurigraph_pipelines.ports import (
     Redactor,
     Reranker,
     TokenCounter,
+    ToolCaller,
 )
 from neurigraph_pipelines.settings import Settings
 
@@ -63,6 +64,10 @@ class Parts(Protocol):
     def expander(self) -> Expander | None:
         """What words questions in other ways, if anything does."""
 
+    @property
+    def tool_caller(self) -> ToolCaller | None:
+        """What chooses the tools of a chat; None if the language model calls none."""
+
 
 class ReplacedParts(TypedDict, total=False):
     """Parts by name, used in place of others."""
@@ -76,6 +81,7 @@ class ReplacedParts(TypedDict, total=False):
     redactor: Redactor | None
     reranker: Reranker | None
     expander: Expander | None
+    tool_caller: ToolCaller | None
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,11 @@ class Context:
     def expander(self) -> Expander | None:
         """What words questions in other ways, if anything does."""
         return self.replaced["expander"] if "expander" in self.replaced else self.source.expander
+
+    @property
+    def tool_caller(self) -> ToolCaller | None:
+        """What chooses the tools of a chat; None if the language model calls none."""
+        return self.replaced["tool_caller"] if "tool_caller" in self.replaced else self.source.tool_caller
 
     @property
     def claims(self) -> Claims:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from neurigraph_pipelines.errors import AccountError, ConfigurationError
-from neurigraph_pipelines.ports import Embedder, Expander, LanguageModel, Reranker, TokenCounter
+from neurigraph_pipelines.ports import Embedder, Expander, LanguageModel, Reranker, TokenCounter, ToolCaller
 from neurigraph_pipelines.settings import Settings
 
 if TYPE_CHECKING:
@@ -102,6 +102,17 @@ class WiredModels:
         """What words questions in other ways, if the settings ask for it."""
         expansion = self.settings.expansion
         return self._question_reader(expansion.timeout_seconds) if expansion.wordings else None
+
+    @cached_property
+    def tool_caller(self) -> ToolCaller | None:
+        """What chooses the tools of a chat: the language model, unless that is the offline one."""
+        if self.settings.models.chosen_language_model == "offline":
+            return None
+        from resources.providers.tool_caller import ChatToolCaller
+
+        chat = self._chat
+        client = self._client(chat.service, chat.key, chat.variable, chat.base_url)
+        return ChatToolCaller(chat.model, client)
 
     @cached_property
     def reranker(self) -> Reranker | None:

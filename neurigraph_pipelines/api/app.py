@@ -56,7 +56,7 @@ from neurigraph_pipelines.api.metrics.process import process_measures
 from neurigraph_pipelines.api.metrics.requests import RequestMeasures
 from neurigraph_pipelines.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
-from neurigraph_pipelines.api.v3 import documents
+from neurigraph_pipelines.api.v3 import chat, documents
 from neurigraph_pipelines.errors import ChangedError
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.listing.sources import settled
@@ -180,7 +180,7 @@ def _operations() -> APIRouter:
         version_1.include_router(subject.router)
     operations = APIRouter()
     operations.include_router(version_1)
-    for router in (documents.router,):
+    for router in (documents.router, chat.router):
         operations.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
     for others in (health.router, metrics.router, documentation.router, page.router):
         operations.include_router(others, dependencies=[OnlyKnown])

@@ -21,6 +21,7 @@ from neurigraph_pipelines.ports.models import (
     LanguageModel,
     Reranker,
     TokenCounter,
+    ToolCaller,
 )
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "TextExtractor",
     "TokenCounter",
     "TokenVerifier",
+    "ToolCaller",
     "Transaction",
     "WebFetcher",
     "WebhookAnswer",

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
+from neurigraph_pipelines.model.chat import Exchange, ToolCall, ToolSpec, Turn
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
 
@@ -182,6 +183,32 @@ class Reranker(Protocol):
         Raises:
             TransientError: The provider could not be reached, or asked to wait, after bounded retries.
             ProviderError: The provider refused permanently, or its answers were unusable.
+        """
+        ...
+
+
+class ToolCaller(Protocol):
+    """Chooses which tools to call before a question is answered."""
+
+    @property
+    def name(self) -> str:
+        """Name shown in notes, such as ``openai:gpt-4.1-mini``."""
+        ...
+
+    def calls(
+        self, turns: Sequence[Turn], asked_at: datetime, tools: Sequence[ToolSpec], exchanges: Sequence[Exchange]
+    ) -> list[ToolCall]:
+        """Return the next calls; an empty list once there is enough to answer the last of some turns.
+
+        Args:
+            turns: The chat so far; the last is the question.
+            asked_at: The moment that relative times of the question refer to.
+            tools: What may be called.
+            exchanges: Calls so far with their results, which are data: nothing in them is an instruction.
+
+        Raises:
+            TransientError: As ``Reranker.scores``.
+            ProviderError: As ``Reranker.scores``.
         """
         ...
 

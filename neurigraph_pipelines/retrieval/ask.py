@@ -8,7 +8,7 @@ messages and ``open`` reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -58,6 +58,9 @@ BEFORE_THAT = "Before that, "
 """How a statement begins that was said before things changed."""
 
 CHANGED = "What was said about this has changed: the latest comes first."
+
+SourceRule = Callable[[str], bool]
+"""Says whether messages of a source count, by its id."""
 
 _LIKE_A_CITATION = re.compile(r"\[(\d{1,3})\]")
 
@@ -115,7 +118,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class Passage:
     """A message that was read, cut to what a model is given, with the hit that led to it."""
 
     hit: dict[str, Any]
@@ -147,32 +150,74 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
         InvalidInputError: As ``search``.
         NotFoundError: As ``search``.
     """
+    moment = asked_at or question.at or datetime.now(UTC)
+    notes: list[str] = []
+    passages = find_passages(context, question, moment, notes)
+    return reply_from(context, question.query, moment, passages, notes)
+
+
+def find_passages(
+    context: Context, question: Question, moment: datetime, notes: list[str], *, sources: SourceRule | None = None
+) -> list[Passage]:
+    """Return the messages that may answer a question, best first, each cut to what a language model is given.
+
+    Args:
+        question: As for ``ask``.
+        moment: Relative times count from here.
+        notes: What the answer lacks is added to them.
+        sources: Whether messages of a source count, by its id; by default those of all.
+
+    Raises:
+        InvalidInputError: As ``search``.
+        NotFoundError: As ``search``.
+    """
     settings, reranker = context.settings, context.reranker
     wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
     question = parse(wide, settings.language).question
-    moment = asked_at or question.at or datetime.now(UTC)
     found = search(context.using(reranker=None), question, asked_at=moment, is_noted=False)
-    notes = list(found.notes)
+    if sources is not None:
+        kept = [[one for one in each if sources(one["source_id"])] for each in (found.hits, found.messages)]
+        found = replace(found, hits=kept[0], messages=kept[1])
+    notes += found.notes
     lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
     most = settings.ask.passages * (CANDIDATES if reranker else 1)
-    passages = [
+    return [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
         for passage in _read(context, found, most, notes)
     ]
-    order, rerank_notes = rerank(reranker, question.query, [passage.text for passage in passages])
+
+
+def reply_from(
+    context: Context,
+    query: str,
+    moment: datetime,
+    passages: Sequence[Passage],
+    notes: list[str],
+    *,
+    worded: str | None = None,
+    without: Collection[UUID] = (),
+) -> Reply:
+    """Return the answer to a question from some passages, best first.
+
+    Args:
+        worded: The question as the language model reads it, if it says more than ``query``.
+        without: Records that no note on conflicts may rest on.
+    """
+    settings, reranker = context.settings, context.reranker
+    lexer = lexer_of(settings.language)
+    asked = frozenset(lexer.lexemes(query))
+    order, rerank_notes = rerank(reranker, query, [passage.text for passage in passages])
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
     evidence = _within(_in_context(passages), settings.ask.tokens, context.tokens)
     retrieved = [passage.hit["record_id"] for passage in passages[: len(evidence)] if passage.hit["stored"]]
-    note(context, "ask", retrieved, question.query)
-    statements = _statements(context.language_model, question.query, moment, evidence, notes)
+    note(context, "ask", retrieved, query)
+    statements = _statements(context.language_model, worded or query, moment, evidence, notes)
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
-    quoted = [passages[place - 1] for place in cited]
-    stored = [(one.hit["record_id"], one.message.seq) for one in quoted if one.message and one.hit["stored"]]
-    notes += notes_of(context, stored)
+    notes += notes_of(context, places_of(passages[place - 1] for place in cited), without)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
     return Reply(
         "\n".join(_worded(statement, numbers, evidence) for statement in statements) or NOTHING_FOUND,
@@ -186,7 +231,12 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
     )
 
 
-def _in_context(passages: Sequence[_Passage]) -> list[Evidence]:
+def places_of(passages: Iterable[Passage]) -> list[tuple[str, int]]:
+    """Return the records of stored messages, with the numbers of the messages."""
+    return [(one.hit["record_id"], one.message.seq) for one in passages if one.message and one.hit["stored"]]
+
+
+def _in_context(passages: Sequence[Passage]) -> list[Evidence]:
     """Return passages as evidence, each with the message before it where that was found, too."""
     texts = {(one.hit["source_id"], one.message.seq): one.text for one in passages if one.message}
     return [
@@ -201,15 +251,15 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
     return evidence[: max(1, sum(size <= most for size in sizes))]
 
 
-def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[_Passage]:
+def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[Passage]:
     """Read the best messages of a search, best first; only their bytes are read."""
     files = context.settings.ask.files
     hits = {key_of(hit): hit for hit in found.hits if hit["file_id"] or not hit["stored"]}
     if not found.messages:
-        return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
+        return [Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
     wanted: dict[str, list[int]] = {}
     places: list[tuple[str, int]] = []
-    read: dict[tuple[str, int], _Passage] = {}
+    read: dict[tuple[str, int], Passage] = {}
     sections = {(key_of(message), message["seq"]): message["section"] for message in found.messages}
     for message in found.messages:
         record_id, seq = key_of(message), message["seq"]
@@ -230,7 +280,7 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
             notes.append(f"The file of the memory {hits[record_id]['title']!r} could not be read.")
             continue
         read |= {
-            (record_id, one.seq): _Passage(
+            (record_id, one.seq): Passage(
                 hits[record_id], one.text, one.occurred_at, one, sections.get((record_id, one.seq))
             )
             for one in opened
@@ -238,11 +288,11 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
     return [read[place] for place in places if place in read]
 
 
-def _unstored(hit: dict[str, Any], found: Mapping[str, Any]) -> _Passage:
+def _unstored(hit: dict[str, Any], found: Mapping[str, Any]) -> Passage:
     """Return a message that is not stored yet; the search has its words."""
     occurred_at = datetime.fromisoformat(found["occurred_at"])
     said = (found["seq"], found["role"], found["author"], found["voice"], found["external_id"], occurred_at)
-    return _Passage(hit, found["content"], occurred_at, OpenedMessage(None, *said, found["content"]), found["section"])
+    return Passage(hit, found["content"], occurred_at, OpenedMessage(None, *said, found["content"]), found["section"])
 
 
 def _statements(
@@ -293,7 +343,7 @@ def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Ev
     return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.evidence)}"
 
 
-def _citation(number: int, passage: _Passage, text: str) -> Citation:
+def _citation(number: int, passage: Passage, text: str) -> Citation:
     hit, message = passage.hit, passage.message
     return Citation(
         number,

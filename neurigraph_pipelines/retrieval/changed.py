@@ -6,7 +6,7 @@ caller sees both sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -36,13 +36,15 @@ _MOST_KEPT = 100_000
 _QUERIES = statements("verdicts")
 
 
-def notes_of(context: Context, quoted: Iterable[tuple[str, int]]) -> list[str]:
+def notes_of(context: Context, quoted: Iterable[tuple[str, int]], without: Collection[UUID] = ()) -> list[str]:
     """Return a sentence for each conflict of what some messages state.
 
     Args:
         quoted: Ids of records, with numbers of their messages.
+        without: Records whose statements make no conflict.
     """
-    return [_note(row) for row in _conflicts(context, quoted)]
+    rows = _conflicts(context, quoted)
+    return [_note(row) for row in rows if {row["later_record_id"], row["earlier_record_id"]}.isdisjoint(without)]
 
 
 def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:

@@ -116,6 +116,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v3/documents": {"content": "The keel needs bolts.", "type": "pdf", "metadata": {"source": "hand"}},
     "post /v3/search": {"q": "Whom did I meet?", "scopedDocumentIds": ["{conversation_id}"], "recencyWeight": 0.5},
+    "post /chat/v2": {
+        "messages": [{"role": "user", "content": "Whom did I meet?"}],
+        "mode": "agentic",
+        "stream": False,
+    },
     "post /v1/grants": {"third_party": "mallory", "node_id": "{node_id}"},
 }
 QUERIES = {
@@ -258,6 +263,8 @@ def _asking_persona(world: World, caller: Caller, node_id: UUID) -> str:
 def _filled_in(value: Any, ids: dict[str, str]) -> Any:
     if isinstance(value, list):
         return [_filled_in(one, ids) for one in value]
+    if isinstance(value, dict):
+        return value
     return value.format(**ids) if isinstance(value, str) else value
 
 

@@ -330,7 +330,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/notes/{note_id}", "/v1/quarantines", "/v1/quarantines/preview", "/v1/quarantines/suggestions",
         "/v1/quarantines/{quarantine_id}", "/v1/records", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
         "/v1/records/{record_id}/history", "/v1/records/{record_id}/move", "/v1/records/{record_id}/supersede",
-        "/v3/documents", "/v3/documents/{document_id}", "/v3/search",
+        "/chat/v2", "/v3/documents", "/v3/documents/{document_id}", "/v3/search",
         "/v1/search", "/v1/tree", "/v1/uploads", "/v1/uploads/{upload_id}", "/v1/users", "/v1/users/{user_id}",
     }  # fmt: skip
     assert "HTTPValidationError" not in described["components"]["schemas"]

@@ -45,6 +45,8 @@ def format_complaint(body: dict[str, Any], dialect: Dialect) -> str | None:
 
 def chat_answer(body: dict[str, Any], dialect: Dialect = OPENAI) -> dict[str, Any]:
     """A chat completion that conforms to the schema that was sent, as far as the dialect goes."""
+    if "tools" in body:
+        return _with_calls(body)
     wanted = body.get("response_format", {}).get("json_schema", {}).get("name") if dialect.enforces else None
     spelt_out = re.search(r'"title": "(\w+Answer)", "type": "object"\}$', body["messages"][0]["content"])
     name = wanted or (spelt_out[1] if spelt_out else None)
@@ -72,6 +74,23 @@ def _completion(body: dict[str, Any], content: str) -> dict[str, Any]:
         ],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
+
+
+def _with_calls(body: dict[str, Any]) -> dict[str, Any]:
+    """A completion that calls tools: those that the question names, one a turn, as ``CALL name {arguments}``.
+
+    ``CALL`` stands at the beginning of a line of the question; ``FOREVER`` calls the last one again and again.
+    """
+    turns = sum(1 for message in body["messages"] if message["role"] == "assistant")
+    asked = body["messages"][1]["content"]
+    calls = re.findall(r"^CALL (\w+) (.*)$", asked, re.MULTILINE)
+    answer = _completion(body, "")
+    if calls and (turns < len(calls) or "FOREVER" in asked):
+        name, arguments = calls[min(turns, len(calls) - 1)]
+        call = {"id": f"call_{turns}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        answer["choices"][0] |= {"finish_reason": "tool_calls"}
+        answer["choices"][0]["message"] |= {"content": None, "tool_calls": [call]}
+    return answer
 
 
 def embedding_answer(body: dict[str, Any], voyage: bool) -> dict[str, Any]:

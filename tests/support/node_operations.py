@@ -101,6 +101,7 @@ OPERATIONS: dict[str, Any] = {
     "DELETE /v1/quarantines/{quarantine}": None,
     "GET /v3/documents/{conversation}": None,
     "GET /v3/documents/{upload}": None,
+    "POST /chat/v2": {"messages": [{"role": "user", "content": "Hm?"}], "scopedDocumentIds": ["{conversation}"]},
     "POST /v3/search": {"q": "Whom did I meet?", "scopedDocumentIds": ["{conversation}"]},
 }
 

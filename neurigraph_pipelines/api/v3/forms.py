@@ -10,17 +10,20 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
 from neurigraph_pipelines.api.requests import Form
 from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, ONLY_SPACES
+from neurigraph_pipelines.chat.loop import Asked, Mode
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, DocumentType, SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 
 MAX_DOCUMENTS = 50
@@ -29,6 +32,11 @@ MAX_DOCUMENTS = 50
 MAX_SCOPE = 100
 """Most documents that a search or a chat is limited to."""
 
+MAX_TURNS = 100
+"""Most messages of a chat in one request."""
+
+_MAX_TONE = 100
+_MAX_ID = 200
 _TITLE_LENGTH = 80
 _CUSTOM_ID = "An id of your own. Another content under the same id is the next version of the document."
 _METADATA = (
@@ -151,3 +159,86 @@ class SearchDocuments(CamelForm):
         default=HALF_LIFE_DAYS, gt=0, le=36_500, description="Age in days at which the score of age is 1/e."
     )
     rerank: bool = Field(default=False, description="Let the reranker, if there is one, put the documents in order.")
+
+
+class TextPart(CamelForm):
+    """A part of a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(CamelForm):
+    """A message of a chat."""
+
+    role: Literal["user", "assistant"]
+    content: str | list[TextPart] = Field(description="A text, or its parts.", json_schema_extra={"minLength": 1})
+    id: str | None = Field(
+        default=None,
+        max_length=_MAX_ID,
+        description="Your own id: a message that is sent again with it is not added twice.",
+    )
+
+    @property
+    def turn(self) -> Turn:
+        """The message as a domain value."""
+        said = self.content if isinstance(self.content, str) else "\n".join(part.text for part in self.content)
+        return Turn(self.role, said, self.id)
+
+
+class ChatMetadata(CamelForm):
+    """How a chat looks for answers."""
+
+    project_id: str | None = Field(
+        default=None, description="The container tag of a space: only it is searched, and the chat is in it."
+    )
+    expand_context: bool = Field(
+        default=False, description="Also read what was said before and after the best messages."
+    )
+    preferred_tone: str | None = Field(
+        default=None, max_length=_MAX_TONE, description="How the answer should sound. The offline model has one tone."
+    )
+
+
+class Chat(CamelForm):
+    """A message to a chat."""
+
+    messages: list[ChatMessage] = Field(
+        min_length=1,
+        max_length=MAX_TURNS,
+        description="The chat so far; the last is the user's question. Of a conversation that exists, only the last is "
+        "added.",
+    )
+    conversation_id: UUID | None = Field(default=None, description="The chat to go on with. Default: a new one.")
+    mode: Mode = Field(
+        default=Mode.SIMPLE,
+        description="`simple`: one search. `agentic`: at most 4 calls of tools. `deep`: at most 12.",
+    )
+    metadata: ChatMetadata = Field(default_factory=ChatMetadata)
+    scoped_document_ids: list[UUID] = Field(
+        default_factory=list,
+        max_length=MAX_SCOPE,
+        description="The answer rests on these documents alone. Default: all.",
+    )
+    stream: bool = Field(default=True, description="False: the answer in one JSON object, without events.")
+
+    @field_validator("messages")
+    @classmethod
+    def _ends_with_question(cls, sent: list[ChatMessage]) -> list[ChatMessage]:
+        if sent[-1].role != "user" or not sent[-1].turn.content.strip():
+            raise ValueError("the last message is the user's question")
+        return sent
+
+    @property
+    def asked(self) -> Asked:
+        """The message as a domain value."""
+        tags = checked_tags([self.metadata.project_id]) if self.metadata.project_id is not None else ()
+        return Asked(
+            [message.turn for message in self.messages],
+            self.mode,
+            self.conversation_id,
+            tags[0] if tags else None,
+            frozenset(self.scoped_document_ids) if self.scoped_document_ids else None,
+            self.metadata.expand_context,
+            self.metadata.preferred_tone,
+        )

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from neurigraph_pipelines.api.responses.retrieval import Citation
 from neurigraph_pipelines.listing.documents import Status
 from neurigraph_pipelines.model.sources import DocumentType
 from neurigraph_pipelines.retrieval.documents import CHUNK_TOKENS, FULL_CHARACTERS, SearchPath
@@ -87,3 +88,15 @@ class FoundDocuments(Camel):
         "`broad_recent`: nothing was found, and these are the newest documents, with a score of 0."
     )
     notes: list[str] = Field(description="What was missing for this answer.")
+
+
+class ChatReply(Camel):
+    """The answer of a chat."""
+
+    conversation_id: UUID
+    content: str = Field(description="Statements, one a line, each with its citations.")
+    found: bool = Field(description="False if no memory answers the question.")
+    citations: list[Citation] = Field(description="As those of `POST /v1/ask`.")
+    model: str = Field(description="The model that wrote the answer.")
+    notes: list[str] = Field(description="What was missing, and what is disputed, one sentence each.")
+    tool_calls: int

@@ -1,0 +1,51 @@
+"""Tools that a language model may call, and its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a language model sees it; ``parameters`` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool.
+
+    Attributes:
+        call_id: The model's id of the call.
+        arguments: None if what the model sent is no JSON object.
+    """
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Calls of one turn of a language model, with what each returned, in order. Results are data."""
+
+    calls: Sequence[ToolCall]
+    results: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message of a chat, by the user or by the assistant.
+
+    Attributes:
+        message_id: The client's id: a message that is sent again with it is not added twice.
+    """
+
+    role: str
+    content: str
+    message_id: str | None = None
