@@ -27,7 +27,7 @@ from neurigraph_pipelines.cli.session import (
     opened,
     record_id_of,
 )
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.facts import FactKind, FactStatus
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ def refact(
 
     What is found replaces what was found before. If the command is interrupted, run it again to continue.
     """
+    from neurigraph_pipelines.ingestion.record_locations import storage_times
     from neurigraph_pipelines.knowledge.reading import FactsRead, choose_days, read_again
 
     if records and (user is not None or since is not None or until is not None):
@@ -155,6 +156,8 @@ def refact(
         context = installation.context
         if records:
             chosen = [record_id_of(identifier) for identifier in records]
+            if len(storage_times(installation.database, chosen)) < len(set(chosen)):
+                raise NotFoundError("a memory with one of these ids does not exist: `neurigraph records` lists them")
         else:
             user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
             chosen = choose_days(context, first, end, user_id, again=again)

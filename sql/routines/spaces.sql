@@ -84,6 +84,30 @@ $$;
 CREATE OR REPLACE TRIGGER file_in_spaces AFTER INSERT ON neurigraph.sources
 FOR EACH ROW EXECUTE FUNCTION neurigraph.file_in_spaces();
 
+-- Trigger on notes: a note that replaces another, or states the next version of a fact, is in the spaces of that, too.
+CREATE OR REPLACE FUNCTION neurigraph.keep_spaces_of_note() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.source_spaces (source_id, space_id, user_id)
+    SELECT NEW.source_id, b.space_id, NEW.user_id
+    FROM neurigraph.source_spaces AS b
+    WHERE b.user_id = NEW.user_id AND (
+        b.source_id = NEW.replaces OR b.source_id = (
+            SELECT split_part(i.source, ':', 2)::uuid
+            FROM neurigraph.facts AS f
+            INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+            WHERE f.fact_id = NEW.follows
+        )
+    )
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER keep_spaces_of_note AFTER INSERT ON neurigraph.notes
+FOR EACH ROW WHEN (NEW.replaces IS NOT NULL OR NEW.follows IS NOT NULL)
+EXECUTE FUNCTION neurigraph.keep_spaces_of_note();
+
 -- A caller that is limited to spaces sees these, and which of its sources are in them.
 DROP POLICY IF EXISTS bound ON neurigraph.spaces;
 CREATE POLICY bound ON neurigraph.spaces FOR SELECT TO neurigraph_agent

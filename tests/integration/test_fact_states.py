@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import dagster as dg
 import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines import sharing, spaces
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.cli import entry
 from neurigraph_pipelines.defs.fact_assets import checks, record_facts
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.ingestion.privacy import set_privacy
@@ -138,6 +139,25 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     assert owner.chain(third) == [("Lumen.", 1, "superseded"), ("Lumen.", 2, "active")]
     assert owner.get(first)["superseded_by"] == third
     assert no_faults(owner)
+
+
+def test_next_version_is_in_the_spaces_of_the_one_before(owner: Facts) -> None:
+    database, claims = owner.graph.here.database, owner.graph.claims
+    stated = owner.call("POST", "", 202, json={"statement": "Ana's boat lies in Porto."})
+    owner.read()
+    space = spaces.add_space(owner.graph.here.acting_for(claims), "boats")
+    spaces.add_sources(database, claims, space.space_id, [UUID(stated["note_id"])])
+    owner.change(stated["fact_id"], statement="Ana's boat lies in Faro.")
+    shown = {one["statement"]: one["status"] for one in owner.call("GET", "", params={"space": "boats"})["facts"]}
+    assert shown == {"Ana's boat lies in Porto.": "superseded", "Ana's boat lies in Faro.": "active"}
+
+
+def test_unknown_memories_are_not_read(
+    owner: Facts, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    describe(owner.graph.here.settings, monkeypatch)
+    assert entry.run(["refact", str(uuid4()), "--dry-run", "--json"]) == 3
+    assert "does not exist" in capsys.readouterr().err
 
 
 def test_read_facts_keep_what_people_decided(owner: Facts) -> None:
