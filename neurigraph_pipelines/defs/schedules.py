@@ -54,12 +54,19 @@ def purge_request_keys(installation: InstallationResource) -> dg.Output[int]:
     return dg.Output(removed, metadata={"answers removed": removed, "kept for hours": hours})
 
 
+_REPOSITORY = "__repository__"
+"""Dagster's name for definitions that have none; it is the folder of the logs of ticks."""
+
+
 @dg.op
 def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
-    """Removes the output of finished runs; Dagster itself never does."""
+    """Removes the output of finished runs and the logs of old ticks; Dagster itself never does."""
     oldest = time.time() - RUN_OUTPUT_DAYS * SECONDS_PER_DAY
-    removed = 0
-    for folder in Path(context.instance.storage_directory()).glob("*"):
+    storage, removed = Path(context.instance.storage_directory()), 0
+    for log in storage.glob(f"{_REPOSITORY}/*/*"):
+        if log.is_file() and log.stat().st_mtime < oldest:
+            log.unlink()
+    for folder in storage.glob("*"):
         run = context.instance.get_run_by_id(folder.name)
         if run is not None and run.is_finished and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder)

@@ -11,16 +11,24 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import psycopg
 import pytest
 from dagster._grpc.client import DagsterGrpcClient
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.stack.processes import CODE_SERVER, DAEMON
 from tests.support.breakable_stack import BreakableStack, breakable_stack, locked, waiters
-from tests.support.dagster_stack import await_true, execute_again, run_messages, run_statuses, steps_of
+from tests.support.dagster_stack import (
+    await_true,
+    execute_again,
+    newest_run,
+    run_messages,
+    run_statuses,
+    steps_of,
+)
 from tests.support.record_checks import Reader, orphans
 from tests.support.up_process import children_of
 
@@ -167,3 +175,36 @@ def test_failed_step_is_executed_again_alone(running: BreakableStack) -> None:
     with here.database.pipeline() as tx:
         left = tx.execute("SELECT count(*) AS n FROM neurigraph.step_results WHERE user_id = %s", [user.user_id])
         assert left.fetchall() == [{"n": 0}]
+
+
+@contextmanager
+def held_before_embedding(running: BreakableStack) -> Iterator[Callable[[], bool]]:
+    """Let runs wait where one step has ended and `embed` has not begun; yield whether one waits."""
+    with psycopg.connect(running.installation.administrator_url, autocommit=True) as connection:
+        connection.execute("""CREATE FUNCTION dagster.hold() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM pg_advisory_xact_lock(24); RETURN new; END $$""")
+        connection.execute("""CREATE TRIGGER hold BEFORE INSERT ON dagster.event_logs FOR EACH ROW
+            WHEN (new.step_key = 'embed' AND new.dagster_event_type = 'STEP_START') EXECUTE FUNCTION dagster.hold()""")
+        connection.execute("SELECT pg_advisory_lock(24)")
+        try:
+            yield lambda: waiters(running.installation, connection) > 0
+        finally:
+            connection.execute("SELECT pg_advisory_unlock(24)")
+            connection.execute("DROP FUNCTION dagster.hold CASCADE")
+
+
+def test_run_killed_between_two_steps_goes_on(running: BreakableStack) -> None:
+    here, user, provider = running.installation, running.user(), running.provider
+    with Reader(here, [user], "Who says hello?"):
+        with held_before_embedding(running) as is_held:
+            running.say(user, "Between")
+            key = leased(running, user)
+            await_true(is_held, "summary and keywords are there, and `embed` has not begun")
+            asked = len(provider.requests)
+            os.kill(running.worker(user), signal.SIGKILL)
+        running.stored_once(user)
+        since = provider.requests[asked:]
+    await_true(lambda: run_statuses(running.stack, key)[0] == "SUCCESS", "another run ends well")
+    assert steps_of(running.stack, newest_run(running.stack, key)) == {"embed", "commit"}
+    assert [request.path for request in since if request.asks("Between")] == ["/v1/embeddings"]
+    assert orphans(here, [user]) == set()

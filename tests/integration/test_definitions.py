@@ -313,10 +313,16 @@ def test_retention_removes_bodies_and_outputs(
     storage = Path(instance.storage_directory())
     stranger = storage / "somebody-elses"
     stranger.mkdir()
+    tick_logs = storage / "__repository__" / conversation_end_sensor.name
+    tick_logs.mkdir(parents=True)
+    old_tick, young_tick = (tick_logs / name for name in ("old.err", "young.err"))
+    old_tick.touch()
+    young_tick.touch()
     past = time.time() - RUN_OUTPUT_DAYS * SECONDS_PER_DAY - 60
     for folder in (storage / old.run_id, stranger):
         folder.mkdir(exist_ok=True)
         os.utime(folder, (past, past))
+    os.utime(old_tick, (past, past))
     (storage / young.run_id).mkdir(exist_ok=True)
 
     result = defs.get_job_def("retention_job").execute_in_process(instance=instance)
@@ -326,6 +332,7 @@ def test_retention_removes_bodies_and_outputs(
     assert not (storage / old.run_id).exists()
     assert (storage / young.run_id).exists()
     assert stranger.exists()
+    assert list(tick_logs.iterdir()) == [young_tick]
 
 
 # Upgrades

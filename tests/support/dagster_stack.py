@@ -72,10 +72,15 @@ def run_statuses(stack: LocalStack, run_key: str) -> list[str]:
 
 def execute_again(stack: LocalStack, run_key: str) -> str:
     """Execute the newest run with a run key again from its failed step, as the UI does; return the new run's id."""
-    newest = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"][0]["runId"]
-    answer = graphql(stack, _AGAIN, run=newest)["launchRunReexecution"]
+    answer = graphql(stack, _AGAIN, run=newest_run(stack, run_key))["launchRunReexecution"]
     assert answer["__typename"] == "LaunchRunSuccess", answer
     run_id: str = answer["run"]["runId"]
+    return run_id
+
+
+def newest_run(stack: LocalStack, run_key: str) -> str:
+    """Return the id of the newest run with a run key."""
+    run_id: str = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"][0]["runId"]
     return run_id
 
 
@@ -93,8 +98,7 @@ def run_messages(stack: LocalStack, run_key: str) -> list[str]:
 
 def worker_of(stack: LocalStack, run_key: str) -> int:
     """Return the process id of the newest run with a run key."""
-    newest = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"][0]["runId"]
-    events = graphql(stack, _PROCESSES, run=newest)["logsForRun"]["events"]
+    events = graphql(stack, _PROCESSES, run=newest_run(stack, run_key))["logsForRun"]["events"]
     entries = [entry for event in events for entry in event.get("metadataEntries", ())]
     return next(int(entry["text"]) for entry in entries if entry["label"] == "pid")
 
