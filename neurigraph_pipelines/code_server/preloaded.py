@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import importlib
 
+from dagster._grpc import impl
+
+from neurigraph_pipelines.code_server.termination import start_termination_thread
 from neurigraph_pipelines.definitions import defs
 from resources.storage import local  # noqa: F401 - only loaded
 
@@ -21,3 +24,4 @@ _MODULES = (
 for _name in _MODULES:
     importlib.import_module(_name)
 defs.get_repository_def()  # the definitions keep it, and a run need not build it again
+vars(impl)["start_termination_thread"] = start_termination_thread

@@ -28,8 +28,10 @@ from tests.support.dagster_stack import (
     run_messages,
     run_statuses,
     steps_of,
+    terminate,
 )
-from tests.support.record_checks import Reader, orphans
+from tests.support.model_provider import Fault
+from tests.support.record_checks import Reader, orphans, whole_records
 from tests.support.up_process import children_of
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.proof]
@@ -207,4 +209,21 @@ def test_run_killed_between_two_steps_goes_on(running: BreakableStack) -> None:
     await_true(lambda: run_statuses(running.stack, key)[0] == "SUCCESS", "another run ends well")
     assert steps_of(running.stack, newest_run(running.stack, key)) == {"embed", "commit"}
     assert [request.path for request in since if request.asks("Between")] == ["/v1/embeddings"]
+    assert orphans(here, [user]) == set()
+
+
+def test_terminated_run_is_canceled(running: BreakableStack) -> None:
+    """As a person does in the UI: "Terminate". The step would be tried again, because it has a retry policy."""
+    here, user, provider = running.installation, running.user(), running.provider
+    with Reader(here, [user], "Who says hello?"):
+        provider.fail_when("Endless", Fault("stall", seconds=600.0), "SummaryAnswer")
+        running.say(user, "Endless")
+        key = leased(running, user)
+        await_true(lambda: provider.held("Endless") > 0, "a step waits for the provider")
+        terminate(running.stack, key)
+        await_true(lambda: run_statuses(running.stack, key)[-1] == "CANCELED", "the run ends")
+        assert whole_records(here, user) == 0
+        provider.mend("Endless")
+        running.stored_once(user)
+    assert run_statuses(running.stack, key)[-1] == "CANCELED"
     assert orphans(here, [user]) == set()

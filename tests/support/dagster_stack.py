@@ -26,6 +26,8 @@ _LAUNCH = """mutation($job: String!, $config: RunConfigData!) { launchRun(execut
 _AGAIN = """mutation($run: String!) {
     launchRunReexecution(reexecutionParams: {parentRunId: $run, strategy: FROM_FAILURE}) {
     __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+_TERMINATE = """mutation($run: String!) { terminateRun(runId: $run) {
+    __typename ... on TerminateRunFailure { message } ... on PythonError { message } } }"""
 _STEPS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { stepStats { stepKey } } } }"
 _STATUS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { status } } }"
 _RUNS = """query($key: String!) { runsOrError(filter: {tags: [{key: "dagster/run_key", value: $key}]}) {
@@ -76,6 +78,12 @@ def execute_again(stack: LocalStack, run_key: str) -> str:
     assert answer["__typename"] == "LaunchRunSuccess", answer
     run_id: str = answer["run"]["runId"]
     return run_id
+
+
+def terminate(stack: LocalStack, run_key: str) -> None:
+    """Terminate the newest run with a run key, as the UI does."""
+    answer = graphql(stack, _TERMINATE, run=newest_run(stack, run_key))["terminateRun"]
+    assert answer["__typename"] == "TerminateRunSuccess", answer
 
 
 def newest_run(stack: LocalStack, run_key: str) -> str:
