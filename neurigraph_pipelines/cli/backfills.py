@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
+_CountOnly = Annotated[bool, typer.Option("--dry-run", help="Only count the memories.")]
+
 _DAY = ["%Y-%m-%d"]
 Since = Annotated[datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or later.")]
 Until = Annotated[
@@ -58,16 +60,14 @@ def resummarize(
     user: AnyUserSlug = None,
     since: Since = None,
     until: Until = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Include memories that this model has summarised already.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Include what this model has summarised already.")] = False,
     also_revised: Annotated[
         bool, typer.Option("--also-revised", help="Include memories that somebody revised; this replaces their text.")
     ] = False,
     keywords_only: Annotated[
         bool, typer.Option("--keywords-only", help="Rewrite keywords, and leave titles and summaries as they are.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the memories.")] = False,
+    dry_run: _CountOnly = False,
     as_json: Json = False,
 ) -> None:
     """Rewrite titles, summaries and keywords with the configured language model, from the stored transcripts.

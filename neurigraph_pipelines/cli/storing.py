@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.healing import Healed
     from neurigraph_pipelines.ingestion.records import BatchResult
     from neurigraph_pipelines.ingestion.triggers import Queue
+    from neurigraph_pipelines.knowledge.reading import FactsRead
     from neurigraph_pipelines.model import ImportReport, Privacy, RejectedItem
     from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring import Installation
@@ -46,28 +47,35 @@ _ADDRESSES = ("http://", "https://")
 _NOTHING_ACCEPTED = 2
 _NOTHING_STORED = 5
 
+_What = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="An export (.json, .jsonl, .txt, .zip, a folder), any file, or the URL of a web page."
+    ),
+]
+_FormatName = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        help="chatgpt, claude, telegram, slack, whatsapp, mail, subtitles, mem0, supermemory, locomo, qmsum, "
+        "jsonl, text, document or neurigraph; auto detects it.",
+    ),
+]
+_ExternalId = Annotated[
+    str | None,
+    typer.Option(help="Your id of a file that is stored as it is: other bytes under it are its next version."),
+]
+_Watch = Annotated[
+    bool, typer.Option("--watch", help="Import the files of a folder, and what appears or changes, until Ctrl-C.")
+]
+
 
 @commands.command("import")
 def import_file(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="An export (.json, .jsonl, .txt, .zip, a folder), any file, or the URL of a web page."
-        ),
-    ],
+    what: _What,
     user: UserSlug,
-    format_name: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="chatgpt, claude, telegram, slack, whatsapp, mail, subtitles, mem0, supermemory, locomo, qmsum, "
-            "jsonl, text, document or neurigraph; auto detects it.",
-        ),
-    ] = "auto",
-    external_id: Annotated[
-        str | None,
-        typer.Option(help="Your id of a file that is stored as it is: other bytes under it are its next version."),
-    ] = None,
+    format_name: _FormatName = "auto",
+    external_id: _ExternalId = None,
     origin: source_options.Origin = None,
     document_type: source_options.Type = None,
     url: source_options.Url = None,
@@ -79,10 +87,7 @@ def import_file(
     tier: source_options.TierName = None,
     space: SpaceTags = None,
     private: Private = None,
-    watch: Annotated[
-        bool,
-        typer.Option("--watch", help="Import the files of a folder, and what appears or changes, until Ctrl-C."),
-    ] = False,
+    watch: _Watch = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -233,12 +238,13 @@ def _import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
 def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Store all due segments: file, summarise, extract keywords, embed and commit them.
 
-    Then embed stored records that have no vectors yet. This runs in one process, without Dagster. If it is interrupted,
-    unfinished segments return to the queue.
+    Then embed stored records that have no vectors yet, and read new ones for facts. This runs in one process, without
+    Dagster. If it is interrupted, unfinished segments return to the queue, and records are read by the next run.
     """
     from neurigraph_pipelines.ingestion import triggers
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due
     from neurigraph_pipelines.ingestion.healing import heal_pending
+    from neurigraph_pipelines.knowledge.reading import read_waiting
     from neurigraph_pipelines.retrieval.packing import pack_after_commit
 
     output = Output(as_json)
@@ -265,16 +271,18 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
             task = progress.add_task("embedding waiting records", total=None)
             healed = heal_pending(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
             pack_after_commit(context, None if user_id is None else {user_id})
+            task = progress.add_task("reading for facts", total=None)
+            read = read_waiting(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
         installation.uploads.clear()
         queue = triggers.queue(installation.database, user_id)
-        data = _ingest_data(installation, results, healed, queue)
+        data = _ingest_data(installation, results, healed, read, queue)
     output.result(data, lambda: _ingest_view(data, queue))
     if data["returned"] and not data["stored"]:
         raise typer.Exit(_NOTHING_STORED)
 
 
 def _ingest_data(
-    installation: Installation, results: list[BatchResult], healed: Healed, queue: Queue
+    installation: Installation, results: list[BatchResult], healed: Healed, read: FactsRead, queue: Queue
 ) -> dict[str, Any]:
     from neurigraph_pipelines.ingestion.queue_hold import current_hold
 
@@ -286,6 +294,8 @@ def _ingest_data(
         "healed": healed.records,
         "pending_embedding": healed.waiting.records,
         "pending_for_another_model": healed.waiting.of_other_models,
+        "facts": read.facts,
+        "pending_facts": len(read.failed),
         "already_stored": sum(record.already_stored for record in stored),
         "returned": [
             {"trigger_id": failure.trigger_id, "step": failure.step, "error": failure.error, "state": state}
@@ -324,6 +334,10 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
             f"Waiting because their users' searches use another model than {models['embedder']}: "
             f"{counted(data['pending_for_another_model'], 'record')}. `neurigraph reembed` switches them to it."
         )
+    if data["facts"]:
+        lines.append(f"{counted(data['facts'], 'fact')} found.")
+    if data["pending_facts"]:
+        lines.append(f"Waiting to be read for facts: {counted(data['pending_facts'], 'record')}.")
     if data["held"] is not None:
         lines.append(f"The queue is held, and no segment loses an attempt: {data['held']['reason']}")
     else:

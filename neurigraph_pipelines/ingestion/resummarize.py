@@ -106,8 +106,7 @@ def resummarize(
         context: With the language model, which is called up to its ``concurrency`` at once.
         since: Start of the period; None for the beginning.
         until: End of the period, exclusive.
-        user_id: Only this user's records.
-        record_ids: Only these records; those that do not exist fail.
+        user_id, record_ids: Only this user's records, and only these; those that do not exist fail.
         wanted: Which records to summarise.
         dry_run: Only count.
         on_done: Called with the number of records checked or summarised.

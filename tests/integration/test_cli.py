@@ -110,6 +110,8 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     ingested = ask(home_env, "ingest", "--user", user)
     assert (ingested["stored"], ingested["returned"], ingested["pending_embedding"]) == (1, [], 0)
     assert ingested["models"]["language_model"] == "offline"
+    assert (ingested["facts"], ingested["pending_facts"]) == (2, 0)
+    assert len(ask_here("facts", "--user", user)["facts"]) == 2
 
     found = ask(home_env, "search", "How many trout?", "--user", user, "--limit", "1", "--explain")
     (hit,) = found["hits"]

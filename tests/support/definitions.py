@@ -22,23 +22,7 @@ def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, A
             for job in repository.get_all_jobs()
             if not job.name.startswith("__")  # those are Dagster's own
         },
-        "assets": {
-            key.to_user_string(): {
-                "by day": graph.get(key).is_partitioned,
-                "deps": sorted(parent.to_user_string() for parent in graph.get(key).parent_keys),
-                "description": graph.get(key).description,
-                "fresh": _hours(graph.get(key).freshness_policy),
-                "group": graph.get(key).group_name,
-                "kinds": sorted(graph.get(key).kinds),
-                "made by a run": graph.get(key).is_materializable,
-                "owners": list(graph.get(key).owners),
-                "pools": sorted(graph.get(key).pools or ()),
-                "retries": _retries(repository.assets_defs_by_key[key].node_def)
-                if graph.get(key).is_executable
-                else None,
-            }
-            for key in graph.get_all_asset_keys()
-        },
+        "assets": {key.to_user_string(): _asset(repository, key) for key in graph.get_all_asset_keys()},
         "asset_checks": {
             spec.key.to_user_string(): {"description": spec.description, "severity": _severity(checks)}
             for checks in repository.asset_checks_defs_by_key.values()
@@ -60,6 +44,22 @@ def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, A
             }
             for schedule in repository.schedule_defs
         },
+    }
+
+
+def _asset(repository: dg.RepositoryDefinition, key: dg.AssetKey) -> dict[str, Any]:
+    asset = repository.asset_graph.get(key)
+    return {
+        "by day": asset.is_partitioned,
+        "deps": sorted(parent.to_user_string() for parent in asset.parent_keys),
+        "description": asset.description,
+        "fresh": _hours(asset.freshness_policy),
+        "group": asset.group_name,
+        "kinds": sorted(asset.kinds),
+        "made by a run": asset.is_materializable,
+        "owners": list(asset.owners),
+        "pools": sorted(asset.pools or ()),
+        "retries": _retries(repository.assets_defs_by_key[key].node_def) if asset.is_executable else None,
     }
 
 
