@@ -17,7 +17,7 @@ from neurigraph_pipelines.api.source_fields import ONLY_SPACES, PRIVACY, SourceF
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion import notes
 from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
-from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
 from neurigraph_pipelines.ingestion.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
@@ -36,6 +36,7 @@ from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.quarantine.rules import MAX_REASON, Rule
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.sharing import MAX_NODE_SUMMARY_LENGTH
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
 
 MAX_MESSAGES = 1_000

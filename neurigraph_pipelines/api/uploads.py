@@ -22,11 +22,12 @@ from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.web_pages import receive_page
 from neurigraph_pipelines.model import Privacy, SourceKind
 from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.model.spaces import MAX_TAGS
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
 

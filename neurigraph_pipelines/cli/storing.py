@@ -24,7 +24,6 @@ from neurigraph_pipelines.cli.session import (
 from neurigraph_pipelines.cli.uploading import (
     Private,
     ensure_owner,
-    external_id_of,
     import_document,
     import_page,
     read_uploads,
@@ -120,10 +119,11 @@ def _watch(
     folder: Path, user: str, format_name: str, private: bool | None, details: SourceDetails, output: Output
 ) -> None:
     from neurigraph_pipelines.cli.watching import watch
+    from neurigraph_pipelines.text.external_ids import external_id_of
 
     def import_one(file: Path) -> None:
-        # Other bytes under the name of a document are its next version.
-        _import_one(file, user, format_name, private, external_id_of(file.relative_to(folder)), details, output)
+        known = external_id_of("watch", argument(file.relative_to(folder).as_posix()))
+        _import_one(file, user, format_name, private, known, details, output)
 
     with opened() as installation:  # kept open, so that the server does not start for each file
         watch(folder, installation.settings.uploads.drop_settle_seconds, import_one, output)

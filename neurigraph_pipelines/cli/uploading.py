@@ -14,7 +14,6 @@ from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Output
 from neurigraph_pipelines.cli.session import argument, opened
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
-from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.provisioning import User
@@ -45,16 +44,6 @@ def stated_privacy(private: bool | None) -> Privacy | None:
     if private is None:
         return None
     return Privacy.PRIVATE if private else Privacy.SHARED
-
-
-def external_id_of(name: Path) -> str:
-    """Return the id of a document by its name in a watched folder; of a long name, of its hash."""
-    from hashlib import sha256
-
-    known = f"watch:{name.as_posix()}".encode("utf-8", "replace").decode()
-    if len(known) <= MAX_EXTERNAL_ID_LENGTH:
-        return known
-    return f"watch:sha256:{sha256(known.encode()).hexdigest()}"
 
 
 def import_document(

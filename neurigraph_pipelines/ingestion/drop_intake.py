@@ -5,19 +5,18 @@ The ``DropPlace`` adapter reads the folder or bucket; ``uploads`` stores the byt
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from uuid import UUID
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, StorageError
-from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.ingestion.uploads import Uploads
 from neurigraph_pipelines.model import Claims, DroppedFile, ReceivedThrough
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.ports import Database, DropPlace
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.external_ids import external_id_of
 from neurigraph_pipelines.text.hygiene import clean_text
 
 _QUERIES = statements("uploads")
@@ -74,7 +73,7 @@ def ingest_drops(
                 Claims.of_user(user_id, ReceivedThrough.DROP),
                 file.name,
                 place.read(file),
-                external_id=_external_id(file.name),
+                external_id=external_id_of("drop", _storable(file.name)),
                 occurred_at=file.modified_at,
                 details=SourceDetails(updated_at=file.modified_at),
             )
@@ -103,13 +102,6 @@ def _record(database: Database, user_id: UUID, result: DropResult) -> None:
                 "error": result.error,
             },
         )
-
-
-def _external_id(name: str) -> str:
-    """Return the id of a dropped file by its name: other bytes under the same name are its next version."""
-    known = f"drop:{_storable(name)}"
-    digest = hashlib.sha256(known.encode()).hexdigest()
-    return known if len(known) <= MAX_EXTERNAL_ID_LENGTH else f"drop:sha256:{digest}"
 
 
 def _storable(name: str) -> str:

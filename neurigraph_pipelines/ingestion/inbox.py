@@ -29,10 +29,10 @@ from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.spaces import naming_spaces
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import clean_text, utc, validate_message
 
 MAX_TITLE_LENGTH = 500
-MAX_EXTERNAL_ID_LENGTH = 300
 
 _QUERIES = statements("inbox")
 

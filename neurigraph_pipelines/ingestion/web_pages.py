@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from datetime import datetime
 
-from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.uploads import Received, Uploads
 from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import WebFetcher
+from neurigraph_pipelines.text.external_ids import external_id_of
 
 
 def receive_page(
@@ -48,14 +47,8 @@ def receive_page(
         page.file_name,
         [page.content],
         title=title,
-        external_id=external_id if external_id is not None else _external_id(url),
+        external_id=external_id if external_id is not None else external_id_of("page", url.partition("#")[0]),
         occurred_at=occurred_at,
         privacy=privacy,
         details=details,
     )
-
-
-def _external_id(url: str) -> str:
-    known = f"page:{url.partition('#')[0]}"
-    digest = hashlib.sha256(known.encode()).hexdigest()
-    return known if len(known) <= MAX_EXTERNAL_ID_LENGTH else f"page:sha256:{digest}"
