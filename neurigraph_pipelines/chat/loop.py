@@ -16,11 +16,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.chat.remembering import open_chat, remember_answer
-from neurigraph_pipelines.chat.tools import DISPUTES, OPEN, SEARCH, WALK, Outcome, Toolbox
+from neurigraph_pipelines.chat.tools import DISPUTES, OPEN, WALK, Outcome, Toolbox
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.measuring import measured
-from neurigraph_pipelines.model.chat import Exchange, ToolCall, Turn
+from neurigraph_pipelines.model.chat import SEARCH, Exchange, ToolCall, Turn
 from neurigraph_pipelines.retrieval.ask import Reply, reply_from
 from neurigraph_pipelines.retrieval.documents import records_of
 from neurigraph_pipelines.retrieval.query.parse import parse

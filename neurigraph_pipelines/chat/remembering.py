@@ -14,11 +14,8 @@ from neurigraph_pipelines.access import require_writer
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import NewMessage, Privacy, Role, SourceKind
-from neurigraph_pipelines.model.chat import Turn
+from neurigraph_pipelines.model.chat import CHAT_ORIGIN, Turn
 from neurigraph_pipelines.model.sources import SourceDetails
-
-ORIGIN = "chat"
-"""The origin of chats among sources."""
 
 _TITLE_LENGTH = 80
 
@@ -44,7 +41,7 @@ def open_chat(context: Context, turns: Sequence[Turn], chat_id: UUID | None, con
                 SourceKind.CONVERSATION,
                 title=" ".join(turns[-1].content.split())[:_TITLE_LENGTH] or None,
                 privacy=Privacy.PRIVATE if is_private else None,
-                details=SourceDetails(origin=ORIGIN, container_tags=(container_tag,) if container_tag else ()),
+                details=SourceDetails(origin=CHAT_ORIGIN, container_tags=(container_tag,) if container_tag else ()),
             )
         messages = [NewMessage(Role(turn.role), turn.content, external_id=turn.message_id) for turn in new]
         inbox.append(tx, SourceKind.CONVERSATION, chat_id, messages)

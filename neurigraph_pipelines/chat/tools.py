@@ -16,7 +16,7 @@ from uuid import UUID
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.navigation import find_node, shell
-from neurigraph_pipelines.model.chat import ToolCall, ToolSpec
+from neurigraph_pipelines.model.chat import SEARCH, ToolCall, ToolSpec
 from neurigraph_pipelines.retrieval.ask import Passage, find_passages, places_of
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.open import open_messages
@@ -31,7 +31,7 @@ MOST_EDGES = 20
 RESULT_CHARACTERS = 600
 """Most characters of one message in the result that a language model reads."""
 
-SEARCH, OPEN, WALK, DISPUTES = "searchDatabase", "openWindow", "walkEdges", "nameDisputes"
+OPEN, WALK, DISPUTES = "openWindow", "walkEdges", "nameDisputes"
 
 
 def _parameters(**fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,9 +104,9 @@ class Toolbox:
 
     @property
     def passages(self) -> list[Passage]:
-        """What was collected, each message once, the best of every call first."""
+        """What was collected, each message once: all of the first call, then the best of every other one first."""
         found: dict[tuple[str, int | None], Passage] = {}
-        for passage in chain.from_iterable(zip_longest(*self._collected)):
+        for passage in chain(*self._collected[:1], *zip_longest(*self._collected[1:])):
             if passage is not None:
                 found.setdefault(_key(passage), passage)
         return list(found.values())
@@ -175,7 +175,7 @@ class Toolbox:
             {"relation": one["relation"], "direction": one["direction"], "node": one["node_name"]}
             for one in found["edges"][:MOST_EDGES]
         ]
-        self.neighbours += [one["node"] for one in edges if one["node"] not in self.neighbours]
+        self.neighbours = list(dict.fromkeys([*self.neighbours, *(one["node"] for one in edges)]))
         lines = [f"{one['relation']} {'→' if one['direction'] == 'out' else '←'} {one['node']}" for one in edges]
         return Outcome("\n".join(lines) or "nothing", {"node": found["node_path"], "edges": edges})
 

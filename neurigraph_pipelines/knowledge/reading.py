@@ -30,6 +30,7 @@ from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import stated_by, write_read, write_stated
 from neurigraph_pipelines.model import Segment, SourceKind
+from neurigraph_pipelines.model.chat import rests_on_search
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -215,7 +216,7 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     segment = read_segment(context, leased.user_id, leased.record_id)
     with context.database.pipeline() as tx:
         stated = stated_by(tx, leased.record_id, segment.messages[0])
-    segment = _without_description(segment)
+    segment = _told(segment)
     said = Said(segment.messages)
     kept = KeptWindows(context, leased.record_id, leased.user_id, said)
     found = model.extract_facts(segment, kept) if stated is None and segment.messages else []
@@ -234,11 +235,15 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     return written, len(found) - len(facts) + kept.dropped
 
 
-def _without_description(segment: Segment) -> Segment:
-    """Return a segment without the description of its file: we wrote it, and nobody said it."""
-    if segment.ref.source_kind is not SourceKind.UPLOAD:
-        return segment
-    return replace(segment, messages=tuple(one for one in segment.messages if one.external_id != DESCRIPTION))
+def _told(segment: Segment) -> Segment:
+    """Return a segment without what we wrote and nobody said: descriptions of files, and answers of our chats."""
+    is_file = segment.ref.source_kind is SourceKind.UPLOAD
+    told = tuple(
+        one
+        for one in segment.messages
+        if not (is_file and one.external_id == DESCRIPTION) and not rests_on_search(one.tool_calls)
+    )
+    return replace(segment, messages=told)
 
 
 def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None) -> list[_Leased]:

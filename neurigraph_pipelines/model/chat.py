@@ -1,10 +1,24 @@
-"""Tools that a language model may call, and its calls."""
+"""Tools that a language model may call, and its calls; how answers of our own chats are known.
+
+Such an answer repeats what memories say, so it is no evidence: neither for another answer, nor for a fact.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+CHAT_ORIGIN = "neurigraph-chat"
+"""The origin of our own chats among sources."""
+
+SEARCH = "searchDatabase"
+"""The tool that every answer of a chat has called."""
+
+
+def rests_on_search(tool_calls: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether a message with these calls is an answer that rests on a search of this memory."""
+    return any(call.get("name") == SEARCH for call in tool_calls)
 
 
 @dataclass(frozen=True, slots=True)

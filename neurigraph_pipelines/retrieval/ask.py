@@ -19,6 +19,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Statement, Voice, speaker_called
+from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.excerpts import excerpt
@@ -178,6 +179,7 @@ def find_passages(
     if sources is not None:
         kept = [[one for one in each if sources(one["source_id"])] for each in (found.hits, found.messages)]
         found = replace(found, hits=kept[0], messages=kept[1])
+    found = _without_answers(found)
     notes += found.notes
     lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
@@ -186,6 +188,14 @@ def find_passages(
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
         for passage in _read(context, found, most, notes)
     ]
+
+
+def _without_answers(found: Answer) -> Answer:
+    """Leave out what chats with this memory answered: it repeats memories that are found themselves."""
+    chats = {key_of(hit) for hit in found.hits if hit["origin"]["source"]["origin"] == CHAT_ORIGIN}
+    told = [one for one in found.messages if key_of(one) not in chats or one["voice"] != Voice.ASSISTANT]
+    hits = found.hits if told else [hit for hit in found.hits if key_of(hit) not in chats]
+    return replace(found, hits=hits, messages=told)
 
 
 def reply_from(

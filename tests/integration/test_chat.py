@@ -12,10 +12,13 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.sharing import Subject, grant, issue_key
 from neurigraph_pipelines.wiring import Installation
+from resources.offline.language_model import OfflineLanguageModel
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.model_provider import Fault, ModelProvider
@@ -112,7 +115,7 @@ def test_a_simple_chat_is_one_search_and_is_remembered(client: httpx.Client, bob
     assert (answer["role"], answer["content"]) == ("assistant", found[-2][1]["content"])
     assert "oats" not in json.dumps(answer["tool_calls"])  # which messages were named, not what they say
     state = client.get(f"/v1/conversations/{chat_id}", headers=bob.key).json()
-    assert (state["origin"], state["privacy"]) == ("chat", "private")
+    assert (state["origin"], state["privacy"]) == ("neurigraph-chat", "private")
     body = {"messages": [{"role": "user", "content": "And the ferry?", "id": "m2"}], "stream": False}
     for _ in range(2):  # a repeated message is not added twice
         again = client.post("/chat/v2", json={**body, "conversationId": chat_id}, headers=bob.key)
@@ -129,6 +132,38 @@ def test_a_chat_is_no_evidence_for_itself(client: httpx.Client, bob: Memory) -> 
         assert "barometer" not in json.dumps([event for event in same if event[0] != "tool_use"])
     elsewhere = bob.ask(client, "Where does the cellar key hang?")
     assert "barometer" in elsewhere[-2][1]["content"]  # another chat finds it, also before it is stored
+
+
+def test_answers_of_chats_are_no_evidence(client: httpx.Client, bob: Memory) -> None:
+    """Neither for another answer nor for facts, before and after they are stored."""
+    question = "Where does Dave work?"
+    chat_id = bob.ask(client, question)[0][1]["conversationId"]
+    said_by_assistant = [
+        {
+            "role": "assistant",
+            "content": "Hilda bought a red tractor for 900 euros on 5 May 2021.",
+            "tool_calls": [{"name": "searchDatabase"}],
+        },
+        {"role": "assistant", "content": "Dave moved to Porto in 2019."},
+    ]
+    added = client.post(f"/v1/conversations/{chat_id}/messages", json={"messages": said_by_assistant}, headers=bob.key)
+    added.raise_for_status()
+    client.post(f"/v1/conversations/{chat_id}/end", headers=bob.key).raise_for_status()
+
+    def echoes() -> list[str]:
+        said = client.post("/v1/ask", json={"query": question}, headers=bob.key).json()
+        assert "works at the Blue Mill" in said["answer"]
+        return [one["text"] for one in said["citations"] if one["source_id"] == chat_id and one["voice"] != "owner"]
+
+    assert echoes() == []
+    context = bob.here.context.using(language_model=OfflineLanguageModel(None))
+    assert list(run_due(context, "test", bob.owner.user_id))
+    assert echoes() == []
+    reading.read_waiting(context, user_id=bob.owner.user_id)
+    facts = client.get("/v1/facts", headers=bob.key).json()["facts"]
+    stated = " ".join(fact["statement"] for fact in facts)
+    assert "Porto" in stated, "what an assistant says by itself is read"
+    assert "tractor" not in stated
 
 
 def test_modes_without_a_model_keep_their_bounds(client: httpx.Client, bob: Memory) -> None:
