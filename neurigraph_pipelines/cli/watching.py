@@ -23,7 +23,7 @@ _Version = tuple[int, int]
 def watch(folder: Path, settle_seconds: float, import_one: Callable[[Path], None], output: Output) -> None:
     """Import each file below a folder, and each again that changes, until SIGINT or SIGTERM.
 
-    What has been imported is kept in memory only: whoever starts again imports all files again, which adds nothing
+    What has been imported is kept in memory only: after a restart all files are imported again, which adds nothing
     twice. A file that cannot be imported is noted, and tried again when it changes. Links are skipped, and so are
     names that begin with a dot.
 

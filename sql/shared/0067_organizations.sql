@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS neurigraph.organization_invitations (
     role text NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
     -- Whom it is for, for those who list invitations.
     label text NOT NULL DEFAULT '' CHECK (char_length(label) <= 300),
-    -- The only user who may use it; null for whoever has the code.
+    -- The only user who may use it; null for anybody who has the code.
     invitee_id uuid REFERENCES neurigraph.users ON DELETE CASCADE,
     created_by uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     created_at timestamptz NOT NULL DEFAULT now(),
