@@ -132,8 +132,7 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     root = ask(home_env, "tree", "--user", user)
     assert (root["name"], root["kind"]) == (user, "user")
     path = hit["node_path"]
-    by_path = ask(home_env, "node", path, "--user", user)
-    by_id = ask_here("node", hit["node_id"], "--user", user)
+    by_path, by_id = ask(home_env, "node", path, "--user", user), ask_here("node", hit["node_id"], "--user", user)
     assert by_path["node_id"] == by_id["node_id"] == hit["node_id"]
     assert [record["record_id"] for record in by_path["records"]] == [record_id]
     below = ask_here("search", "trout", "--user", user, "--node", path)
