@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,6 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from neurigraph_pipelines.access import require_visible
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import create_user, provision_node
@@ -326,6 +328,23 @@ def test_absent_equals_denied(quiet: SharedGraph) -> None:
     assert refusals[:half] == refusals[half:]
     assert {kind for kind, _ in refusals} == {NotFoundError}
     assert record_id
+
+
+def test_id_is_visible_to_whom_its_node_is_open(graph: SharedGraph, quiet: SharedGraph) -> None:
+    """What every face asks before it acts on an id that a caller names."""
+    open_record, hidden_record = quiet.record_of("Work/Legal")[0], quiet.record_of("Family/Dave")[0]
+    of_personas = {("node", quiet.node("Work/Legal")), ("record", open_record)}
+    of_owner = of_personas | {("node", quiet.node("Family/Dave")), ("record", hidden_record)}
+    absent = {("node", uuid4()), ("record", uuid4()), ("record", quiet.node("Work/Legal"))}
+    visible = {"owner": of_owner, "personas": of_personas, "stranger": set()}
+    askers = {"owner": quiet.owners, "personas": quiet.personas, "stranger": graph.owners}
+    for asker, claims in askers.items():
+        seen_ids = set()
+        for kind, wanted in of_owner | absent:
+            with suppress(NotFoundError):
+                require_visible(quiet.installation.database, claims, kind, wanted)
+                seen_ids.add((kind, wanted))
+        assert seen_ids == visible[asker], asker
 
 
 def test_schema_names_reveal_nothing(shared_installation: Installation) -> None:
