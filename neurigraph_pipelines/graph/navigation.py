@@ -28,6 +28,15 @@ PATH_SEPARATOR = "/"
 _QUERIES = statements("graph")
 
 
+@dataclass(frozen=True, slots=True)
+class TreeEdge:
+    """A relation of a node of the tree to another node, over the evidence that the caller sees."""
+
+    relation: str
+    node_id: UUID
+    strength: float
+
+
 @dataclass(slots=True)
 class TreeNode:
     """A node of the tree that people see."""
@@ -42,6 +51,7 @@ class TreeNode:
     summary: str
     children: list[TreeNode] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
+    edges: list[TreeEdge] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -125,6 +135,7 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
         source, target = edge["from_node_id"], edge["to_node_id"]
         if source in nodes and target in paths:
             nodes[source].links.append(f"{edge['relation']} → {paths[target]}")
+            nodes[source].edges.append(TreeEdge(edge["relation"], target, edge["strength"]))
     root = tops[0]
     assert isinstance(root, Tree)
     root.others = tops[1:]

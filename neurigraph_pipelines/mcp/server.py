@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from mcp.server import CacheHint, MCPServer
+from mcp.server.apps import Apps
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
@@ -19,6 +20,7 @@ from pydantic import AnyUrl, ValidationError
 
 import neurigraph_pipelines
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.mcp import view
 from neurigraph_pipelines.mcp.authentication import caller_of
 from neurigraph_pipelines.mcp.budget import RememberedCounts
 from neurigraph_pipelines.mcp.calls import Afterwards, Call, Workers
@@ -88,6 +90,7 @@ class MemoryServer(MCPServer[None]):
                 instructions=INSTRUCTIONS,
                 cache_hints={"tools/list": _NEVER_CHANGE, "prompts/list": _NEVER_CHANGE},
                 subscriptions=False,
+                extensions=[Apps()],  # only declares it; this class lists and reads the view
             )
         self._installation = installation
         self._caller = caller
@@ -133,7 +136,7 @@ class MemoryServer(MCPServer[None]):
 
     async def list_resources(self) -> list[Resource]:
         """Return the resources with an address of their own."""
-        return [PROFILE]
+        return [PROFILE, view.VIEW]
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
         """Return the forms of the addresses of the others."""
@@ -147,6 +150,8 @@ class MemoryServer(MCPServer[None]):
         Raises:
             ResourceError: It does not exist, or the caller may not see it, or it cannot be read.
         """
+        if str(uri) == view.VIEW.uri:
+            return [ReadResourceContents(view.document(), view.VIEW.mime_type, view.VIEW.meta)]
         read = reader_of(str(uri))
         try:
             if read is None:

@@ -225,7 +225,8 @@ def test_persona_sees_its_part_and_nothing_else(address: str, key: str, graph: S
 
 def test_resources_and_prompt(address: str, key: str, graph: SharedGraph) -> None:
     async def session(client: Client) -> None:
-        assert {str(one.uri) for one in (await client.list_resources()).resources} == {"neurigraph://profile"}
+        listed = {str(one.uri) for one in (await client.list_resources()).resources}
+        assert listed == {"neurigraph://profile", "ui://neurigraph/graph"}
         templates = (await client.list_resource_templates()).resource_templates
         assert [one.uri_template for one in templates] == ["neurigraph://node/{node_id}"]
         for uri, said in (

@@ -170,6 +170,25 @@ def test_graph_shows_two_steps_and_opens_a_shell(page: Page, world: World) -> No
     page.wait_for_text("nodes shown, 0 left out")
 
 
+def test_stronger_relations_are_thicker(page: Page) -> None:
+    show(page, "graph")
+    page.wait_for("document.querySelector('.canvas')._cyreg.cy.nodes().length > 3")
+    widths = page.run("""(async () => {
+        const { drawPicture } = await import("/page/picture.js");
+        const [from, to] = ["a", "b"].map((id) => ({ node_id: id, name: id, depth: 1, state: "active", children: [] }));
+        const relations = [0, 0.5, 1].map((strength) => ({ from, to, relation: "knows", strength }));
+        const found = new Map([[from, { hops: 0, before: null }], [to, { hops: 1, before: from }]]);
+        const place = document.querySelector(".canvas");
+        const leaving = new AbortController();
+        await drawPicture(place, { nodes: new Map(), relations }, found, () => {}, leaving.signal);
+        const drawn = place._cyreg.cy.edges(".relation").map((edge) => edge.numericStyle("width"));
+        leaving.abort();
+        return drawn;
+    })()""")
+    assert widths == [1, 3.5, 6]
+    show(page, "")
+
+
 def test_seen_as_a_persona(page: Page, world: World, api: httpx.Client) -> None:
     show(page, "")
     page.wait_for("document.querySelector('.seen-as option:nth-child(2)')")

@@ -51,6 +51,7 @@ class Browser:
         self._ids = count(1)
         self._rest = b""
         self._pages: dict[str, Page] = {}
+        self._attached: list[tuple[Page, str]] = []
 
     def __enter__(self) -> Self:
         theirs_in, self._to = os.pipe()
@@ -83,11 +84,16 @@ class Browser:
         context = self.send("Target.createBrowserContext")["browserContextId"]
         target = self.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = self._watched(session)
+        page.resize(width, height, dark=dark)
+        return page
+
+    def _watched(self, session: str) -> Page:
         page = self._pages[session] = Page(self, session)
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.send(f"{domain}.enable")
         page.send("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
-        page.resize(width, height, dark=dark)
+        page.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         return page
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> Any:
@@ -102,9 +108,19 @@ class Browser:
             message = self._read(until)
             if message.get("id") == number:
                 assert "error" not in message, message["error"]
+                self._take_frames()
                 return message["result"]
             if (page := self._pages.get(message.get("sessionId", ""))) is not None:
+                if message["method"] == "Target.attachedToTarget":
+                    self._attached.append((page, message["params"]["sessionId"]))
                 page.note(message["method"], message["params"])
+
+    def _take_frames(self) -> None:
+        """Watch the frames with a process of their own, which wait for that."""
+        while self._attached:
+            page, session = self._attached.pop()
+            page.frames.append(self._watched(session))
+            page.frames[-1].send("Runtime.runIfWaitingForDebugger")
 
     def _read(self, until: float) -> dict[str, Any]:
         while b"\0" not in self._rest:
@@ -124,6 +140,7 @@ class Page:
     Attributes:
         complaints: What the browser reported: errors of scripts, refused loads, dialogs.
         requests: The addresses that the page asked for.
+        frames: The frames in it that have a process of their own, as pages.
     """
 
     def __init__(self, browser: Browser, session: str) -> None:
@@ -131,6 +148,7 @@ class Page:
         self._session = session
         self.complaints: list[str] = []
         self.requests: list[str] = []
+        self.frames: list[Page] = []
 
     def send(self, method: str, **parameters: Any) -> Any:
         """Send a command about this page."""

@@ -1,5 +1,7 @@
 """``python -m tests.support.page_pictures FOLDER``: pictures of every view of the page, light, dark and on a phone.
 
+The view of MCP Apps is among them, in the page of a host.
+
 The graph is that of the sample conversations. A person looks at the pictures; no test compares them.
 """
 
@@ -15,12 +17,14 @@ from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.importing import import_file
 from tests.conftest import ROOT
 from tests.support.api_server import serving
+from tests.support.app_host import Host, read_view, serving_host
 from tests.support.browser import Browser, Page, find_chromium
 from tests.support.page_world import Words, World, make_world
 
 _LOOKS = {"light": (1280, 860, False), "dark": (1280, 860, True), "phone": (390, 844, False)}
 _QUESTION = "What did the doctor say about my knee?"
 _SETTLED_SECONDS = 1.0
+_APP_HEIGHT = 1_400
 
 
 def main() -> None:
@@ -40,6 +44,7 @@ def main() -> None:
             for look, (width, height, dark) in _LOOKS.items():
                 page.resize(width, height, dark=dark)
                 take(page, world, folder, look)
+            take_app(browser, address, world, folder)
             print(f"{len(list(folder.iterdir()))} pictures, complaints of the browser: {page.complaints}")
 
 
@@ -73,6 +78,21 @@ def take(page: Page, world: World, folder: Path, look: str) -> None:
         page.wait_for(f"document.querySelector('{shown}')")
         time.sleep(_SETTLED_SECONDS)
         page.screenshot(folder / f"{look}_{kind.lower()}.png", whole=True)
+
+
+def take_app(browser: Browser, address: str, world: World, folder: Path) -> None:
+    """Take a picture of the view of MCP Apps in a host."""
+    with serving_host(read_view(address, world.key)) as hosting:
+        for look, (width, _, dark) in _LOOKS.items():
+            page = browser.page(width=width, height=_APP_HEIGHT)
+            page.go(hosting)
+            host = Host(page, address, world.key, {"theme": "dark" if dark else "light"})
+            host.ask_tool("browse_graph")
+            host.wait_for("document.querySelector('.graph [role=status]')?.textContent.includes('left out')")
+            host.wait_for("!document.querySelector('.loading')")
+            time.sleep(_SETTLED_SECONDS)
+            host.answer()
+            page.screenshot(folder / f"{look}_app.png")
 
 
 if __name__ == "__main__":

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
+from neurigraph_pipelines.mcp.view import document
 from tests.conftest import ROOT
 
 PAGE = ROOT / "neurigraph_pipelines" / "page"
 VENDORED = PAGE / "vendored"
-MODULES = sorted((PAGE / "files").glob("*.js"))
+FOLDERS = ("files", "app")
+MODULES = sorted(module for folder in FOLDERS for module in (PAGE / folder).glob("*.js"))
 MOST_LINES = 400
 SINKS = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|document\.write|DOMParser|srcdoc|\beval\(|"
@@ -38,7 +41,24 @@ def test_modules_make_only_text(module: Path) -> None:
     assert text.count("\n") <= MOST_LINES
     assert "//" not in re.sub(r"(?m)(^|\s)//.*$", "", text), "an address of another host"
     for imported in re.findall(r"(?:from|import\() ?\"\./([^\"]+)\"", text):
-        assert (PAGE / "files" / imported).is_file(), imported
+        assert [folder for folder in (*FOLDERS, "vendored") if (PAGE / folder / imported).is_file()], imported
+
+
+def test_view_is_one_document_that_allows_only_itself() -> None:
+    html = document()
+    (script,) = re.findall(r"<script type=\"module\">(.*?)</script>", html, re.DOTALL)
+    (style,) = re.findall(r"<style[^>]*>(.*?)</style>", html, re.DOTALL)
+    (policy,) = re.findall(r"http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"", html)
+    for kind, text in (("script", script), ("style", style)):
+        digest = b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert not re.search(r"<link|<script [^t]|\ssrc=|https?:", html.replace(script, ""))
+    assert "{{" not in html.replace(script, "")
+    assert "Permission is hereby granted" in script
+    for module in ("cytoscape-3.34.4.min.js", "layout.js", "host.js"):
+        assert script.count(f'MODULES["{module}"] = ') == 1
+    assert "api.js" not in script, "the view has no way to the HTTP API"
 
 
 def test_html_has_no_inline_script_or_style() -> None:

@@ -210,6 +210,14 @@ class Nodes(BaseModel):
     next_cursor: str | None = NEXT_CURSOR
 
 
+class TreeEdge(BaseModel):
+    """A relation of a node to another one."""
+
+    relation: str
+    node_id: UUID = Field(description="The other node.")
+    strength: float = Field(description="From 0 to 1, over the evidence that the caller sees.")
+
+
 class TreeNode(BaseModel):
     """A node with everything below it."""
 
@@ -223,6 +231,7 @@ class TreeNode(BaseModel):
     summary: str
     children: list[TreeNode]
     links: list[str] = Field(description="Relations to other nodes, such as `coworker → Business/Ana`.")
+    edges: list[TreeEdge] = Field(description="The same relations with ids and strengths.")
 
 
 class Tree(TreeNode):

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.graph import navigation
@@ -16,13 +17,14 @@ from neurigraph_pipelines.mcp.calls import Call
 from neurigraph_pipelines.mcp.framing import inline
 from neurigraph_pipelines.mcp.results import Result, as_json, described, kept_until, listed, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
+from neurigraph_pipelines.mcp.view import VIEW
 from neurigraph_pipelines.text.hygiene import utc
 
 MAX_PAGE = 100
 
 _BEGINNING, _FEW = 200, 3  # of a change that does not fit
-_BELOW = ("node_id", "name", "kind", "state", "record_count")
-_EDGE = ("relation", "direction", "node_id", "node_name", "valid")
+_BELOW = ("node_id", "name", "node_type", "kind", "state", "record_count")
+_EDGE = ("relation", "direction", "node_id", "node_name", "strength", "valid")
 _RECORD = ("record_id", "title", "summary", "occurred_at", "expires_at", "file_id")
 
 
@@ -30,7 +32,7 @@ class BrowseArguments(Arguments):
     """Arguments of ``browse_graph``."""
 
     node: str = Field(default="", max_length=2_000, description="Path such as Family/Dave, or id; default: the top.")
-    limit: int = Field(default=10, ge=0, le=MAX_PAGE, description="Records to list, newest first.")
+    limit: int = Field(default=10, ge=0, le=MAX_PAGE, description="Records to list.")
     cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
@@ -42,7 +44,10 @@ class Place(Result):
     name: str
     path: str
     kind: str
-    parent_node_id: str | None
+    node_type: SkipJsonSchema[str]  # every agent pays for schemas
+    state: SkipJsonSchema[str]
+    depth: SkipJsonSchema[int]
+    parent_node_id: SkipJsonSchema[str | None]
     summary: str | None
     record_count: int
     children: list[dict[str, Any]]
@@ -211,10 +216,11 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
 
 BROWSE_GRAPH = Tool(
     "browse_graph",
-    "Show a node of the memory's tree: its summary, the nodes below and beside it, its newest records.",
+    "Show a node of the tree: its summary, the nodes below and beside it, its newest records.",
     BrowseArguments,
     Place,
     browse_graph,
+    view=VIEW.uri,
 )
 MEMORY_HISTORY = Tool(
     "memory_history",

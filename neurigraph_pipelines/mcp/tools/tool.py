@@ -55,6 +55,7 @@ class Tool(Generic[_Taken]):
         reads: Whether it changes nothing.
         destroys: Whether something may be lost by it.
         repeats: Whether a repeated call changes nothing more.
+        view: The ``ui://`` resource that shows its results; None for none.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Tool(Generic[_Taken]):
     reads: bool = True
     destroys: bool = False
     repeats: bool = True
+    view: str | None = None
 
     def listed(self) -> Listed:
         """Return its description for clients."""
@@ -77,4 +79,5 @@ class Tool(Generic[_Taken]):
             input_schema=schema_of(self.arguments, is_input=True),
             output_schema=schema_of(self.result, is_input=False),
             annotations=hints,
+            _meta=None if self.view is None else {"ui": {"resourceUri": self.view}},
         )

@@ -3,10 +3,11 @@
  */
 
 import { at, call } from "./api.js";
-import { choice, el, field, fill, meta } from "./dom.js";
-import { heading, nodeLink } from "./frame.js";
+import { choice, el, field, fill, heading, meta } from "./dom.js";
+import { nodeLink } from "./frame.js";
 import { loadGraph } from "./graph_data.js";
-import { change, empty, load, pages } from "./states.js";
+import { pages } from "./pages.js";
+import { change, empty, load } from "./states.js";
 import { sureButton } from "./sure.js";
 import { moment } from "./words.js";
 

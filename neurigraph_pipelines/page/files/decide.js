@@ -3,8 +3,7 @@
  */
 
 import { at, get } from "./api.js";
-import { button, el, fill, meta } from "./dom.js";
-import { heading } from "./frame.js";
+import { button, el, fill, heading, meta } from "./dom.js";
 import { forgetGraph } from "./graph_data.js";
 import { decisionsOf } from "./decisions.js";
 import { sidesOf } from "./sides.js";

@@ -48,6 +48,11 @@ export function meta(...parts) {
   return el("div", { class: "meta" }, shown(parts).map((part) => (part instanceof Element ? part : el("span", {}, part))));
 }
 
+/** Return the heading of a view, with a line below it. */
+export function heading(title, below = null, ...beside) {
+  return el("div", { class: "heading" }, el("div", {}, el("h1", {}, title), below && el("p", { class: "quiet" }, below)), beside);
+}
+
 function shown(children) {
   return children
     .flat(Infinity)

@@ -3,9 +3,9 @@
  */
 
 import { at, call } from "./api.js";
-import { button, el, fill, meta } from "./dom.js";
-import { heading } from "./frame.js";
-import { change, empty, pages } from "./states.js";
+import { button, el, fill, heading, meta } from "./dom.js";
+import { pages } from "./pages.js";
+import { change, empty } from "./states.js";
 import { count, moment, phrase } from "./words.js";
 
 const OUTCOMES = {

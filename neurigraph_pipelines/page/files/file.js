@@ -4,7 +4,7 @@
 
 import { at, get, send } from "./api.js";
 import { button, el, fill, meta } from "./dom.js";
-import { figure } from "./node.js";
+import { figure } from "./node_parts.js";
 import { failed, load } from "./states.js";
 import { moment, phrase, size, state } from "./words.js";
 

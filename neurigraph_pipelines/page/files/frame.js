@@ -43,11 +43,6 @@ export function markCurrent(page, place) {
   }
 }
 
-/** Return the heading of a view, with a line below it. */
-export function heading(title, below = null, ...beside) {
-  return el("div", { class: "heading" }, el("div", {}, el("h1", {}, title), below && el("p", { class: "quiet" }, below)), beside);
-}
-
 /** Return a link to a node. */
 export function nodeLink(nodeId, text) {
   return link(`#/nodes/${nodeId}`, text);

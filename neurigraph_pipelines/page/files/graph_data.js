@@ -4,7 +4,6 @@
 
 import { get } from "./api.js";
 
-const ARROW = " → ";
 let reading = null;
 
 /** Return the graph: `{tops, nodes}`, where `nodes` maps ids to nodes with `parent`, `path` and `children`. */
@@ -45,20 +44,9 @@ function take(found, parent, nodes, tops) {
   for (const child of found.children) take(child, node, nodes, tops);
 }
 
-/** Return the relations between nodes as `{from, to, relation}`. The tree names their ends by paths. */
+/** Return the relations between nodes that are shown, as `{from, to, relation, strength}`. */
 function relationsOf(nodes) {
-  const byPath = new Map();
-  for (const node of nodes.values()) {
-    byPath.set(node.path, node);
-    byPath.set(node.path.split("/").slice(1).join("/"), node);
-  }
-  const found = [];
-  for (const node of nodes.values()) {
-    for (const link of node.links) {
-      const cut = link.indexOf(ARROW);
-      const to = byPath.get(link.slice(cut + ARROW.length));
-      if (cut > 0 && to) found.push({ from: node, to, relation: link.slice(0, cut) });
-    }
-  }
-  return found;
+  return [...nodes.values()].flatMap((from) => from.edges
+    .filter((edge) => nodes.has(edge.node_id))
+    .map(({ node_id: id, relation, strength }) => ({ from, to: nodes.get(id), relation, strength })));
 }

@@ -5,10 +5,7 @@
 const RING = 120;
 const SPACE = 46;
 
-/**
- * Return the nodes within some steps of a node, nearest first: `{found, left}`.
- * `found` maps nodes to `{hops, before}`; `left` is how many of the graph are left out.
- */
+/** Return the nodes within some steps of a node, nearest first: `Map` of nodes to `{hops, before}`. */
 export function around(graph, centre, hops, most) {
   const beside = neighbours(graph);
   const found = new Map([[centre, { hops: 0, before: null }]]);
@@ -23,7 +20,7 @@ export function around(graph, centre, hops, most) {
       queue.push(other);
     }
   }
-  return { found, left: graph.nodes.size - found.size };
+  return found;
 }
 
 /** Return the position of each node: `Map` of nodes to `{x, y}`. */
@@ -67,7 +64,10 @@ function ringRadii(found) {
 function neighbours(graph) {
   const related = new Map();
   for (const { from, to } of graph.relations) {
-    for (const [one, other] of [[from, to], [to, from]]) related.set(one, [...(related.get(one) ?? []), other]);
+    for (const [one, other] of [[from, to], [to, from]]) {
+      if (!related.has(one)) related.set(one, []);
+      related.get(one).push(other);
+    }
   }
   return (node) => [...node.children, ...(node.parent ? [node.parent] : []), ...(related.get(node) ?? [])];
 }

@@ -6,8 +6,9 @@ import { button, fill } from "./dom.js";
 import { positions } from "./layout.js";
 import { failed, loading } from "./states.js";
 
-const LIBRARY = "./cytoscape-3.34.4.min.js";
 const LABELS = 150;
+const THINNEST = 1;
+const THICKEST = 6;
 
 /**
  * Draw nodes into a place; return `{controls}`, or null if the place is gone meanwhile.
@@ -18,7 +19,7 @@ export async function drawPicture(place, graph, found, select, signal) {
   if (place.children.length === 0) fill(place, loading("Drawing…"));
   let cytoscape;
   try {
-    cytoscape = (await import(LIBRARY)).default;
+    cytoscape = (await import("./cytoscape-3.34.4.min.js")).default;
   } catch {
     fill(place, failed(new Error("The graph library could not be loaded.")));
     return null;
@@ -68,7 +69,7 @@ function elements(graph, found) {
   const tree = [...found.keys()].filter((node) => node.parent && found.has(node.parent))
     .map((node) => ({ data: { source: node.parent.node_id, target: node.node_id }, classes: "below" }));
   const relations = graph.relations.filter(({ from, to }) => found.has(from) && found.has(to))
-    .map(({ from, to, relation }) => ({ data: { source: from.node_id, target: to.node_id, relation }, classes: "relation" }));
+    .map(({ from, to, relation, strength }) => ({ data: { source: from.node_id, target: to.node_id, relation, strength }, classes: "relation" }));
   return [...nodes, ...tree, ...relations];
 }
 
@@ -88,7 +89,7 @@ function style(page, size) {
     { selector: ".centre", style: { "border-width": 4, "border-color": colour("accent"), "border-style": "solid", "background-opacity": 1 } },
     { selector: "edge", style: { width: 1.5, "curve-style": "straight", "line-color": colour("line-strong") } },
     { selector: ".relation", style: {
-      width: 2, "line-color": colour("relation"), "target-arrow-color": colour("relation"), "target-arrow-shape": "triangle", "curve-style": "bezier",
+      width: `mapData(strength, 0, 1, ${THINNEST}, ${THICKEST})`, "line-color": colour("relation"), "target-arrow-color": colour("relation"), "target-arrow-shape": "triangle", "curve-style": "bezier",
       label: "data(relation)", "font-size": 11, color: colour("relation"), "text-rotation": "autorotate", "min-zoomed-font-size": 8,
       "text-background-color": colour("paper"), "text-background-opacity": 0.8, "text-background-padding": 1 } },
     { selector: "node:selected", style: { "overlay-color": colour("accent"), "overlay-opacity": 0.2, "overlay-padding": 6 } },

@@ -8,8 +8,9 @@ import { factRow } from "./facts.js";
 import { filePanel } from "./file.js";
 import { nodeLink } from "./frame.js";
 import { messageList } from "./messages.js";
-import { words } from "./node.js";
-import { empty, load, pages } from "./states.js";
+import { words } from "./node_parts.js";
+import { pages } from "./pages.js";
+import { empty, load } from "./states.js";
 import { moment, phrase, state } from "./words.js";
 import { versionSlider } from "./versions.js";
 

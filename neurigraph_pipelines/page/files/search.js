@@ -4,9 +4,9 @@
 
 import { call } from "./api.js";
 import { answerView } from "./answer.js";
-import { choice, el, field, fill, link, meta } from "./dom.js";
+import { choice, el, field, fill, heading, link, meta } from "./dom.js";
 import { factRow } from "./facts.js";
-import { heading, nodeLink } from "./frame.js";
+import { nodeLink } from "./frame.js";
 import { readMessage } from "./messages.js";
 import { hitReasons, searchReasons } from "./reasons.js";
 import { empty, load } from "./states.js";

@@ -3,10 +3,10 @@
  */
 
 import { at, call, get } from "./api.js";
-import { button, el, field, fill, link, meta } from "./dom.js";
-import { heading } from "./frame.js";
+import { button, el, field, fill, heading, link, meta } from "./dom.js";
 import * as session from "./session.js";
-import { change, empty, load, pages } from "./states.js";
+import { pages } from "./pages.js";
+import { change, empty, load } from "./states.js";
 import { count, day, moment, phrase } from "./words.js";
 import { sureButton } from "./sure.js";
 

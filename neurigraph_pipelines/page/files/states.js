@@ -1,8 +1,7 @@
 /**
- * What is shown while something loads, when nothing is there, and when something fails; and lists in pages.
+ * What is shown while something loads, when nothing is there, and when something fails.
  */
 
-import { get } from "./api.js";
 import { button, el, fill } from "./dom.js";
 
 /** Return the notice that something loads. It appears only if that takes a moment. */
@@ -35,29 +34,6 @@ export async function load(place, work, draw, signal) {
   } finally {
     place.removeAttribute("aria-busy");
   }
-}
-
-/**
- * Return a list that loads its pages one by one.
- * @param {string} path Of an operation with `cursor`.
- * @param {string} name Of the list in the answer.
- * @param {Function} draw Makes a list item's content.
- */
-export function pages(path, name, draw, { query = {}, none, signal, label, limit = 50 }) {
-  const list = el("ul", { class: "rows", "aria-label": label });
-  const end = el("div", { class: "end" });
-  let cursor = null;
-  const more = () =>
-    load(end, () => get(path, { ...query, limit, cursor }, signal), (page) => {
-      list.append(...page[name].map((one) => el("li", {}, draw(one))));
-      cursor = page.next_cursor;
-      list.hidden = list.children.length === 0;
-      if (cursor) return button("Show more", more, { class: "plain" });
-      return list.hidden ? none : null;
-    }, signal);
-  list.hidden = true;
-  more();
-  return el("div", { class: "pages" }, list, end);
 }
 
 /** Run a change that a control started: the control waits, and a failure is shown beside it. */

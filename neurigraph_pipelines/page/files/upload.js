@@ -3,10 +3,10 @@
  */
 
 import { at, get, upload } from "./api.js";
-import { choice, el, field, fill, link, meta } from "./dom.js";
-import { heading } from "./frame.js";
+import { choice, el, field, fill, heading, link, meta } from "./dom.js";
 import { forgetGraph } from "./graph_data.js";
-import { empty, failed, pages } from "./states.js";
+import { pages } from "./pages.js";
+import { empty, failed } from "./states.js";
 import { moment, phrase, size } from "./words.js";
 
 const WAIT_SECONDS = 20;
