@@ -39,7 +39,8 @@ _SHARED_OF_MEASURED = 3
 """Least number of those words, unless the same word stands beside both figures: then two are enough."""
 
 LEAST_WEIGHT = 4.0
-"""Least weight of the words that a denial shares: the words of what somebody speaks of all the time weigh little."""
+"""Least weight of the words that a denial shares, unless the other statement names the same thing word for word: the
+words of what somebody speaks of all the time weigh little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list
     """Return a fact with each fact that it is to be compared with, at most ``MAX_CANDIDATES``, the likeliest first."""
     mine = plain_slot(fact.slot, fact.statement)
     about = _about(fact)
-    ranked: list[tuple[bool, float, tuple[object, str], KnownFact]] = []
+    ranked: list[tuple[bool, float, tuple[object, ...], KnownFact]] = []
     for one in known:
         if one.fact_id == fact.fact_id:
             continue
@@ -108,7 +109,7 @@ def _likelihood(one: Difference, weight: Callable[[Iterable[str]], float]) -> fl
     """Return how likely a difference is one about the same thing; 0 if it is too little to compare."""
     shared, share = weight(one.shared), weight(one.shared) / (weight(one.of) or 1.0)
     if one.is_denial:
-        return 1 + share if share >= LEAST_DENIED and shared >= LEAST_WEIGHT else 0.0
+        return 1 + share if share >= LEAST_DENIED and (one.is_whole or shared >= LEAST_WEIGHT) else 0.0
     if len(one.shared) < _SHARED_OF_MEASURED - one.is_named:
         return 0.0
     return share + 0.3 * one.is_named if share >= (LEAST_MEASURED if one.is_spoken_of else LEAST_ALIKE) else 0.0

@@ -73,9 +73,12 @@ class KnownFact:
     message: int = 0
 
     @property
-    def order(self) -> tuple[datetime, str]:
-        """Its place in the world's order, which is the same whichever of two facts arrived first."""
-        return self.said_at, str(self.fact_id)
+    def order(self) -> tuple[datetime, int, str]:
+        """Its place in the world's order, which is the same whichever of two facts arrived first.
+
+        Of facts of one day, what a later message says comes later.
+        """
+        return self.said_at, self.message, str(self.fact_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ _ENDS_OF_PHRASES = frozenset(
     "including into involving is it its my of on or our out over per since so specifically than that the their then "
     "this to today total under until using was we were what when where who with within".split()
 )
+_DETERMINERS = frozenset("a an any another my our the this".split())
 _MONTHS = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
     "sep oct nov dec".split()
@@ -95,13 +96,12 @@ class Assertions:
 
     Attributes:
         words: Its lexemes, without numbers; so are those below.
-        denied: Those of each clause that denies something.
-        done: Those of each clause that says that something was done or is there.
+        done: Those of each clause that says that something was done or is there, in order.
     """
 
     words: frozenset[str]
-    denied: tuple[frozenset[str], ...]
-    done: tuple[frozenset[str], ...]
+    denied: tuple[Denial, ...]
+    done: tuple[tuple[str, ...], ...]
     measures: tuple[Measure, ...]
 
 
@@ -115,6 +115,7 @@ class Difference:
         of: The lexemes of the denial, or of the statement with fewer lexemes.
         is_named: Whether the same word stands beside both figures; True for a denial.
         is_spoken_of: Whether a word beside one of the figures stands in the other statement, too.
+        is_whole: Whether what is denied stands in the other statement word for word, such as ``coin toss problems``.
     """
 
     is_denial: bool
@@ -122,35 +123,50 @@ class Difference:
     of: frozenset[str]
     is_named: bool = True
     is_spoken_of: bool = True
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A clause that denies something.
+
+    Attributes:
+        words: Its lexemes behind the denial.
+        thing: The lexemes of what was not done: of ``never solved any coin toss problems``, all but ``solv``.
+    """
+
+    words: frozenset[str]
+    thing: tuple[str, ...]
 
 
 @lru_cache(maxsize=20_000)
 def assertions_of(statement: str) -> Assertions:
     """Return what a statement of somebody about their own life denies, says was done, and measures."""
     text = _THE_USER.sub(lambda match: "my" if match["owns"] else "I", _SPEAKER.sub("", statement))
-    denied: list[frozenset[str]] = []
-    done: list[frozenset[str]] = []
+    denied: list[Denial] = []
+    done: list[tuple[str, ...]] = []
     measures: list[Measure] = []
     for clause in filter(str.strip, _CLAUSE_END.split(text)):
         denial = _DENIAL.search(clause)
         if denial is not None:
-            denied.append(_lexemes(clause[denial.end() :]))
+            behind = clause[denial.end() :]
+            denied.append(Denial(_lexemes(behind), _thing(behind)))
             continue
         is_own, is_intended = _OWN.search(clause) is not None, _INTENDED.search(clause) is not None
         found = [one for one in _measures(clause) if is_own or not is_intended or one.unit == "clock"]
         measures += found
         if (is_own and found) or (not is_intended and _DONE.search(clause)):
-            done.append(_lexemes(clause))
+            done.append(_in_order(clause))
     return Assertions(_lexemes(text), tuple(denied), tuple(done), tuple(measures))
 
 
 def differences(later: str, earlier: str) -> Iterator[Difference]:
     """Yield how a later statement may be at odds with an earlier one of the same speaker."""
     new, old = assertions_of(later), assertions_of(earlier)
-    for denied in new.denied:
+    for denial in new.denied:
         for done in old.done:
-            if len(shared := denied & done) >= LEAST_DENIED:
-                yield Difference(True, shared, denied)
+            if len(shared := denial.words & frozenset(done)) >= LEAST_DENIED:
+                yield Difference(True, shared, denial.words, is_whole=_stands_in(denial.thing, done))
     fewer = min(new.words, old.words, key=len)
     for one in new.measures:
         for other in old.measures if one.is_changed else ():
@@ -202,5 +218,23 @@ def _phrase(words: list[str]) -> list[str]:
     return words[: next(ends, len(words))]
 
 
+def _thing(behind: str) -> tuple[str, ...]:
+    """Return the lexemes of the noun phrase behind a verb."""
+    words = behind.split()[1:]
+    while words and words[0].lower() in _DETERMINERS:
+        del words[0]
+    return _in_order(" ".join(_phrase(words)))
+
+
+def _stands_in(thing: tuple[str, ...], done: tuple[str, ...]) -> bool:
+    """Whether a thing of several words stands in a clause word for word."""
+    size = len(thing)
+    return size >= LEAST_DENIED and any(done[start : start + size] == thing for start in range(len(done) - size + 1))
+
+
+def _in_order(text: str) -> tuple[str, ...]:
+    return tuple(one for one in _LEXER.lexemes(text) if not one[0].isdigit())
+
+
 def _lexemes(text: str) -> frozenset[str]:
-    return frozenset(one for one in _LEXER.lexemes(text) if not one[0].isdigit())
+    return frozenset(_in_order(text))

@@ -38,6 +38,11 @@ COMMONPLACE = 2.0
 ADDRESSED = 1.0
 """What a sentence has to weigh more if it speaks to somebody: many of these are compliments."""
 
+DENIED = 2.0
+"""What a sentence weighs more if its speaker says what they have never done: nothing else said before may show it."""
+
+_DENIES = re.compile(r"\bI (?:have )?never\b|\bI['’]ve never\b|\bI (?:haven['’]t|have not)\b")
+
 _FEW = 2
 """Most speakers of a talk with compliments and commonplaces; in meetings people speak to all, and of a matter."""
 
@@ -105,7 +110,7 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     """Yield what may be a fact, the weightiest first, without what was corrected later."""
     corrected = salience.corrected()
     weighed = [
-        (max(map(salience.weight, unit.sentences)), len(unit.sentences), number, unit)
+        (_weight(prose, salience, unit), len(unit.sentences), number, unit)
         for number, unit in enumerate((*units_of(prose, names, MAX_SENTENCES), *_before_questions(prose, names)))
         if unit.before is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
     ]
@@ -125,6 +130,13 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
             continue
         if anchors.stand_alone(unit):
             yield unit
+
+
+def _weight(prose: Prose, salience: Salience, unit: Unit) -> float:
+    """Return the weight of the weightiest sentence of a unit, more if it says what a person has never done."""
+    is_of_person = prose.message(prose.sentences[unit.sentences[0]]).role is Role.USER
+    denies = is_of_person and any(map(_DENIES.search, unit.texts))
+    return max(map(salience.weight, unit.sentences)) + DENIED * denies
 
 
 def _before_questions(prose: Prose, names: Names) -> Iterator[Unit]:

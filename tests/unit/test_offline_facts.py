@@ -57,6 +57,14 @@ def test_facts_are_few() -> None:
     assert 0 < sum(len(one.statement.split()) for one in found) <= MAX_SHARE * words
 
 
+def test_what_was_never_done_is_kept_before_other_statements() -> None:
+    things = "fence gutter shed boat kettle lamp clock violin ladder basket mirror stove kayak tent".split()
+    told = [f"I repaired a {thing} with my sister." for thing in things]
+    found = [one.statement for one in read(*told, "I've never placed an online order for skis.")]
+    assert 1 < len(found) < len(told)
+    assert any("never" in one for one in found)
+
+
 @pytest.mark.parametrize("texts", [["Hi!", "Hello.", "How are you?"], ["```\nx = 1\n```"], ["🦊" * 50], ["a" * 5_000]])
 def test_nothing_is_stated(texts: list[str]) -> None:
     assert read(*texts) == []

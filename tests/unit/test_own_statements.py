@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid5
 
@@ -92,6 +93,25 @@ def test_sure_enough_for_a_person_never_for_an_effect() -> None:
 def test_pair_at_odds_is_found_among_other_statements(earlier: str, later: str) -> None:
     old, new = _said(earlier, 1), _said(later, 90)
     assert Pair(new, old) in own_pairs([new], [*_HAY, old, new])
+
+
+def test_same_thing_word_for_word_is_found_among_much_of_the_same() -> None:
+    hay = [_said(f"The user wants to read of a coin toss problem {day}, {thing}.", day)
+           for day, thing in enumerate(["coin", "toss"] * 4)]  # fmt: skip
+    old = _said("The user's score on the 5 coin toss problems was good.", 70)
+    new = _said("The user has never completed any coin toss problems.", 90)
+    other = _said("The user tossed a coin about the problems at the lake.", 80)
+    pairs = own_pairs([new], [*_HAY, *hay, old, other, new])
+    assert Pair(new, old) in pairs
+    assert Pair(new, other) not in pairs
+
+
+def test_of_one_day_the_later_message_is_the_later_one() -> None:
+    for earlier, later in (*_AT_ODDS, *_CHANGED):
+        for number in range(4):  # ids differ with the day and say nothing of the order
+            said = replace(_said(earlier, number), message=3), replace(_said(later, number), message=40)
+            old, new = (replace(one, said_at=said[0].said_at, record_id=said[0].record_id) for one in said)
+            assert own_pairs([old], [*_HAY, old, new]) == own_pairs([new], [*_HAY, old, new]) == [Pair(new, old)]
 
 
 def test_statements_of_others_and_of_one_message_are_not_compared() -> None:
