@@ -261,14 +261,10 @@ class MetadataLayer:
         """The distinct authors by their numbers."""
         return list(self.author_numbers)
 
-    def restated(self, statements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of passages with each of these digests of their words; 0 for the unknown digest 0."""
-        keys, counts = self._statements
-        places = keys.searchsorted(statements)
-        found: NDArray[np.int64] = counts[places] * (keys[places] == statements)
-        if self.gone is not None:
-            found -= (self.statement[self.gone_passages] == statements[:, None]).sum(axis=1) * (found > 0)
-        return found
+    @property
+    def current_statements(self) -> NDArray[np.int64]:
+        """The digests of the words of all passages, without those of records that are gone."""
+        return self.statement if self.gone is None else np.delete(self.statement, self.gone_passages)
 
     @property
     def is_eligible(self) -> NDArray[np.bool_]:
@@ -310,12 +306,6 @@ class MetadataLayer:
     def source_kinds(self) -> NDArray[np.str_]:
         """The source kind of each record."""
         return np.array([texts.source_kind for texts in self.texts], np.str_)
-
-    @cached_property
-    def _statements(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The distinct digests of the passages in order, with the number of passages of each; the last has none."""
-        keys, counts = np.unique(self.statement[self.statement != 0], return_counts=True)
-        return np.append(keys, np.iinfo(np.int64).max), np.append(counts, 0)
 
     def stored_record(self, record: int) -> StoredRecord:
         """Return the record in a row; it is decoded once."""

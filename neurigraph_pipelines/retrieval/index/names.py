@@ -48,15 +48,11 @@ class Names:
         self._keys = sorted(self._nodes)
         # Lengths of phrases that may be keys with one letter more, less or wrong.
         self._lengths = {length + by for length in map(len, self._keys) for by in (-1, 0, 1)}
-        # Keys by their form without one letter, and which letter; some keys may be out of use.
-        self._gaps: dict[str, tuple[tuple[int, str], ...]] = {}
-        self._indexed: set[str] = set()
-        if before is not None and len(before._indexed) <= 2 * len(self._nodes):
-            self._gaps, self._indexed = dict(before._gaps), set(before._indexed)
-        for key in self._nodes.keys() - self._indexed:
-            self._indexed.add(key)
-            for variant, gap in _gaps(key).items():
-                self._gaps[variant] = (*self._gaps.get(variant, ()), (gap, key))
+        # Keys by their length and a half: one wrong letter leaves at least one half as it is.
+        self._halves: dict[tuple[int, int, str], list[str]] = defaultdict(list)
+        for key in self._keys:
+            for half in _halves(key, len(key)):
+                self._halves[half].append(key)
 
     def has_names(self, names: Sequence[str | None]) -> bool:
         """Return whether the index holds exactly these names."""
@@ -93,30 +89,25 @@ class Names:
             yield number
 
     def _misspelt(self, words: Sequence[str]) -> Iterator[str]:
-        """Yield keys that differ from a phrase in one letter: wrong, missing, added or swapped.
-
-        Both are compared with one letter left out (deletion neighbourhoods: Garbe's SymSpell, 2012).
-        """
+        """Yield keys that differ from a phrase in one letter: wrong, missing, added or swapped."""
         for phrase in _phrases(words, _MISSPELT_WORDS, _MISSPELT_PLACES):
             if len(phrase) not in self._lengths or not _MISSPELT.start - 1 <= len(phrase) < _MISSPELT.stop:
                 continue
-            for _, key in self._gaps.get(phrase, ()):  # a letter is missing
-                yield key
-            gaps = _gaps(phrase)
-            yield from self._nodes.keys() & gaps.keys()  # a letter was added
-            for variant in self._gaps.keys() & gaps.keys():
-                for place, key in self._gaps[variant]:
-                    if abs(gaps[variant] - place) <= 1:
-                        yield key
+            for length in range(len(phrase) - 1, len(phrase) + 2):
+                if max(length, len(phrase)) not in _MISSPELT:
+                    continue
+                for half in _halves(phrase, length):
+                    for key in self._halves.get(half, ()):
+                        if _is_misspelt(phrase, key):
+                            yield key
 
 
 def _in_words(names: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words for name in names.split("\n") if (words := " ".join(name_words(name)))))
+    return tuple(dict.fromkeys(words for name in names.split("\n") if name and (words := " ".join(name_words(name)))))
 
 
 def _key(name: str) -> str:
-    words = name.split(" ", _KEY_WORDS)
-    return " ".join(words[:_KEY_WORDS])[:_KEY_LENGTH]
+    return " ".join(name.split(" ", _KEY_WORDS)[:_KEY_WORDS])[:_KEY_LENGTH]
 
 
 def _phrases(words: Sequence[str], most: int, places: int | None = None) -> Iterator[str]:
@@ -129,7 +120,18 @@ def _phrases(words: Sequence[str], most: int, places: int | None = None) -> Iter
             yield phrase
 
 
-def _gaps(key: str) -> dict[str, int]:
-    """Return the forms of a key without one letter, with the first letter that gives each form."""
-    gaps = reversed(range(len(key))) if len(key) in _MISSPELT else ()
-    return {key[:gap] + key[gap + 1 :]: gap for gap in gaps}
+def _halves(phrase: str, length: int) -> tuple[tuple[int, int, str], tuple[int, int, str]]:
+    """Return the halves of a key of so many letters, without its middle letter, as a phrase for it may have them."""
+    middle = length // 2
+    return (length, 0, phrase[:middle]), (length, 1, phrase[len(phrase) - (length - middle - 1) :])
+
+
+def _is_misspelt(phrase: str, key: str) -> bool:
+    """Return whether one letter is wrong, missing or added, or two neighbours are swapped."""
+    same = next((n for n, (one, other) in enumerate(zip(phrase, key, strict=False)) if one != other), None)
+    if same is None:
+        return len(phrase) != len(key)
+    one, other = phrase[same:], key[same:]
+    if len(one) != len(other):
+        return one[1:] == other or one == other[1:]
+    return one[1:] == other[1:] or (one[:2] == other[1::-1] and one[2:] == other[2:])

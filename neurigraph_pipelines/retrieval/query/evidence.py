@@ -196,10 +196,13 @@ def _ask(
     if cached and context.embedder.is_remote:  # no connection is held while a remote embedder works
         view = view_graph(context, parsed, cached, embedding)
     values = _parameters(context, parsed, cached, known)
-    with context.database.asking(context.claims, _QUERIES["evidence"], values, binary=True) as rows:
-        if cached and view is None:  # most often nothing has changed: score while the database works
+    if cached and view is None:  # most often nothing has changed: score while the database works
+        with context.database.asking(context.claims, _QUERIES["evidence"], values, binary=True) as rows:
             view = view_graph(context, parsed, cached, embedding)
-        row = next(iter(rows()), None)
+            found = rows()
+    else:
+        found = context.database.ask(context.claims, _QUERIES["evidence"], values, binary=True)
+    row = next(iter(found), None)
     shells = _shells_in_force(context, earlier, row) if row is not None else None
     if parsed.question.node_id is not None and (shells is None or shells.number(parsed.question.node_id) is None):
         raise NotFoundError

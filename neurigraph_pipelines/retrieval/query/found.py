@@ -8,11 +8,12 @@ from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.model import Message, Voice, shown_author
-from neurigraph_pipelines.retrieval.index.layers import VOICES
+from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.unstored import SUMMARY_CHARACTERS, Unstored, beginning
@@ -151,9 +152,9 @@ def found_messages(
     """
     layers = [node.layer for node in nodes]
     statements = np.array([layers[one.node].statement[one.row] for one in ranked], np.int64)
-    restated = sum((layer.restated(statements) for layer in layers), np.zeros(len(ranked), np.int64)).tolist()
+    times_said = _times_said(layers, statements).tolist()
     found = []
-    for one, times, statement in zip(ranked, restated, statements.tolist(), strict=True):
+    for one, times, statement in zip(ranked, times_said, statements.tolist(), strict=True):
         layer, row = layers[one.node], one.row
         record = layer.stored_record(int(layer.record[row]))
         voice = VOICES[layer.voice[row]]
@@ -176,6 +177,13 @@ def found_messages(
             )
         )
     return found
+
+
+def _times_said(layers: Sequence[MetadataLayer], statements: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the number of passages with each of these digests of their words; 0 for the unknown digest 0."""
+    said = np.concatenate([layer.current_statements for layer in layers]) if layers else statements[:0]
+    times: NDArray[np.intp] = (said == statements[:, None]).sum(axis=1) * (statements != 0)
+    return times
 
 
 def _persona(origin: Origin, shells: Shells) -> int | None:

@@ -57,6 +57,10 @@ class PassageVectors:
         """Return all vectors of a layer if they are in memory."""
         return self._held[number]
 
+    def are_held(self, numbers: Iterable[int]) -> bool:
+        """Return whether all vectors of some layers are in memory."""
+        return all(self._held[number] is not None for number in numbers)
+
     def of(self, passages: Numbers) -> Floats:
         """Return the ``(n, 2, dimensions)`` vectors of passages.
 

@@ -214,7 +214,7 @@ class _Ranking:
         estimated = compare_passages(self.rows, self.vectors, self.vector, found[1:])
         signals, score = self._mixed(found)
         if estimated:
-            most = compared_of(self.rows.passages)
+            most = compared_of(self.rows.passages, are_read=not self.vectors.are_held(estimated))
             likely = score >= lowest_of_best(score, most + 2 * self.query.message_limit)
             likely |= signals[1] >= max(lowest_of_best(signals[1], most // 3), sys.float_info.min)
             compare_exactly(self.rows, self.vectors, self.vector, likely, estimated, found[1:])

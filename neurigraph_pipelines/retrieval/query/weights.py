@@ -47,6 +47,9 @@ compared; of noise less than one in a hundred is missed (ADR 0019)."""
 COMPARED_SHARE, LEAST_COMPARED = 8, 100
 """Of few passages only one in eight is compared exactly, and at least a hundred."""
 
+READ, READ_SHARE, LEAST_READ = 200, 16, 50
+"""The same for vectors that are read for the question: reading one takes fifty times as long as comparing it."""
+
 COMPARED_OF_MANY, MOST_COMPARED = 50, 1_000
 """Of very many passages one in fifty is compared exactly, and at most a thousand."""
 
@@ -54,7 +57,12 @@ SIGNALS = ("window_lexical", "dense", "window_dense")
 BOOSTS = ("speaker", "user", "period", "answer", "asked", "part", "time", "summary")
 
 
-def compared_of(passages: int) -> int:
-    """Return how many of so many estimated passages are compared exactly, besides those for each message wanted."""
-    few = max(LEAST_COMPARED, min(COMPARED, passages // COMPARED_SHARE))
+def compared_of(passages: int, *, are_read: bool = False) -> int:
+    """Return how many of so many estimated passages are compared exactly, besides those for each message wanted.
+
+    Args:
+        are_read: Whether vectors are read for the question, because they are not in memory.
+    """
+    least, most, share = (LEAST_READ, READ, READ_SHARE) if are_read else (LEAST_COMPARED, COMPARED, COMPARED_SHARE)
+    few = max(least, min(most, passages // share))
     return max(few, min(MOST_COMPARED, passages // COMPARED_OF_MANY))
