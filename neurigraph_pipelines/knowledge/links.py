@@ -1,5 +1,7 @@
 """Writing the links that rules and models find, in the transaction of what they were found in.
 
+What a model is not sure of waits as an action; rules read closed forms, and what they find is written.
+
 People state links in ``linking``; ``listing.links`` shows both.
 """
 
@@ -11,11 +13,24 @@ from uuid import UUID, uuid5
 
 import psycopg
 
+from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge.cues import OBSERVER, StatedFact, find_causes
-from neurigraph_pipelines.model import Message
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, EndKind, NewLink
+from neurigraph_pipelines.model import Detector, Message
+from neurigraph_pipelines.model.actions import ActionKind
+from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End, EndKind, NewLink
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+
+SURE = 0.8
+"""Least confidence of a link of a language model that is written by itself."""
+
+LIKELY = 0.6
+"""Least confidence of one that waits for a person; what is less sure is dropped."""
+
+MAX_ASKED = 10
+"""Most links of one memory that wait for a person."""
 
 _QUERIES = statements("links")
 
@@ -56,10 +71,67 @@ def replace_links(
     return len(written)
 
 
-def link_causes(tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message]) -> int:
-    """Replace the causes that the messages of a record state between its facts, and return how many there are."""
+def link_facts(
+    tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message], model: str, read: Sequence[Fact]
+) -> None:
+    """Replace the links between the facts of a record: causes in closed forms, and what a language model read.
+
+    Args:
+        model: The name of the language model.
+        read: The facts that it read, with their links.
+    """
     facts = [StatedFact(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
-    return replace_links(tx, user_id, record_id, [OBSERVER], find_causes(facts, messages))
+    observer = f"model:{model}"
+    found = _found(facts, observer, read)
+    sure = [one for one in found if one.confidence >= SURE]
+    replace_links(tx, user_id, record_id, [OBSERVER, observer], [*find_causes(facts, messages), *sure])
+    likely = sorted((one for one in found if LIKELY <= one.confidence < SURE), key=lambda one: -one.confidence)
+    for one in likely[:MAX_ASKED]:
+        _ask(tx, user_id, one)
+
+
+def _found(facts: Sequence[StatedFact], observer: str, read: Sequence[Fact]) -> list[NewLink]:
+    """Return the links between facts that were read, of those that the record has now."""
+    known = {fact.statement: fact for fact in facts}
+    return [
+        NewLink(
+            End.fact(known[fact.statement].fact_id),
+            End.fact(known[one.statement].fact_id),
+            one.relation,
+            observer,
+            Detector.MODEL,
+            one.confidence,
+            one.confidence,
+            one.reason,
+            tuple(range(fact.first_message, fact.last_message + 1)),
+        )
+        for fact in read
+        for one in fact.links
+        if fact.statement in known and one.statement in known
+    ]
+
+
+def _ask(tx: Transaction, user_id: UUID, link: NewLink) -> None:
+    """Put a link in the queue, unless its ends are or were linked so."""
+    ends = {"user_id": user_id, "from_id": link.start.id, "to_id": link.end.id, "relation": link.relation}
+    if tx.execute(_QUERIES["any_link"], ends).fetchone() is not None:
+        return
+    details = {"relation": link.relation, "confidence": round(link.confidence, 2)}
+    try:
+        propose(
+            tx,
+            Doubt(
+                ActionKind.LINK,
+                user_id,
+                "inferred",
+                "facts",
+                fact_id=link.start.id,
+                other_fact_id=link.end.id,
+                details=details,
+            ),
+        )
+    except NotFoundError:
+        return  # gone meanwhile
 
 
 def row_of(user_id: UUID, link: NewLink) -> dict[str, Any]:

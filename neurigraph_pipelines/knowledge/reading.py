@@ -25,7 +25,7 @@ from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.triggers import renewed, retry_delay
 from neurigraph_pipelines.knowledge.grounding import Said, within_bounds
-from neurigraph_pipelines.knowledge.links import link_causes
+from neurigraph_pipelines.knowledge.links import link_facts
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import stated_by, write_read, write_stated
@@ -231,7 +231,7 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
             write_stated(tx, leased.record_id, leased.user_id, stated)
             return 1, 0
         written = write_read(tx, leased.record_id, leased.user_id, model.name, facts)
-        link_causes(tx, leased.record_id, leased.user_id, segment.messages)
+        link_facts(tx, leased.record_id, leased.user_id, segment.messages, model.name, facts)
     return written, len(found) - len(facts) + kept.dropped
 
 

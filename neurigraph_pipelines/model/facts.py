@@ -87,6 +87,22 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundLink:
+    """What a fact has to do with another one that was read with it.
+
+    Attributes:
+        relation: A name of ``relation_types``: the fact is ``caused_by`` the other one.
+        statement: The other fact's.
+        confidence: From 0 to 1.
+    """
+
+    relation: str
+    statement: str
+    confidence: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """A statement that can be understood alone: names instead of pronouns, absolute dates, all figures.
 
@@ -101,6 +117,7 @@ class Fact:
         expires_at: When it no longer matters, such as a day after a plan.
         confidence: From 0 to 1, how certainly the text says so.
         importance: From 0 to 1.
+        links: What it has to do with others, as a language model reads it.
     """
 
     statement: str
@@ -119,6 +136,7 @@ class Fact:
     confidence: float = 0.6
     importance: float = 0.5
     impact: Impact = Impact.MEDIUM
+    links: tuple[FoundLink, ...] = ()
 
 
 def bounds_of(messages: Sequence[Message]) -> tuple[float, float]:

@@ -5,11 +5,13 @@ Whether the facts stand in the messages is checked in the domain (``knowledge.gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, Slot, StatedAs
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, FoundLink, Impact, Slot, StatedAs
+from neurigraph_pipelines.model.links import MAX_REASON
 from neurigraph_pipelines.text.iso_periods import period_of
 from resources.providers.answers import StrictAnswer
 from resources.well_formed import well_formed
@@ -18,6 +20,9 @@ MAX_PART = 200
 """Most characters of a place, a reason, a manner or a part of a slot."""
 
 MAX_WHO = 10
+
+MAX_LINKS = 5
+"""Most links from one fact to others."""
 
 
 class FactAnswer(StrictAnswer):
@@ -42,10 +47,21 @@ class FactAnswer(StrictAnswer):
     impact: Literal["high", "medium", "low"]
 
 
+class LinkAnswer(StrictAnswer):
+    """What a fact has to do with another one of the answer, after the reason for it; facts count from 1."""
+
+    reason: str
+    fact: int
+    relation: Literal["caused_by", "influenced_by", "part_of", "instance_of"]
+    other: int
+    confidence: float
+
+
 class FactsAnswer(StrictAnswer):
-    """The facts of a transcript; it may have none."""
+    """The facts of a transcript and the links between them; it may have none."""
 
     facts: list[FactAnswer]
+    links: list[LinkAnswer]
 
 
 def read_facts(answer: FactsAnswer, authors: Mapping[int, str | None]) -> list[Fact]:
@@ -55,12 +71,25 @@ def read_facts(answer: FactsAnswer, authors: Mapping[int, str | None]) -> list[F
         answer: What the model answered.
         authors: The author of each message of the segment, by its number.
     """
-    stated = ((one, _text(one.statement, MAX_STATEMENT)) for one in answer.facts)
-    return [
-        _fact(one, statement, authors[one.first_message])
-        for one, statement in stated
+    stated = {number: (one, _text(one.statement, MAX_STATEMENT)) for number, one in enumerate(answer.facts, start=1)}
+    facts = {
+        number: _fact(one, statement, authors[one.first_message])
+        for number, (one, statement) in stated.items()
         if statement and one.first_message in authors and one.first_message <= one.last_message in authors
-    ]
+    }
+    return [replace(fact, links=_links(number, answer.links, facts)) for number, fact in facts.items()]
+
+
+def _links(number: int, links: Sequence[LinkAnswer], facts: Mapping[int, Fact]) -> tuple[FoundLink, ...]:
+    """Return the links from one fact to others, the first of each relation to each."""
+    found: dict[tuple[str, str], FoundLink] = {}
+    for one in links:
+        other = facts.get(one.other)
+        if one.fact == number and other is not None and other.statement != facts[number].statement:
+            reason = _text(one.reason, MAX_REASON) or None
+            link = FoundLink(one.relation, other.statement, _share(one.confidence), reason)
+            found.setdefault((one.relation, other.statement), link)
+    return tuple(found.values())[:MAX_LINKS]
 
 
 def in_order(windows: Iterable[Iterable[Fact]]) -> list[Fact]:

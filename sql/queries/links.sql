@@ -34,6 +34,16 @@ SELECT t.link_id FROM there AS t
 WHERE t.verdict <> 'rejected' AND t.ended_at IS NULL
 LIMIT 1;
 
+-- name: any_link
+-- A link between two ends in a relation, also one that was rejected or has ended.
+SELECT l.link_id
+FROM neurigraph.links AS l
+WHERE l.user_id = %(user_id)s AND l.relation = %(relation)s AND (
+    (l.from_id = %(from_id)s AND l.to_id = %(to_id)s)
+    OR (l.bidirectional AND l.from_id = %(to_id)s AND l.to_id = %(from_id)s)
+)
+LIMIT 1;
+
 -- name: delete_inferred
 DELETE FROM neurigraph.links AS l
 WHERE l.from_record_id = %(record_id)s AND l.observed_by = ANY(%(observers)s) AND l.verdict = 'unverified'

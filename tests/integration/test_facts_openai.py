@@ -67,7 +67,7 @@ def test_long_talks_are_read_in_small_windows(provider: ModelProvider, client: P
 def test_facts_of_no_message_are_left_out(
     provider: ModelProvider, client: ProviderClient, changes: dict[str, Any]
 ) -> None:
-    answer = {"facts": [answered(**changes), answered(), answered(statement="caroline met dave.")]}
+    answer = {"facts": [answered(**changes), answered(), answered(statement="caroline met dave.")], "links": []}
     provider.fail_next(Fault("wrong_shape", answer=answer))
     (found,) = make_model(client).extract_facts(TALK)
     assert (found.statement, found.slot, found.occurred, found.where) == ("Caroline met Dave.", None, None, None)
@@ -81,12 +81,12 @@ def test_odd_values_are_repaired(provider: ModelProvider, client: ProviderClient
         kind="plan",
         who=["", "Dave", "Dave"],
     )
-    provider.fail_next(Fault("wrong_shape", answer={"facts": [odd]}))
+    provider.fail_next(Fault("wrong_shape", answer={"facts": [odd], "links": []}))
     (found,) = make_model(client).extract_facts(TALK)
     assert found.statement == "Caroline\N{REPLACEMENT CHARACTER} met Dave."
     assert (found.occurred, found.expires_at, found.confidence, found.who) == (None, None, 0.0, ("Dave",))
 
 
 def test_no_facts_is_an_answer(provider: ModelProvider, client: ProviderClient) -> None:
-    provider.fail_next(Fault("wrong_shape", answer={"facts": []}))
+    provider.fail_next(Fault("wrong_shape", answer={"facts": [], "links": []}))
     assert make_model(client).extract_facts(TALK) == []

@@ -11,6 +11,7 @@ import hashlib
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -20,6 +21,9 @@ from tests.support.verdict_rules import verdicts
 _WORD = re.compile(r"\w+")
 _ENTRY = re.compile(r"^\[(\d+)\] \w+ (\d{4}-\d{2}-\d{2}) \d{2}:\d{2} (.*?): (.*)$")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+_EFFECTS = {"So ": 0.9, "Perhaps so ": 0.7, "Hardly so ": 0.5}
+"""How a message begins that tells an effect of the one before, and how sure that is."""
+
 _STOP_WORDS = frozenset(
     _WORD.findall(
         "a an and are as at be but by for from had has have he her his i in is it its me my not of on or our she so "
@@ -90,7 +94,8 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
     if shape == "KeywordsAnswer":
         return _keywords(lines)
     if shape == "FactsAnswer":
-        return {"facts": [_fact(line) for line in lines if not line.text.endswith("?")]}
+        told = [line for line in lines if not line.text.endswith("?")]
+        return {"facts": [_fact(line) for line in told], "links": list(_links(told))}
     if shape == "PlacementsAnswer":
         return _placements(lines, _block(question, "OUTLINE") or "")
     if shape == "VerdictsAnswer":
@@ -121,6 +126,20 @@ def _summary(lines: list[_Line]) -> dict[str, Any]:
     kept = sorted(sorted(lines, key=lambda line: -len(line.text))[:8], key=lambda line: line.seq)
     text = " ".join(f"{line.speaker.split(' (')[0]}: {line.text[:300]}" for line in kept) or "Nothing was said."
     return {"title": text[:60], "summary": text}
+
+
+def _links(told: list[_Line]) -> Iterator[dict[str, Any]]:
+    """Yield a cause for each message that begins with "So" or "Perhaps so": what the message before it says."""
+    for number, line in enumerate(told[1:], start=2):
+        begins = next((words for words in _EFFECTS if line.text.startswith(words)), None)
+        if begins is not None:
+            yield {
+                "reason": f"it begins with {begins!r}",
+                "fact": number,
+                "relation": "caused_by",
+                "other": number - 1,
+                "confidence": _EFFECTS[begins],
+            }
 
 
 def _statements(question: str, passages: list[_Line]) -> dict[str, Any]:
