@@ -12,6 +12,7 @@ from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since
 from neurigraph_pipelines.defs.schedules import LIFECYCLE_TAG
+from neurigraph_pipelines.governance.doubles import propose_merges
 
 
 class ProfileConfig(JobConfig):
@@ -36,12 +37,14 @@ def node_profiles(context: dg.AssetExecutionContext, installation: InstallationR
 
     config, started = config_of(context, ProfileConfig), time.monotonic()
     database = installation.opened.database
-    done = rebuild_profiles(database, config.limit, user_id_of(database, config.user))
+    user_id = user_id_of(database, config.user)
+    done = rebuild_profiles(database, config.limit, user_id)
     return dg.MaterializeResult(
         metadata={
             "nodes due": done.nodes,
             "profiles rebuilt": done.profiles,
             "profiles removed": done.removed,
+            "merges proposed": propose_merges(database, user_id),
             "limit reached": done.limit_reached,
             "seconds": seconds_since(started),
         }

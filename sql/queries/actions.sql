@@ -205,3 +205,28 @@ LIMIT 100;
 -- name: note_report
 UPDATE neurigraph.actions AS a SET told_at = now()
 WHERE a.state = 'open' AND a.told_at IS NULL AND a.requested_at < now() - make_interval(secs => %(seconds)s);
+
+-- name: users_with_people
+SELECT g.user_id
+FROM neurigraph.graph_index AS g
+WHERE g.concept_kind = 'person' AND g.node_type = 'concept' AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+GROUP BY g.user_id
+HAVING count(*) > 1;
+
+-- name: people
+-- The nodes of people of a user, with their names and what they are related to beside the root.
+SELECT
+    g.node_id,
+    g.node_name,
+    g.aliases,
+    g.record_count AS records,
+    ARRAY(
+        SELECT CASE WHEN e.from_node_id = g.node_id THEN e.to_node_id ELSE e.from_node_id END
+        FROM neurigraph.node_edges AS e
+        INNER JOIN neurigraph.graph_index AS o
+            ON o.node_id = CASE WHEN e.from_node_id = g.node_id THEN e.to_node_id ELSE e.from_node_id END
+        WHERE (e.from_node_id = g.node_id OR e.to_node_id = g.node_id) AND o.layer_depth > 0
+    ) AS related
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person' AND g.node_type = 'concept' AND NOT g.quarantined
+ORDER BY g.created_at, g.node_id;
