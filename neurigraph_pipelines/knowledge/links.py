@@ -116,20 +116,17 @@ def _ask(tx: Transaction, user_id: UUID, link: NewLink) -> None:
     ends = {"user_id": user_id, "from_id": link.start.id, "to_id": link.end.id, "relation": link.relation}
     if tx.execute(_QUERIES["any_link"], ends).fetchone() is not None:
         return
-    details = {"relation": link.relation, "confidence": round(link.confidence, 2)}
+    doubt = Doubt(
+        ActionKind.LINK,
+        user_id,
+        "inferred",
+        "facts",
+        fact_id=link.start.id,
+        other_fact_id=link.end.id,
+        details={"relation": link.relation, "confidence": round(link.confidence, 2)},
+    )
     try:
-        propose(
-            tx,
-            Doubt(
-                ActionKind.LINK,
-                user_id,
-                "inferred",
-                "facts",
-                fact_id=link.start.id,
-                other_fact_id=link.end.id,
-                details=details,
-            ),
-        )
+        propose(tx, doubt)
     except NotFoundError:
         return  # gone meanwhile
 
