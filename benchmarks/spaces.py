@@ -27,7 +27,7 @@ REPEATS = 51
 _METHOD = """One user has 10,000 sources; a thousand of them have a memory of twenty messages each, in a hundred nodes.
 A tenth of all sources is in a space. The owner asks without a limit, with a filter for the space, and a key that is
 bound to the space asks, alternating, without cached answers: searches by `retrieval.search`, and the first page of the
-list of memories. Within a space, layers are read for each question and not cached."""
+list of memories."""
 
 _MAKE_SOURCES = """
 INSERT INTO neurigraph.sources (source_id, user_id, kind, external_id)

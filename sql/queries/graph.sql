@@ -89,7 +89,7 @@ SELECT
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.language END AS language,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.centroid END AS centroid,
     CASE
-        WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
+        WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count
 FROM neurigraph.graph_index AS g
@@ -154,7 +154,7 @@ SELECT
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_summary ELSE '' END AS node_summary,
     CASE
-        WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
+        WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.centroid END AS centroid,
@@ -237,7 +237,7 @@ SELECT
     g.concept_kind,
     g.compression_state,
     CASE
-        WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
+        WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count
 FROM neurigraph.graph_index AS g

@@ -114,7 +114,7 @@ SELECT
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.language::text END AS language,
     CASE
-        WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
+        WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count,
     n.node_path,

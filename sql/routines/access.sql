@@ -180,15 +180,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT neurigraph_private.hidden_sources(neurigraph.claims())
 $$;
 
--- Whether no record of the graph is hidden from the caller, neither by privacy nor by quarantine.
-CREATE OR REPLACE FUNCTION neurigraph.sees_all_records() RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT neurigraph_private.hidden_sources(c.asking) = '{}' AND NOT EXISTS (
-        SELECT FROM neurigraph.record_index AS i WHERE i.user_id = (c.asking ->> 'user_id')::uuid AND i.quarantined
-    )
-    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
-$$;
-
 -- The deltas of the graph that a quarantine in force hides, from its owner, too.
 CREATE OR REPLACE FUNCTION neurigraph.hidden_deltas() RETURNS uuid []
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -378,14 +369,13 @@ $$;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
 neurigraph.bound_user_id(), neurigraph.asking_tags(), neurigraph.asking_binding(),
-neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
+neurigraph.hidden_sources(), neurigraph.hidden_deltas(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.may_hand_in(uuid),
 neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
 neurigraph.handed_in_sources(), neurigraph.handed_in_triggers()
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
-neurigraph.bound_user_id(), neurigraph.asking_tags(), neurigraph.asking_binding(),
-neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
+neurigraph.bound_user_id(), neurigraph.asking_tags(), neurigraph.asking_binding(), neurigraph.hidden_deltas(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.may_hand_in(uuid),
 neurigraph.readable_nodes(),
 neurigraph.writing_persona(), neurigraph.handed_in_sources(), neurigraph.handed_in_triggers()

@@ -15,12 +15,12 @@ DECLARE
     owner uuid := asking ->> 'user_id';
     -- While a user moves to another model, an index holds vectors of both models.
     is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
-    can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
+    hidden uuid [] := neurigraph_private.hidden_sources(asking);
     are_visible boolean := neurigraph_private.counts_are_visible(asking);
     -- Within spaces a node is its name and the records in them: what is known of it as a whole is of all spaces.
     is_limited boolean NOT NULL := coalesce(asking ? 'container_tags', false);
     -- Of so few nodes the process keeps the words, too, and counts those of a question itself.
-    are_few boolean := visible IS NULL
+    are_few boolean := neurigraph_private.seen_version(asking) IS NOT NULL
         AND (SELECT count(*) <= 100 FROM (SELECT FROM neurigraph_private.nodes_of(owner, visible) LIMIT 101) AS n);
     width integer := least(dimensions, 512);
     none bytea := decode(repeat('00', 4 + 2 * width), 'hex');
@@ -31,10 +31,11 @@ BEGIN
         array_agg(s.node_name),
         array_agg(s.aliases),
         string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
-        array_agg(CASE WHEN can_be_kept THEN s.version END),
+        array_agg(s.version),
         -- A mean reveals something of what it is the mean of.
         string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible),
-        array_agg(array_to_string(tsvector_to_array(s.tsv), ' ')) FILTER (WHERE are_few)
+        array_agg(CASE WHEN is_limited THEN '' ELSE array_to_string(tsvector_to_array(s.tsv), ' ') END)
+            FILTER (WHERE are_few)
     INTO node_ids, parents, node_names, aliases, counts, versions, centroids, shell_stems
     FROM (
         SELECT
@@ -49,7 +50,7 @@ BEGIN
             -- An estimate: the passages of spaces are not counted.
             CASE WHEN is_limited THEN 20 * coalesce(l.records, 0) ELSE coalesce(t.passages, 0)::integer END AS passages,
             t.vector_index IS NOT NULL AND NOT is_moving AND NOT is_limited AS is_indexed,
-            coalesce(c.version, '') AS version,
+            coalesce(q.version, c.version, '') AS version,
             -- The nearest visible node above it; a root is its own parent.
             coalesce(
                 CASE WHEN visible IS NULL THEN g.parent_node_id ELSE (
@@ -61,6 +62,8 @@ BEGIN
         FROM neurigraph_private.nodes_of(owner, visible) AS g
         LEFT JOIN neurigraph.node_statistics AS t ON g.node_id = t.node_id
         LEFT JOIN neurigraph_private.node_versions(owner) AS c ON g.node_id = c.node_id
+        LEFT JOIN neurigraph_private.seen_parts(asking, hidden, CASE WHEN hidden <> '{}' THEN visible END) AS q
+            ON g.node_id = q.node_id
         LEFT JOIN neurigraph_private.records_in_spaces(CASE WHEN is_limited THEN asking END) AS l ON g.node_id = l.node_id
         ORDER BY g.node_id
     ) AS s;
@@ -150,7 +153,7 @@ BEGIN
         GROUP BY g.node_id
     ) AS s;
 
-    data_version := CASE WHEN visible IS NULL THEN neurigraph_private.data_version(owner) END;
+    data_version := neurigraph_private.seen_version(asking);
     IF data_version IS NULL OR data_version IS DISTINCT FROM known_version THEN
         SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
         SELECT c.passages, c.lexemes INTO corpus_passages, corpus_lexemes

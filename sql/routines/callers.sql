@@ -1,4 +1,4 @@
--- Callers: the key and the door of a call, and the holders of keys.
+-- Callers: the key and the door of a call, whether anything is hidden from it, and the holders of keys.
 
 -- The key that the caller used, and the door it came through; null without claims, and for a caller without a key.
 CREATE OR REPLACE FUNCTION neurigraph.asking_key() RETURNS uuid
@@ -9,6 +9,34 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.asking_door() RETURNS neurigraph.received_through
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT (neurigraph.claims() ->> 'received_through')::neurigraph.received_through
+$$;
+
+-- Whether no source is hidden from the caller: a short cut, which a caller within spaces does not take.
+CREATE OR REPLACE FUNCTION neurigraph_private.sees_all_sources(asking jsonb) RETURNS boolean
+LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    RETURN NOT asking ? 'container_tags' AND (
+        asking ->> 'role' IN ('user', 'bound') OR NOT EXISTS (
+            SELECT FROM neurigraph.sources AS s
+            WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private'
+                AND coalesce(s.member_id <> (SELECT neurigraph_private.member_of(asking)), true)
+        )
+    );
+END
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph.sees_all_sources() RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(neurigraph_private.sees_all_sources(neurigraph.claims()), true)
+$$;
+
+-- Whether no record of the graph is hidden from the caller, neither by privacy nor by quarantine.
+CREATE OR REPLACE FUNCTION neurigraph.sees_all_records() RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT neurigraph_private.sees_all_sources(c.asking) AND NOT EXISTS (
+        SELECT FROM neurigraph.record_index AS i WHERE i.user_id = (c.asking ->> 'user_id')::uuid AND i.quarantined
+    )
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
 $$;
 
 -- Who asks, for what is kept for one caller alone: the API key, or role and subject of a token.
@@ -47,7 +75,9 @@ BEGIN
 END
 $$;
 
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(),
-neurigraph.holder_of_key(bytea) FROM PUBLIC;
+neurigraph.sees_all_sources(), neurigraph.sees_all_records(), neurigraph.holder_of_key(bytea) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(),
-neurigraph.holder_of_key(bytea) TO neurigraph_agent, neurigraph_pipeline;
+neurigraph.sees_all_sources(), neurigraph.sees_all_records(), neurigraph.holder_of_key(bytea)
+TO neurigraph_agent, neurigraph_pipeline;

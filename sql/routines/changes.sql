@@ -7,9 +7,18 @@ LANGUAGE sql STABLE AS $$
     FROM neurigraph.user_changes AS c WHERE c.user_id = owner
 $$;
 
+-- The version of what a caller sees of a graph. What a member or a caller within spaces sees depends on nothing but
+-- rows that are counted here. Personas and third parties get none: a grant ends without a change.
+CREATE OR REPLACE FUNCTION neurigraph_private.seen_version(asking jsonb) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN CASE WHEN asking ->> 'role' IN ('user', 'bound') OR neurigraph_private.member_of(asking) IS NOT NULL
+        THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid) END;
+END
+$$;
+
 -- The same, with the version of the messages that are not stored yet, for the caller with these signed claims, which it
--- sets. Only the owner of a graph gets it, since it changes
--- with everything in the graph.
+-- sets.
 DROP FUNCTION IF EXISTS neurigraph.data_version();
 CREATE OR REPLACE FUNCTION neurigraph.data_version(payload text, signature text) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -18,9 +27,7 @@ SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
     asking jsonb := neurigraph_private.set_claims(payload, signature);
 BEGIN
-    RETURN CASE WHEN asking ->> 'role' = 'user'
-        THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid)
-            || coalesce(neurigraph_private.unstored_version(asking), '') END;
+    RETURN neurigraph_private.seen_version(asking) || coalesce(neurigraph_private.unstored_version(asking), '');
 END
 $$;
 
@@ -36,6 +43,45 @@ CREATE OR REPLACE FUNCTION neurigraph_private.node_versions(owner uuid) RETURNS 
 LANGUAGE sql STABLE AS $$
     SELECT c.node_id, string_agg(c.change::text, ',' ORDER BY c.change)
     FROM neurigraph.node_changes AS c WHERE c.user_id = owner GROUP BY c.node_id
+$$;
+
+-- The records of some nodes that a caller sees from whom these sources are hidden, and the version of this part of the
+-- node: another one after each change of one of these records, and the same after changes of hidden ones. What is
+-- erased is named nowhere, so erasing changes all parts of a node. The version of a part begins with a slash. Pass only
+-- the result of claims(), and nodes that the caller sees.
+CREATE OR REPLACE FUNCTION neurigraph_private.seen_parts(asking jsonb, hidden uuid [], nodes uuid [])
+RETURNS TABLE (node_id uuid, records uuid [], version text)
+LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        n.node_id,
+        coalesce(r.records, '{}'),
+        '/' || md5(concat_ws(' ', w.changes, r.changes))
+    FROM unnest(nodes) AS n (node_id)
+    LEFT JOIN (
+        SELECT
+            i.node_id AS home,
+            array_agg(i.record_id) AS records,
+            string_agg(concat(i.record_id, c.changes), ',' ORDER BY i.record_id) AS changes
+        FROM neurigraph.record_index AS i
+        LEFT JOIN (
+            SELECT o.record_id AS changed, string_agg(o.change::text, '+' ORDER BY o.change) AS changes
+            FROM neurigraph.record_changes AS o
+            WHERE o.node_id = ANY(nodes) AND o.record_id IS NOT NULL
+            GROUP BY o.record_id
+        ) AS c ON i.record_id = c.changed
+        WHERE i.user_id = (asking ->> 'user_id')::uuid AND i.node_id = ANY(nodes) AND NOT i.quarantined
+            AND split_part(i.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
+        GROUP BY i.node_id
+    ) AS r ON n.node_id = r.home
+    LEFT JOIN (
+        SELECT o.node_id AS home, string_agg(o.change::text, ',' ORDER BY o.change) AS changes
+        FROM neurigraph.record_changes AS o
+        WHERE o.node_id = ANY(nodes) AND o.record_id IS NULL
+        GROUP BY o.node_id
+    ) AS w ON n.node_id = w.home;
+END
 $$;
 
 -- Record that the current transaction changes something of a user; older rows are deleted as new ones come.
@@ -176,7 +222,11 @@ CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurig
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF vector_index ON neurigraph.node_statistics
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
-CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy ON neurigraph.sources
+CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy, member_id ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.source_spaces
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF container_tag ON neurigraph.spaces
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 -- Answers show facts. The layers of nodes do not hold them, so their versions stay as they are.
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.facts

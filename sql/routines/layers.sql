@@ -45,11 +45,12 @@ $$;
 -- The metadata layers of some nodes, for a process that ranks them in memory. `records` and `passages` are rows of
 -- fixed width; the arrays and vectors beside them are in the same order. A record without a file has the file id zero.
 -- Each passage that may be found has two vectors, its own and that of its window; a vector of another model than the
--- one in use is zeros. Only a layer that holds the whole node has a version: one that is read for a single question is
--- not cached. A caller that has a cached layer passes its `horizon` (transactions from there on may have been running
--- when it was read). If it is known what changed since, `changed` lists these records, 16 bytes of id each, and only
--- those that are there now are returned. If the question names a form of `packs`, a whole node is returned as it was
--- packed, and `changed` lists what is not in it. The vectors of that pack are those of `pack_version`.
+-- one in use is zeros. Where sources are hidden from the caller, a layer has the records that it sees, and the version
+-- of this part of the node (see seen_parts). A layer of candidates for a single question has no version: it is not
+-- cached. A caller that has the whole node in its cache passes its `horizon` (transactions from there on may have been
+-- running when it was read). If it is known what changed since, `changed` lists these records, 16 bytes of id each, and
+-- only those that are there now are returned. If the question names a form of `packs`, a whole node is returned as it
+-- was packed, and `changed` lists what is not in it. The vectors of that pack are those of `pack_version`.
 DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], bigint [], halfvec);
 CREATE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
@@ -105,6 +106,7 @@ BEGIN
         SELECT
             g.node_id AS id, g.schema_name AS home, g.node_ddl_version AS ddl, u.embedding_model AS model, w.is_indexed,
             CASE WHEN now_running - a.horizon >= 0 THEN a.horizon END AS since,
+            q.records AS part, q.version AS part_version,
             -- Beyond the dimensions of its model a vector holds zeros.
             coalesce(
                 CASE WHEN u.embedding_model = question ->> 'model' THEN (question ->> 'dimensions')::integer END, 1536
@@ -113,6 +115,8 @@ BEGIN
         INNER JOIN neurigraph.visible_nodes(asking) AS g ON a.node_id = g.node_id
         INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
         LEFT JOIN neurigraph.node_statistics AS s ON g.node_id = s.node_id
+        LEFT JOIN neurigraph_private.seen_parts(asking, hidden, CASE WHEN hidden <> '{}' THEN nodes END) AS q
+            ON a.node_id = q.node_id
         CROSS JOIN LATERAL (
             SELECT s.vector_index IS NOT NULL AND u.embedding_next_model IS NULL AND question ? 'candidates'
                 AND NOT asking ? 'container_tags' AS is_indexed
@@ -130,9 +134,10 @@ BEGIN
             FROM neurigraph_private.pack_before(node.id, node.model, (question ->> 'packs')::integer) AS p;
         END IF;
         by_index := node.is_indexed AND changed_records IS NULL;
-        version := CASE WHEN hidden = '{}' AND NOT by_index
-            THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END;
-        horizon := CASE WHEN version IS NOT NULL THEN now_running END;
+        version := CASE WHEN NOT by_index THEN coalesce(
+            node.part_version, (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v)
+        ) END;
+        horizon := CASE WHEN version IS NOT NULL AND hidden = '{}' THEN now_running END;
         changed := CASE WHEN changed_records IS NOT NULL THEN coalesce(
             (SELECT string_agg(uuid_send(c.record_id), '') FROM unnest(changed_records) AS c (record_id)), ''
         ) END;
@@ -145,10 +150,7 @@ BEGIN
             RETURN NEXT;
             CONTINUE;
         END IF;
-        filter := concat(
-            'WHERE NOT r.quarantined',
-            CASE WHEN hidden <> '{}' THEN format(' AND r.source_id <> ALL(%L::uuid [])', hidden) END
-        );
+        filter := 'WHERE NOT r.quarantined';
         SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
         IF by_index THEN
             IF rare IS NULL THEN
@@ -163,7 +165,7 @@ BEGIN
                 ' AND ', neurigraph_private.record_filter(question),
                 CASE WHEN EXISTS (SELECT FROM neurigraph.record_index AS i WHERE i.node_id = node.id AND i.quarantined)
                     THEN 'NOT r.quarantined' END,
-                CASE WHEN hidden <> '{}' THEN format('r.source_id <> ALL(%L::uuid [])', hidden) END
+                CASE WHEN hidden <> '{}' THEN 'r.source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))' END
             );
             SELECT c.* INTO candidates FROM neurigraph_private.candidates_of(
                 node.home, filter, question, rare, weights,
@@ -175,8 +177,8 @@ BEGIN
                 ' FROM %I.metadata_records AS r WHERE r.tsv @@ $2 AND %s ORDER BY ts_rank(r.tsv, $2, 1) DESC LIMIT %s))',
                 node.home, filter, greatest((question ->> 'limit')::integer, 50)
             );
-        ELSIF changed_records IS NOT NULL THEN
-            candidates.records := changed_records;
+        ELSIF coalesce(changed_records, node.part) IS NOT NULL THEN
+            candidates.records := coalesce(changed_records, node.part);
             filter := 'WHERE r.record_id = ANY($1) AND NOT r.quarantined';
         END IF;
 

@@ -25,13 +25,18 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- The newest records of a graph that meet all conditions that are set, of those that the caller sees. record_index
--- answers all of them; only the nodes of the records in the page are read. Runs with the caller's rights.
+-- answers all of them; only the nodes of the records in the page are read. What the caller sees is computed once, and
+-- not by the policies of each of these nodes.
 CREATE OR REPLACE FUNCTION neurigraph.list_records(
     graph uuid, nodes uuid [], of_source text, created_from timestamptz, created_until timestamptz,
     inside jsonb, at timestamptz, last_id uuid, most integer
 ) RETURNS SETOF jsonb
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    asking jsonb := neurigraph.claims();
+    -- Null: all nodes, and all records that are not in quarantine.
+    visible uuid [] := neurigraph_private.visible_node_ids(asking);
+    hidden uuid [] := neurigraph_private.hidden_sources(asking);
     node record;
     ids uuid [];
     homes uuid [];
@@ -47,7 +52,13 @@ BEGIN
     SELECT coalesce(array_agg(n.record_id), '{}'), coalesce(array_agg(n.node_id), '{}') INTO ids, homes
     FROM (
         SELECT i.record_id, i.node_id FROM neurigraph.record_index AS i
-        WHERE i.user_id = graph AND (i.created_at, i.record_id) < (at, last_id)
+        WHERE i.user_id = graph AND i.user_id = (asking ->> 'user_id')::uuid AND NOT i.quarantined
+            AND (
+                visible IS NULL OR (
+                    i.node_id = ANY(visible) AND split_part(i.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
+                )
+            )
+            AND (i.created_at, i.record_id) < (at, last_id)
             AND i.created_at >= created_from AND i.created_at < created_until
             AND (nodes IS NULL OR i.node_id = ANY(nodes))
             AND (of_source IS NULL OR i.source = of_source)
@@ -82,9 +93,7 @@ BEGIN
                 'kw_dates', coalesce(r.kw_dates, '{}'), 'kw_relationships', coalesce(r.kw_relationships, '{}'),
                 'occurred_at', r.occurred_at, 'created_at', r.created_at,
                 'source_kind', r.source_kind, 'source_id', r.source_id,
-                'superseded_by', (
-                    SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.record_id = r.superseded_by
-                ),
+                'superseded_by', r.superseded_by,
                 'node_id', $2, 'node_path', $3, 'file_id', f.file_id, 'file_name', f.file_name,
                 'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes
             ))
@@ -97,10 +106,18 @@ BEGIN
     END LOOP;
     RETURN QUERY
     SELECT s.shown || jsonb_build_object(
-        'tier', coalesce(t.tier, 'long'), 'expires_at', t.expires_at, 'expiry_reason', t.expiry_reason
+        'tier', coalesce(t.tier, 'long'), 'expires_at', t.expires_at, 'expiry_reason', t.expiry_reason,
+        'superseded_by', o.record_id
     )
     FROM unnest(found) AS s (shown)
     LEFT JOIN neurigraph.retention_of(ids) AS t ON (s.shown ->> 'record_id')::uuid = t.record_id
+    LEFT JOIN neurigraph.record_index AS o ON (s.shown ->> 'superseded_by')::uuid = o.record_id
+        AND o.user_id = graph AND NOT o.quarantined
+        AND (
+            visible IS NULL OR (
+                o.node_id = ANY(visible) AND split_part(o.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
+            )
+        )
     ORDER BY array_position(ids, (s.shown ->> 'record_id')::uuid);
 END
 $$;

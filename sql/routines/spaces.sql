@@ -120,7 +120,7 @@ DROP POLICY IF EXISTS bound ON neurigraph.source_spaces;
 CREATE POLICY bound ON neurigraph.source_spaces FOR SELECT TO neurigraph_agent
 USING (
     space_id IN (SELECT p.space_id FROM neurigraph.spaces AS p WHERE (SELECT neurigraph.asking_tags() IS NOT NULL))
-    AND source_id NOT IN (SELECT unnest(neurigraph.hidden_sources()))
+    AND source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))
 );
 
 -- Who acts for the owner within spaces reads and writes their sources, except files. What is handed in is in these
@@ -130,7 +130,7 @@ DROP POLICY IF EXISTS bound ON neurigraph.sources;
 CREATE POLICY bound ON neurigraph.sources TO neurigraph_agent
 USING (
     user_id = (SELECT neurigraph.bound_user_id())
-    AND source_id NOT IN (SELECT unnest(neurigraph.hidden_sources()))
+    AND source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))
 )
 WITH CHECK (user_id = (SELECT neurigraph.bound_user_id()) AND kind <> 'upload');
 DROP POLICY IF EXISTS true_binding ON neurigraph.sources;
@@ -146,7 +146,7 @@ BEGIN
         EXECUTE format(
             'CREATE POLICY bound ON neurigraph.%I TO neurigraph_agent '
             'USING (user_id = (SELECT neurigraph.bound_user_id()) '
-            'AND source_id NOT IN (SELECT unnest(neurigraph.hidden_sources())))', guarded
+            'AND source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources()))))', guarded
         );
     END LOOP;
     FOREACH guarded IN ARRAY ARRAY['storage_triggers', 'uploads'] LOOP
@@ -154,7 +154,7 @@ BEGIN
         EXECUTE format(
             'CREATE POLICY bound ON neurigraph.%I FOR SELECT TO neurigraph_agent '
             'USING (user_id = (SELECT neurigraph.bound_user_id()) '
-            'AND source_id NOT IN (SELECT unnest(neurigraph.hidden_sources())))', guarded
+            'AND source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources()))))', guarded
         );
     END LOOP;
 END

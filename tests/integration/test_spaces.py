@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines import spaces
+from neurigraph_pipelines import sharing, spaces
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import navigation
@@ -19,6 +19,7 @@ from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.privacy import find_source, set_privacy
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.model import Claims, NewConversation, Privacy
+from neurigraph_pipelines.model.kinds import SubjectType
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
@@ -154,10 +155,19 @@ def test_tables_and_counts_hide_other_spaces(world: World) -> None:
 
 
 def test_search_reveals_nothing_of_other_spaces(world: World) -> None:
-    assert world.ask(world.bound, SECRET).anchors == world.ask(world.bound, "qwertyuiop").anchors
-    for claims, speakers in ((world.owner, ["speaker of open talk", "speaker of secret talk"]), (world.bound, [])):
-        row = evidence(world.here, claims, lexemes=[SECRET, "tea"])
+    with world.here.database.owner() as tx:
+        tx.execute(
+            "UPDATE neurigraph.graph_index SET node_summary = %s WHERE node_id = %s", [f"Of {SECRET}.", world.node_id]
+        )
+    everything = world.owner.within([GARDEN, KITCHEN])
+    first = world.ask(world.bound, SECRET).anchors
+    for query in ("qwertyuiop", SECRET):  # from memory
+        assert world.ask(world.bound, query).anchors == first
+    said = ["speaker of open talk", "speaker of secret talk"]
+    for claims, speakers in ((world.owner, said), (world.bound, []), (everything, [])):
+        row = evidence(world.here, claims, lexemes=[SECRET, "tea"], stems=[SECRET])
         assert row is not None
+        assert (row["words"] is not None) is (claims is world.owner)
         assert row["speakers"] == speakers
         assert (row["centroids"] is not None) is (claims is world.owner), "a mean tells of what it is the mean of"
         assert (row["content"] is not None) is (claims is world.owner)
@@ -196,10 +206,16 @@ def test_source_moves_between_spaces_at_once(world: World) -> None:
 
 
 def test_private_source_shows_to_owner_within_spaces_only(world: World) -> None:
-    persona = Claims(str(world.node_id), "third_party", world.user.user_id).within([KITCHEN])
+    reader = Claims("reader", "third_party", world.user.user_id).within([KITCHEN])
+    subject = sharing.Subject(SubjectType.THIRD_PARTY, "reader")
+    sharing.grant(world.here.database, world.owner, subject, world.node_id)
+    hand_in(world.here, world.owner, "open too", "#Family The kitchen is open.", tags=(KITCHEN,))
+    (shared,) = stored(ingest(plain_context(world.here), world.user))
+    both = {str(world.secret_id), str(shared.record_id)}
+    assert world.found(reader) == both
     set_privacy(world.here.database, world.owner, world.secret_source, Privacy.PRIVATE)
-    assert world.found(world.owner.within([KITCHEN])) == {str(world.secret_id)}
-    assert world.found(persona) == set()
+    assert world.found(world.owner.within([KITCHEN])) == both
+    assert world.found(reader) == {str(shared.record_id)}
 
 
 def test_what_a_limited_caller_writes_is_in_its_spaces(world: World) -> None:

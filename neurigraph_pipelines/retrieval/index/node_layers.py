@@ -16,6 +16,15 @@ _LEAST_RECENT, _RECENT_SHARE = 500, 1 / 8
 """So many passages, and such a share of those of the node, may have changed before all of the node is joined again."""
 
 
+def layer_key(node_id: str, version: str | None) -> str:
+    """Return the key of a node's layers in caches.
+
+    Callers from whom something is hidden see a part of a node. The version of a part, which begins with a slash, says
+    what it holds: those who see the same share it, and it lies beside the whole node and other parts.
+    """
+    return node_id + version if version is not None and version.startswith("/") else node_id
+
+
 class NodeLayers(NamedTuple):
     """The layers of one node.
 

@@ -17,7 +17,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.ports import Embedder
-from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_key
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
@@ -27,7 +27,7 @@ from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores,
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.retrieval.query.unstored import MissingMessageError, cached_unstored, parameters, unstored_of
-from neurigraph_pipelines.retrieval.query.words import WordCounts, counted, unpacked
+from neurigraph_pipelines.retrieval.query.words import WordCounts, counted, uncounted, unpacked
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.lexemes import lexer_of
@@ -147,10 +147,11 @@ def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tu
         return None
     if question.node_id is not None and shells.number(question.node_id) is None:  # the database decides
         return None
-    versions = {node_id: (version, shells.model) for node_id, version in shells.versions.items()}
-    layers = search_caches(context).layers.get_all(versions)
-    if not layers:
+    versions = {layer_key(node_id, version): (version, shells.model) for node_id, version in shells.versions.items()}
+    cached = search_caches(context).layers.get_all(versions)
+    if not cached:
         return None
+    layers = dict(zip(shells.versions, cached.values(), strict=True))
     filled = shells.filled.tolist()
     # No connection is held while a remote embedder works.
     view = view_graph(context, parsed, shells) if context.embedder.is_remote else None
@@ -160,7 +161,11 @@ def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tu
             (number, layer) for number, one in zip(filled, layers.values(), strict=True) for layer in one.layers
         ]
         rows = cached_rows(context, tuple(layer for _, layer in numbered), whole=True)
-        words = counted(rows, [number for number, _ in numbered], shells.stems, parsed.lexemes, parsed.stems)
+        words = (
+            counted(rows, [number for number, _ in numbered], shells.stems, parsed.lexemes, parsed.stems)
+            if shells.may_count
+            else uncounted(shells.stems, parsed.lexemes, parsed.stems)
+        )
         found = version()
     rarity = rarities(words.occurrences, shells.corpus_passages)
     unstored = cached_unstored(context, question)

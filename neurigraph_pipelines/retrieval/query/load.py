@@ -16,7 +16,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_key
 from neurigraph_pipelines.retrieval.index.packs import FORMAT, unpack
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
@@ -106,11 +106,11 @@ def read_layers(
     missing: dict[str, NodeLayers | None] = {}
     for node_id, version in versions.items():
         is_cached = capacity > 0 and version is not None
-        layers = cache.get(node_id, (version, model)) if is_cached else None
+        layers = cache.get(layer_key(node_id, version), (version, model)) if is_cached else None
         if layers is not None and (packs or layers.base.held_vectors is not None):
             found[node_id] = layers
         else:
-            missing[node_id] = _outdated(cache, node_id, model, packs=packs) if is_cached else None
+            missing[node_id] = _outdated(cache, layer_key(node_id, version), model, packs=packs) if is_cached else None
     asked = candidates() if missing else {}
     while missing:
         before, missing = missing, {}
@@ -123,7 +123,8 @@ def read_layers(
             found[node_id] = layers
             if capacity and row["version"] is not None:
                 layers.base.compute_sign_hashes()
-                cache.put(node_id, layers, capacity, size=layers.size, version=(row["version"], layers.model))
+                key = layer_key(node_id, row["version"])
+                cache.put(key, layers, capacity, size=layers.size, version=(row["version"], layers.model))
     return found
 
 
@@ -147,9 +148,9 @@ def _layers_of(row: Mapping[str, Any], past: NodeLayers | None) -> NodeLayers | 
     return past.updated(row) if past is not None else None
 
 
-def _outdated(cache: Cache[NodeLayers], node_id: str, model: str | None, *, packs: bool) -> NodeLayers | None:
+def _outdated(cache: Cache[NodeLayers], key: str, model: str | None, *, packs: bool) -> NodeLayers | None:
     """Return cached layers to which the changes since can be added."""
-    past = cache.peek(node_id)
+    past = cache.peek(key)
     if past is None or past.model != model or past.horizon is None:
         return None
     return past if packs or past.base.held_vectors is not None else None

@@ -97,6 +97,8 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
         return Found(facts=() if parsed.question.include_facts else None), None
     evidence, anchored, nodes, unstored, (records, messages, facts) = loaded
     view, is_owner, question = evidence.view, context.claims.role == "user", parsed.question
+    # From all but the owner something may be hidden with the next question, and nothing says when.
+    version = evidence.data_version if is_owner else None
     anchors = tuple(dict.fromkeys(node.anchor for node in anchored))
     said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, said, is_owner=is_owner))
@@ -106,11 +108,10 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
         anchors,
         stage(context, view.shells, list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]),
         tuple(_notes(context, evidence)),
-        show_facts(context, facts, question.limit, evidence.data_version) if question.include_facts else None,
+        show_facts(context, facts, question.limit, version) if question.include_facts else None,
         rationale_of(context, view, anchors, facts) if question.explain else None,
     )
-    # Only the owner's data has a version: a grant may end with the next question, and nothing says when.
-    return found, evidence.data_version if view.embedding.record is not None else None
+    return found, version if view.embedding.record is not None else None
 
 
 def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:

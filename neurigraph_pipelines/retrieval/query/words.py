@@ -78,8 +78,17 @@ def counted(
     is_rare = np.zeros(len(lexemes), bool)
     is_rare[order] = np.cumsum(occurrences[order]) < EVERYWHERE
     found, node = (counts * is_rare[:, None]).nonzero()
-    in_shells = np.array([sum(map(shell.__contains__, stems)) for shell in shells]) / max(len(stems), 1)
-    return WordCounts(occurrences.tolist(), found, node, counts[found, node], in_shells.astype(np.float32))
+    return WordCounts(occurrences.tolist(), found, node, counts[found, node], _in_shells(shells, stems))
+
+
+def uncounted(shells: Sequence[frozenset[str]], lexemes: Sequence[str], stems: Sequence[str]) -> WordCounts:
+    """Return what a caller gets who may not count words: all are equally rare, and evidence for no node."""
+    return WordCounts([1] * len(lexemes), _NONE, _NONE, _NONE, _in_shells(shells, stems))
+
+
+def _in_shells(shells: Sequence[frozenset[str]], stems: Sequence[str]) -> NDArray[Any]:
+    shares = np.array([sum(map(shell.__contains__, stems)) for shell in shells]) / max(len(stems), 1)
+    return shares.astype(np.float32)
 
 
 def content_scores(words: WordCounts, rarities: NDArray[Any]) -> NDArray[Any]:
