@@ -84,11 +84,7 @@ def migrate(
         ConfigurationError: The server is too old, has no pgvector or cannot be reached, the database was migrated by
             other files or is too old to upgrade, or the secret is another one.
     """
-    try:
-        connection = psycopg.connect(url, autocommit=True, row_factory=dict_row)
-    except psycopg.OperationalError as error:
-        raise ConfigurationError(f"cannot connect to Postgres: {str(error).strip()}") from error
-    with connection:
+    with _connect(url) as connection:
         connection.execute(_QUERIES["lock"])
         try:
             _check_server(connection)
@@ -109,6 +105,35 @@ def migrate(
         finally:
             connection.execute(_QUERIES["unlock"])
     return MigrationReport(applied=tuple(applied), routines=tuple(replaced), version=version)
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationsAhead:
+    """What ``migrate`` has to do: names of migrations and routine files, and the version that the database has."""
+
+    missing: tuple[str, ...]
+    routines: tuple[str, ...]
+    version: int
+
+
+def migrations_ahead(url: str) -> MigrationsAhead:
+    """Return what ``migrate`` has to do. Changes nothing.
+
+    Args:
+        url: As for ``migrate``.
+
+    Raises:
+        ConfigurationError: The server cannot be reached, or the database is newer than this version.
+    """
+    with _connect(url) as connection:
+        known = _known(connection)
+        version = max(known, default=0)
+        if version > newest("shared"):
+            raise _newer_database(version)
+        missing = tuple(f"{m.number:04d}_{m.name}" for m in numbered("shared") if m.number not in known)
+        # A migration makes all routines again.
+        outdated = routines() if missing else _outdated_routines(connection)
+        return MigrationsAhead(missing, tuple(routine.name for routine in outdated), version)
 
 
 def require_current(database: Database) -> None:
@@ -149,6 +174,13 @@ def require_secret(database: Database, secret: Secret) -> None:
     """
     with database.owner() as tx:
         _require_claims_key(tx, secret)
+
+
+def _connect(url: str) -> Connection[dict[str, Any]]:
+    try:
+        return psycopg.connect(url, autocommit=True, row_factory=dict_row)
+    except psycopg.OperationalError as error:
+        raise ConfigurationError(f"cannot connect to Postgres: {str(error).strip()}") from error
 
 
 def _require_passwords(connection: Connection[dict[str, Any]], secret: Secret) -> None:

@@ -53,6 +53,7 @@ from neurigraph_pipelines.cli import (
     stack,
     status,
     storing,
+    upgrading,
     walking,
     webhooks,
 )
@@ -124,6 +125,7 @@ for subject in (
     digests,
     embedding_models,
     encryption,
+    upgrading,
     operating,
     agents,
     status,

@@ -21,30 +21,6 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-@commands.command()
-def migrate(as_json: Json = False) -> None:
-    """Migrate the database to this version. With the embedded server every command does so automatically."""
-    from neurigraph_pipelines.graph.provisioning import upgrade_nodes
-
-    output = Output(as_json)
-    with installed() as installation:
-        report = installation.migrate(lambda name: output.note(f"applied {name}"))
-        nodes = 0
-        while done := upgrade_nodes(installation.database):
-            nodes += done
-            output.note(f"{counted(nodes, 'node')} upgraded")
-
-    def view() -> Any:
-        from neurigraph_pipelines.cli import views
-
-        return views.lines(
-            f"The database is at migration {report.version}: {len(report.applied)} migrations applied, "
-            f"{counted(nodes, 'node')} upgraded."
-        )
-
-    output.result({**asdict(report), "nodes": nodes}, view)
-
-
 @commands.command(name="admin-key")
 def admin_key(as_json: Json = False) -> None:
     """Print the key that may create users over HTTP."""

@@ -14,7 +14,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
     storage_report,
     stuck_rehydrations,
 )
-from neurigraph_pipelines.graph.provisioning import has_outdated_nodes, upgrade_nodes
+from neurigraph_pipelines.graph.upgrades import has_outdated_nodes, upgrade_nodes
 from neurigraph_pipelines.idempotency import sweep
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired

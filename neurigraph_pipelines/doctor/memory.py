@@ -11,7 +11,7 @@ from neurigraph_pipelines.doctor import dagster_records
 from neurigraph_pipelines.doctor.findings import Finding, error, warning, well
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.figures import figures_of_work
-from neurigraph_pipelines.graph.provisioning import has_outdated_nodes
+from neurigraph_pipelines.graph.upgrades import has_outdated_nodes
 from neurigraph_pipelines.migrations import require_current, require_secret
 from neurigraph_pipelines.settings.providers import ModelSettings
 from neurigraph_pipelines.stack.home_lock import running_stack
@@ -43,7 +43,7 @@ def database(installation: Installation) -> Iterator[Finding]:
         row = tx.execute(_QUERIES["server"]).fetchone()
     assert row is not None
     if has_outdated_nodes(installation.database):
-        yield warning("database", "some nodes have tables of an earlier version", "run `neurigraph migrate`")
+        yield warning("database", "some nodes have tables of an earlier version", "run `neurigraph upgrade`")
     yield well("database", f"Postgres {row['version']} with pgvector {row['vector']}; the schema is of this version")
 
 

@@ -261,31 +261,6 @@ def resolve_node(tx: Transaction, node_id: UUID) -> NodeRef | None:
     return NodeRef(node_id, row["schema_name"], row["layer_depth"], tuple(row["names"][1:]))
 
 
-def upgrade_nodes(database: Database, limit: int = 100) -> int:
-    """Upgrade up to ``limit`` nodes to the current DDL, most recently used first, each in its own transaction.
-
-    Returns:
-        The number of upgraded nodes; fewer than ``limit`` means that none is left.
-    """
-    done = 0
-    version = newest("node")
-    while done < limit:
-        with database.owner() as tx:
-            row = tx.execute(_QUERIES["outdated_nodes"], {"version": version, "limit": 1}).fetchone()
-            if row is None:
-                break
-            _apply_ddl(tx, row["schema_name"], row["node_id"], row["user_id"], row["node_ddl_version"])
-        done += 1
-    return done
-
-
-def has_outdated_nodes(database: Database) -> bool:
-    """Return whether a node has DDL of an earlier version and is not being upgraded."""
-    with database.owner() as tx:
-        found = tx.execute(_QUERIES["outdated_nodes"], {"version": newest("node"), "limit": 1}).fetchone()
-    return found is not None
-
-
 def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
     """Upgrade one node to the current DDL before a write; costs one lookup if it is current.
 
@@ -298,7 +273,7 @@ def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
     locked = tx.execute(_QUERIES["lock_node_version"], {"node_id": node_id}).fetchone()
     if row is None or locked is None:
         raise NotFoundError
-    _apply_ddl(tx, schema_name, node_id, row["user_id"], locked["node_ddl_version"])
+    apply_ddl(tx, schema_name, node_id, row["user_id"], locked["node_ddl_version"])
 
 
 def _provision(
@@ -342,7 +317,7 @@ def _provision(
         ).fetchone()
         assert row is not None
         return NodeRef(row["node_id"], row["schema_name"], depth, (*parent.names, row["node_name"]))
-    _apply_ddl(tx, schema, node_id, user_id, 0)
+    apply_ddl(tx, schema, node_id, user_id, 0)
     return NodeRef(node_id, schema, depth, names)
 
 
@@ -359,13 +334,15 @@ def free_schema_name(tx: Transaction, user_slug: str, names: Sequence[str], node
 
 def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:
     """Create the schema and empty tables of a registered node in a given version of the node DDL."""
-    _apply_ddl(tx, schema, node_id, user_id, 0, version)
+    apply_ddl(tx, schema, node_id, user_id, 0, version)
 
 
-def _apply_ddl(
+def apply_ddl(
     tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int, up_to: int | None = None
 ) -> None:
     """Run the node DDL after ``version`` and record the new version, which the row of a new node has already.
+
+    ``version`` is that of the node: 0 if it has no tables yet.
 
     A new node gets one script, which changes the catalog less often than the files do.
     """

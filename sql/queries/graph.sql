@@ -431,10 +431,45 @@ SELECT
     g.schema_name,
     g.node_ddl_version
 FROM neurigraph.graph_index AS g
-WHERE g.node_ddl_version < %(version)s
+WHERE g.node_ddl_version < %(version)s AND g.node_id <> ALL(%(without)s::uuid [])
 ORDER BY g.last_accessed_at DESC
 LIMIT %(limit)s
 FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: outdated_versions
+SELECT
+    g.node_ddl_version,
+    count(*) AS nodes
+FROM neurigraph.graph_index AS g
+WHERE g.node_ddl_version < %(version)s
+GROUP BY g.node_ddl_version
+ORDER BY g.node_ddl_version;
+
+-- name: outdated_sample
+-- The node with the most records, which may take longest, and others by chance.
+(
+    SELECT
+        g.node_id,
+        g.user_id,
+        g.schema_name,
+        g.node_ddl_version
+    FROM neurigraph.graph_index AS g
+    WHERE g.node_ddl_version < %(version)s
+    ORDER BY g.record_count DESC, g.node_id
+    LIMIT 1
+)
+UNION ALL
+(
+    SELECT
+        g.node_id,
+        g.user_id,
+        g.schema_name,
+        g.node_ddl_version
+    FROM neurigraph.graph_index AS g
+    WHERE g.node_ddl_version < %(version)s
+    ORDER BY random()
+    LIMIT %(others)s
+);
 
 -- name: node_owner_and_version
 SELECT

@@ -17,7 +17,8 @@ from psycopg import sql
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import AbsentObjectError, ConfigurationError
-from neurigraph_pipelines.graph.provisioning import create_user, find_user, provision_node, upgrade_nodes
+from neurigraph_pipelines.graph.provisioning import create_user, find_user, provision_node
+from neurigraph_pipelines.graph.upgrades import upgrade_nodes
 from neurigraph_pipelines.history import record_at
 from neurigraph_pipelines.migrations import migrate, require_current
 from neurigraph_pipelines.model import Claims

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
 
@@ -24,7 +23,6 @@ from neurigraph_pipelines.graph.provisioning import (
     make_tables,
     resolve_node,
     resolve_path,
-    upgrade_nodes,
 )
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.statements import BASELINE, newest, numbered
@@ -325,60 +323,3 @@ def test_users_with_similar_slugs_share_no_schema(here: Installation, slugs: tup
     one, other = (create_user(here.database, slug)[0] for slug in slugs)
     schemas = {provision(here, one, *path).schema_name for path in ((), ("Family",))}
     assert schemas.isdisjoint(provision(here, other, *path).schema_name for path in ((), ("Family",)))
-
-
-# Upgrades of the node DDL
-
-
-def upgraded(here: Installation, node: NodeRef) -> bool:
-    return bool(
-        rows(
-            here,
-            "SELECT FROM information_schema.columns WHERE table_schema = %s AND column_name LIKE 'later_%%'",
-            node.schema_name,
-        )
-    )
-
-
-def test_nothing_is_upgraded_when_all_is_current(installation: Installation) -> None:
-    new_user(installation)
-    assert upgrade_nodes(installation.database) == 0
-
-
-def test_nodes_are_upgraded_in_bounded_batches(installation: Installation, later_node_ddl: Callable[[], int]) -> None:
-    user, _ = new_user(installation)
-    nodes = [provision(installation, user, name) for name in ("One", "Two", "Three")]
-    newest = later_node_ddl()
-    assert upgrade_nodes(installation.database, limit=2) == 2
-    assert upgrade_nodes(installation.database, limit=100) == 2
-    assert upgrade_nodes(installation.database, limit=100) == 0
-    assert all(upgraded(installation, node) for node in nodes)
-    versions = rows(installation, "SELECT DISTINCT node_ddl_version AS v FROM neurigraph.graph_index")
-    assert versions == [{"v": newest}]
-
-
-def test_node_is_upgraded_before_write(installation: Installation, later_node_ddl: Callable[[], int]) -> None:
-    user, _ = new_user(installation)
-    old, other = provision(installation, user, "Old"), provision(installation, user, "Other")
-    later_node_ddl()
-    new = provision(installation, user, "Old", "New")
-    assert upgraded(installation, new)
-    assert not upgraded(installation, old)
-    assert provision(installation, user, "Old").node_id == old.node_id
-    assert upgraded(installation, old)
-    assert not upgraded(installation, other)
-
-
-def test_concurrent_upgrades_are_exclusive(installation: Installation, later_node_ddl: Callable[[], int]) -> None:
-    user, _ = new_user(installation)
-    for number in range(5):
-        provision(installation, user, f"Node {number}")
-    later_node_ddl()
-    with ThreadPoolExecutor(4) as pool:
-        done = [pool.submit(upgrade_nodes, installation.database) for _ in range(2)]
-        touched = [pool.submit(provision, installation, user, f"Node {number}") for number in range(5)]
-        counts = [future.result(timeout=30) for future in done]
-        for future in touched:
-            future.result(timeout=30)
-    assert sum(counts) <= 6
-    assert upgrade_nodes(installation.database) == 0

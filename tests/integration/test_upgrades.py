@@ -16,7 +16,8 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.graph.provisioning import create_user, find_user, upgrade_nodes
+from neurigraph_pipelines.graph.provisioning import create_user, find_user
+from neurigraph_pipelines.graph.upgrades import upgrade_nodes
 from neurigraph_pipelines.history import record_at
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.migrations import migrate, require_current
