@@ -15,7 +15,7 @@ from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.deciding import actions
 from neurigraph_pipelines.errors import ChangedError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.moving import move_records
+from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
@@ -117,7 +117,12 @@ def _merge(graph: DigestedGraph) -> None:
     merge_nodes(graph.here.database, graph.claims, graph.node_id, into)
 
 
-CHANGES = [_forget, _hide, _quarantine, _archive, _move, _revise, _supersede, _merge]
+def _split(graph: DigestedGraph) -> None:
+    chosen = RecordFilter(record_ids=(graph.records[0],))
+    split_node(graph.here.database, graph.claims, graph.node_id, "Bicycles", chosen)
+
+
+CHANGES = [_forget, _hide, _quarantine, _archive, _move, _revise, _supersede, _merge, _split]
 
 
 @pytest.mark.parametrize("change", CHANGES)
