@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
 
 from benchmarks.bench import Bench
-from benchmarks.quality.questions import BELIEF, DATA, BeliefQuestion, beam_beliefs
+from benchmarks.quality.questions import BELIEF, DATA, BeliefQuestion, Sample, beam_beliefs
 from benchmarks.report import percentile, spread, table
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.knowledge.reading import read_waiting
-from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
+from neurigraph_pipelines.knowledge.reconciling import reconcile_days, reconcile_waiting
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair, Verdict
+from neurigraph_pipelines.ports import LanguageModel
 from neurigraph_pipelines.retrieval.ask import Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -39,7 +42,9 @@ QUICK_MESSAGES = 40
 METHOD = f"""**BEAM.** Three chats of a user and an assistant over months are stored with MiniLM, read for facts and
 compared offline, with `NEURIGRAPH_RECONCILIATION=flag`. *Both among {DEPTH}*: a message of each of the two statements
 that contradict or update each other is among the first {DEPTH} messages of a search. *Linked*: a verdict joins facts of
-both; *conflict*: it says that they contradict or update each other. *Newest first*: the later statement is ahead of the
+both; *conflict*: it says that they contradict or update each other. *Linked, model* is the same with a stand-in for a
+language model, which knows what contradicts or updates what and judges nothing else: it says how many pairs reach a
+model, over the facts that the rules read. *Newest first*: the later statement is ahead of the
 earlier one, in the search or among the citations of an answer, where one of them is there. *Order*: the share of the
 messages that an ordering names among the first {DEPTH}. *Abstains*: the answer to what was never said is that nothing
 is known. *Answer of an ingest* is what `GET /v1/records/{{id}}/facts` takes for the first page of a memory."""
@@ -65,12 +70,30 @@ WHERE i.user_id = %s
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Chat:
-    """A stored chat: the caller's context, and the pairs of messages that verdicts join."""
+class _Knowing:
+    """Stands in for a language model: it knows which messages are at odds, and says so of their facts."""
 
-    context: Context
-    joined: Mapping[str, Collection[frozenset[str]]]
+    name = "stand-in"
+    concurrency = 1
+
+    def __init__(self, places: Mapping[str, str], questions: Sequence[BeliefQuestion]) -> None:
+        self._places = places
+        self._at_odds = [(one.earlier, one.later, one.kind) for one in questions if one.earlier]
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        return [self._judged(*(self._places.get(_place_of(one), "") for one in (pair.earlier, pair.later)))
+                for pair in pairs]  # fmt: skip
+
+    def _judged(self, one: str, other: str) -> Judgement:
+        for earlier, later, kind in self._at_odds:
+            if (one in earlier and other in later) or (one in later and other in earlier):
+                verdict = Verdict.CONTRADICTS if kind == BELIEF["contradiction_resolution"] else Verdict.UPDATES
+                return Judgement(verdict, 0.9, "the two messages are known to be at odds")
+        return UNRELATED
+
+
+def _place_of(fact: KnownFact) -> str:
+    return f"{fact.record_id} {fact.message}"
 
 
 def tables(bench: Bench) -> Iterator[str]:
@@ -83,19 +106,16 @@ def tables(bench: Bench) -> Iterator[str]:
                 break
             given = sample.beginning(QUICK_MESSAGES) if bench.quick else sample
             bench.say(f"{given.name}: storing {len(given.messages):,} messages")
-            user, _ = create_user(installation.database, given.name)
-            claims = Claims.of_user(user.user_id)
-            with installation.database.agent(claims) as tx:
-                for conversation in given.conversations:
-                    ended = replace(conversation, ended_at=conversation.started_at)
-                    Inbox(installation.context).add_conversation(tx, user.user_id, ended)
-            for result in run_due(installation.context, "benchmark"):
-                assert not result.returned, result.returned
+            claims = _stored(installation, given)
             costs.append([given.name, *_costs(installation, claims)])
-            chat = _Chat(installation.acting_for(claims), _joined(installation, user.user_id))
+            joined, context = _joined(installation, claims.user_id), installation.acting_for(claims)
             bench.say(f"{given.name}: asking {len(questions)} questions")
-            for asked in questions:
-                for name, value in _measured(chat, asked).items():
+            answered = [_measured(context, joined, asked) for asked in questions]
+            by_model = _judged_again(installation, claims, questions)
+            for asked, measured in zip(questions, answered, strict=True):
+                if asked.earlier:
+                    measured["linked, model"] = float(_is_joined(asked, by_model))
+                for name, value in measured.items():
                     found[asked.kind][name].append(value)
     if not costs:
         yield f"BEAM: skipped, because there are no chats in {DATA}."
@@ -108,6 +128,32 @@ def tables(bench: Bench) -> Iterator[str]:
     yield table(
         ["chat", "facts", "verdicts", "reading s", "comparing s", "answer of an ingest ms", "99 % of them ms"], costs
     )
+
+
+def _stored(installation: Installation, given: Sample) -> Claims:
+    """Store a chat for a user of its own."""
+    user, _ = create_user(installation.database, given.name)
+    claims = Claims.of_user(user.user_id)
+    with installation.database.agent(claims) as tx:
+        for conversation in given.conversations:
+            ended = replace(conversation, ended_at=conversation.started_at)
+            Inbox(installation.context).add_conversation(tx, user.user_id, ended)
+    for result in run_due(installation.context, "benchmark"):
+        assert not result.returned, result.returned
+    return claims
+
+
+def _judged_again(
+    installation: Installation, claims: Claims, questions: Sequence[BeliefQuestion]
+) -> list[frozenset[str]]:
+    """Take back all verdicts, and return the pairs of messages that the stand-in joins."""
+    with installation.database.owner() as tx:
+        tx.execute("DELETE FROM neurigraph.fact_verdicts WHERE user_id = %s", [claims.user_id])
+        places = {row["place"]: row["name"] for row in tx.execute(_PLACES, [claims.user_id])}
+    knowing = installation.context.using(language_model=cast("LanguageModel", _Knowing(places, questions)))
+    done = reconcile_days(knowing, None, datetime.now(UTC) + timedelta(days=1), claims.user_id)
+    assert not done.failed, done.failed
+    return [pair for pairs in _joined(installation, claims.user_id).values() for pair in pairs]
 
 
 def _costs(installation: Installation, claims: Claims) -> list[str]:
@@ -147,18 +193,20 @@ def _joined(installation: Installation, user_id: UUID) -> dict[str, list[frozens
     return joined
 
 
-def _measured(chat: _Chat, asked: BeliefQuestion) -> dict[str, float]:
-    reply = ask(chat.context, Question(asked.text))
+def _measured(
+    context: Context, joined: Mapping[str, Sequence[frozenset[str]]], asked: BeliefQuestion
+) -> dict[str, float]:
+    reply = ask(context, Question(asked.text))
     if not asked.later:
         return {"abstains": float(not reply.found)}
-    answer = search(chat.context, Question(asked.text, message_limit=50))
+    answer = search(context, Question(asked.text, message_limit=50))
     ranked = [str(message["external_id"]) for message in answer.messages]
     if not asked.earlier:
         return {"order": len(asked.later.intersection(ranked[:DEPTH])) / len(asked.later)}
     measured = {
         f"both among {DEPTH}": float(bool(asked.earlier & set(ranked[:DEPTH]) and asked.later & set(ranked[:DEPTH]))),
-        "linked": float(_is_joined(asked, [pair for pairs in chat.joined.values() for pair in pairs])),
-        "conflict": float(_is_joined(asked, [*chat.joined["updates"], *chat.joined["contradicts"]])),
+        "linked": float(_is_joined(asked, [pair for pairs in joined.values() for pair in pairs])),
+        "conflict": float(_is_joined(asked, [*joined["updates"], *joined["contradicts"]])),
     }
     for name, order in (("newest first, search", ranked), ("newest first, answer", _cited(reply))):
         first = next((one for one in order if one in asked.earlier | asked.later), None)

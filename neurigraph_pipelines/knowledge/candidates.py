@@ -27,6 +27,9 @@ LEAST_OVERLAP = 0.3
 MAX_OWN = 3
 """Most facts of the owner that another one of the owner is compared with, because it may be at odds with them."""
 
+MAX_ALIKE = 5
+"""Most facts of the owner that a language model compares another one of the owner with, because they are alike."""
+
 LEAST_DENIED = 0.45
 """Least weight of the words that a denial shares with what was done, relative to the denial."""
 
@@ -34,6 +37,10 @@ LEAST_MEASURED = 0.12
 LEAST_ALIKE = 0.4
 """Least weight of the words that two statements with figures share, relative to the shorter one: if a word beside one
 of the figures stands in the other statement, too; and otherwise."""
+
+LEAST_SHARED = 0.25
+"""Least weight of the words that two statements of the owner share, relative to the lighter one, for a model to compare
+them."""
 
 _SHARED_OF_MEASURED = 3
 """Least number of those words, unless the same word stands beside both figures: then two are enough."""
@@ -78,18 +85,42 @@ def own_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pair
         known: With the new ones.
     """
     own = [one for one in known if one.is_own]
-    counts = Counter(word for one in own for word in assertions_of(one.statement).words)
-    weights = {word: math.log((len(own) + 1) / count) for word, count in counts.items()}
-
-    def weight(words: Iterable[str]) -> float:
-        return sum(weights.get(word, 0.0) for word in words)
-
+    weight = _weight_in(own)
     found: list[OwnPair] = []
     for fact in new:
         if fact.is_own:
             found += _at_odds(fact, own, weight)
     found.sort(key=lambda one: one.weight, reverse=True)
     return [one.pair for one in found]
+
+
+def alike_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pair]:
+    """Return new facts that the owner said with those of the owner that share most rare words, the most alike first.
+
+    Rules cannot tell what these have to do with each other; a language model can.
+    """
+    own = [one for one in known if one.is_own]
+    weight = _weight_in(own)
+    words = {one.fact_id: assertions_of(one.statement).words for one in own}
+    weights = {fact_id: weight(each) for fact_id, each in words.items()}
+    found: list[OwnPair] = []
+    for fact in (one for one in new if one.is_own):
+        alike = []
+        for other in own:
+            shared = weight(words[fact.fact_id] & words[other.fact_id])
+            share = shared / (min(weights[fact.fact_id], weights[other.fact_id]) or 1.0)
+            is_other = (other.record_id, other.message) != (fact.record_id, fact.message)
+            if is_other and shared >= LEAST_WEIGHT and share >= LEAST_SHARED:
+                alike.append(OwnPair(_pair(fact, other), share))
+        found += sorted(alike, key=lambda one: one.weight, reverse=True)[:MAX_ALIKE]
+    return [one.pair for one in sorted(found, key=lambda one: one.weight, reverse=True)]
+
+
+def _weight_in(own: Sequence[KnownFact]) -> Callable[[Iterable[str]], float]:
+    """Return what weighs words: those that few facts of the owner have weigh much."""
+    counts = Counter(word for one in own for word in assertions_of(one.statement).words)
+    weights = {word: math.log((len(own) + 1) / count) for word, count in counts.items()}
+    return lambda words: sum(weights.get(word, 0.0) for word in words)
 
 
 def _at_odds(fact: KnownFact, own: Sequence[KnownFact], weight: Callable[[Iterable[str]], float]) -> list[OwnPair]:

@@ -19,8 +19,9 @@ from psycopg import OperationalError
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
+from neurigraph_pipelines.ingestion.record_rows import OFFLINE
 from neurigraph_pipelines.ingestion.triggers import retry_delay
-from neurigraph_pipelines.knowledge.candidates import distinct, own_pairs, pairs_of, shared_first_names
+from neurigraph_pipelines.knowledge.candidates import alike_pairs, distinct, own_pairs, pairs_of, shared_first_names
 from neurigraph_pipelines.knowledge.effects import write_effects
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_limit
@@ -113,8 +114,7 @@ def count_days(context: Context, since: datetime | None, until: datetime, user_i
     counted = []
     for page in pages_of_days(context.database, since, until, user_id):
         for row in page:
-            with context.database.pipeline() as tx:
-                counted.append(len(_pairs(tx, row["user_id"], row["record_id"], context.settings.language)))
+            counted.append(len(_pairs(context, row["user_id"], row["record_id"])))
     return ToCompare(sum(pairs > 0 for pairs in counted), sum(counted))
 
 
@@ -171,8 +171,7 @@ def _reconcile_record(
 ) -> list[Decision] | None:
     """Compare the facts of one record; None if another run has taken it over."""
     user_id: UUID = leased["user_id"]
-    with context.database.pipeline() as tx:
-        pairs = _pairs(tx, user_id, leased["record_id"], context.settings.language)
+    pairs = _pairs(context, user_id, leased["record_id"])
     is_automatic = context.settings.ingestion.reconciliation == "auto"
     judged = context.language_model.judge(pairs) if pairs else []
     decisions = within_limit(
@@ -187,13 +186,30 @@ def _reconcile_record(
         return write_effects(tx, user_id, decisions, context.language_model.name, before_effects)
 
 
-def _pairs(tx: Transaction, user_id: UUID, record_id: UUID, language: str) -> list[Pair]:
+def _pairs(context: Context, user_id: UUID, record_id: UUID) -> list[Pair]:
     """Return the facts of a record with those that they are to be compared with, without pairs that have a verdict."""
+    with context.database.pipeline() as tx:
+        new, known, judged = _read(tx, user_id, record_id)
+    if not new:
+        return []
+    language = context.settings.language
+    most = max(1, MAX_PAIRS // len(new))
+    own = own_pairs(new, known)[:MAX_OWN_PAIRS] if language == "english" else []
+    found = distinct((*own, *(pair for one in new for pair in pairs_of(one, known, language)[:most])))
+    if context.language_model.name != OFFLINE and language == "english":
+        found = distinct((*found, *alike_pairs(new, known)[: max(0, MAX_PAIRS - len(found))]))
+    return [one for one in found if frozenset((one.later.fact_id, one.earlier.fact_id)) not in judged]
+
+
+def _read(
+    tx: Transaction, user_id: UUID, record_id: UUID
+) -> tuple[list[KnownFact], list[KnownFact], set[frozenset[UUID]]]:
+    """Return the facts of a record, all facts that may have to do with them, and pairs with a verdict."""
     everything = {"record_id": None, "subjects": None, "firsts": None, "who": None, "owns": False, "limit": MAX_KNOWN}
     values: dict[str, Any] = everything | {"user_id": user_id}
     new = tx.execute(_QUERIES["to_compare"], values | {"record_id": record_id}).fetchall()
     if not new:
-        return []
+        return [], [], set()
     subjects = sorted({row["subject"].lower() for row in new if row["subject"]})
     about = {
         "subjects": subjects,
@@ -210,11 +226,7 @@ def _pairs(tx: Transaction, user_id: UUID, record_id: UUID, language: str) -> li
         frozenset((row["later_id"], row["earlier_id"]))
         for row in tx.execute(_QUERIES["judged_pairs"], {"fact_ids": [row["fact_id"] for row in new]})
     }
-    most = max(1, MAX_PAIRS // len(new))
-    theirs = [facts[row["fact_id"]] for row in new]
-    own = own_pairs(theirs, facts.values())[:MAX_OWN_PAIRS] if language == "english" else []
-    found = distinct((*own, *(pair for one in theirs for pair in pairs_of(one, facts.values(), language)[:most])))
-    return [one for one in found if frozenset((one.later.fact_id, one.earlier.fact_id)) not in judged]
+    return [facts[row["fact_id"]] for row in new], list(facts.values()), judged
 
 
 def _shared_first_names(tx: Transaction, user_id: UUID, rows: Any) -> frozenset[str]:

@@ -20,9 +20,9 @@ from tests.support.linked_facts import plant_fact
 from tests.support.webhook_receiver import WebhookReceiver
 
 
-def ask_long_ago(graph: Graph, fact_id: UUID, kind: ActionKind, **other: UUID) -> None:
+def ask_long_ago(graph: Graph, fact_id: UUID, kind: ActionKind, other_fact_id: UUID | None = None) -> None:
     """Propose an action, as if five hours ago."""
-    doubt = Doubt(kind, graph.user.user_id, "contradiction", "belief", fact_id=fact_id, **other)
+    doubt = Doubt(kind, graph.user.user_id, "contradiction", "belief", fact_id=fact_id, other_fact_id=other_fact_id)
     with graph.here.database.pipeline() as tx:
         action_id = propose(tx, doubt).action_id
     with graph.here.database.owner() as tx:

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from neurigraph_pipelines.knowledge.candidates import MAX_OWN, own_pairs
+from neurigraph_pipelines.knowledge.candidates import MAX_ALIKE, MAX_OWN, alike_pairs, own_pairs
 from neurigraph_pipelines.model.facts import FactKind
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair, Verdict
 from neurigraph_pipelines.text.assertions import assertions_of, differences
@@ -104,6 +104,17 @@ def test_same_thing_word_for_word_is_found_among_much_of_the_same() -> None:
     pairs = own_pairs([new], [*_HAY, *hay, old, other, new])
     assert Pair(new, old) in pairs
     assert Pair(new, other) not in pairs
+
+
+def test_a_model_compares_what_shares_rare_words() -> None:
+    old = _said("The user is proud of the daily quota of the weather service.", 70)
+    new = _said("The user wrote to the weather service about the daily quota.", 90)
+    assert own_pairs([new], [*_HAY, old, new]) == []
+    assert alike_pairs([new], [*_HAY, old, new]) == [Pair(new, old)]
+    assert alike_pairs([new], [*_HAY, replace(old, is_own=False), new]) == []
+    assert alike_pairs([replace(new, is_own=False)], [*_HAY, old, new]) == []
+    many = [replace(old, fact_id=uuid5(_SPACE, str(number)), message=number) for number in range(MAX_ALIKE + 3)]
+    assert len(alike_pairs([new], [*_HAY, *many, new])) <= MAX_ALIKE
 
 
 def test_of_one_day_the_later_message_is_the_later_one() -> None:
