@@ -99,14 +99,14 @@ def alike_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pa
 
     Rules cannot tell what these have to do with each other; a language model can.
     """
-    own = [one for one in known if one.is_own]
-    weight = _weight_in(own)
-    words = {one.fact_id: assertions_of(one.statement).words for one in own}
+    said = [one for one in known if one.is_own]
+    weight = _weight_in(said)
+    words = {one.fact_id: assertions_of(one.statement).words for one in said}
     weights = {fact_id: weight(each) for fact_id, each in words.items()}
     found: list[OwnPair] = []
     for fact in (one for one in new if one.is_own):
         alike = []
-        for other in own:
+        for other in said:
             shared = weight(words[fact.fact_id] & words[other.fact_id])
             share = shared / (min(weights[fact.fact_id], weights[other.fact_id]) or 1.0)
             is_other = (other.record_id, other.message) != (fact.record_id, fact.message)
