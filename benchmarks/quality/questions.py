@@ -209,7 +209,8 @@ def _batch(chat: str, number: int, batch: dict[str, Any]) -> NewConversation:
         for date in [datetime.strptime(turns[0]["time_anchor"], "%B-%d-%Y").replace(tzinfo=UTC)]
         for turn in turns
     )
-    return NewConversation(f"beam-{chat}:{number}", messages, started_at=messages[0].occurred_at)
+    date = messages[0].occurred_at
+    return NewConversation(f"beam-{chat}:{number}", messages, started_at=date, ended_at=date)
 
 
 def _leaves(ids: Any) -> Iterator[Any]:

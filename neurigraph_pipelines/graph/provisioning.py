@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -205,16 +206,16 @@ def resolve_path(
     Raises:
         NotFoundError: The user has no graph.
     """
-    root = tx.execute(_QUERIES["root_of_user"], {"user_id": user_id}).fetchone()
-    if root is None:
+    keys = list(map(name_key, path[:MAX_LAYER_DEPTH]))
+    walked = tx.execute(_QUERIES["walk_by_keys"], {"user_id": user_id, "name_keys": keys}).fetchall()
+    if not walked:
         raise NotFoundError("the user has no graph")
-    node, version = NodeRef(root["node_id"], root["schema_name"], 0, ()), root["node_ddl_version"]
+    root, version = walked[0], walked[-1]["node_ddl_version"]
+    node = reduce(_child, walked[1:], NodeRef(root["node_id"], root["schema_name"], 0, ()))
     plans = {tuple(map(name_key, plan.path)): plan for plan in planned}
-    for depth in range(1, min(len(path), MAX_LAYER_DEPTH) + 1):
-        row = tx.execute(
-            _QUERIES["child_by_key"],
-            {"user_id": user_id, "parent_node_id": node.node_id, "name_key": name_key(path[depth - 1])},
-        ).fetchone()
+    for depth in range(len(walked), len(keys) + 1):  # from the first step that is missing, or a mirror
+        step = {"user_id": user_id, "parent_node_id": node.node_id, "name_key": keys[depth - 1]}
+        row = tx.execute(_QUERIES["child_by_key"], step).fetchone()
         if row is not None and row["is_mount"]:  # nothing is filed in a mirror
             break
         if row is not None:

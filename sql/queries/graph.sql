@@ -55,6 +55,34 @@ SELECT
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND g.name_key = %(name_key)s;
 
+-- name: walk_by_keys
+-- The nodes from the root down along a path of name keys, as far as they exist; a mirror ends the walk.
+WITH RECURSIVE walk AS (
+    SELECT
+        g.node_id,
+        g.node_name,
+        g.layer_depth,
+        g.schema_name,
+        g.node_ddl_version
+    FROM neurigraph.graph_index AS g
+    WHERE g.user_id = %(user_id)s AND g.layer_depth = 0
+    UNION ALL
+    SELECT
+        g.node_id,
+        g.node_name,
+        g.layer_depth,
+        g.schema_name,
+        g.node_ddl_version
+    FROM walk AS w
+    INNER JOIN neurigraph.graph_index AS g
+        ON w.node_id = g.parent_node_id AND g.name_key = (%(name_keys)s::text [])[w.layer_depth + 1]
+    WHERE g.user_id = %(user_id)s
+        AND NOT EXISTS (SELECT FROM neurigraph.peers AS p WHERE p.mount_node_id = g.node_id)
+)
+
+SELECT w.* FROM walk AS w
+ORDER BY w.layer_depth;
+
 -- name: child_by_alias
 -- By a name that a node had before, or has besides its own.
 SELECT
