@@ -48,8 +48,12 @@ class Asked:
     def asking(
         self, _claims: Any, _statement: Any, parameters: Mapping[str, Any], **_how: Any
     ) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+        rows = self.ask(_claims, _statement, parameters)
+        yield lambda: rows
+
+    def ask(self, _claims: Any, _statement: Any, parameters: Mapping[str, Any], **_how: Any) -> list[dict[str, Any]]:
         self.events.append(f"ask {parameters['known_version']}")
-        yield lambda: [self.row] if self.row is not None else []
+        return [self.row] if self.row is not None else []
 
 
 def evidence_row(version: str, shells: dict[str, Any] | None = None) -> dict[str, Any]:
