@@ -83,7 +83,7 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
         if cancelled := cues.cancelled.search(sentence.text):
             days = _days_beside(sentence, cancelled)
             _drop(days, [*earlier, *_same_message(sentence, sentences[number:])])
-        elif _moves(sentence, cues) or cues.early.search(sentence.text):
+        elif cues.moved.search(sentence.text) or cues.early.search(sentence.text):
             _drop_moved(sentence, sentences[number + 1 : number + 2], earlier)
         elif cues.instead.search(sentence.text):
             _drop_moved(sentence, (), [one for one in earlier if one.message >= sentence.message - JUST_BEFORE])
@@ -105,13 +105,6 @@ def _join_years(sentences: Sequence[Sentence]) -> None:
         if len(_ANY_WORD.findall(between)) <= FRAGMENT and year.dates[0] < f"{sentence.today.year:04d}":
             month.dates = [f"{year.dates[0]}{month.dates[0][4:]}"]
             year.dropped = True
-
-
-def _moves(sentence: Sentence, cues: Cues) -> bool:
-    """Return whether a sentence moves a plan; ``two days later`` alone only tells what follows."""
-    told = [one for one in sentence.mentions if one.kind == "later" and one.dates]
-    moved = cues.moved.finditer(sentence.text)
-    return any(not any(one.start <= cue.start() < one.end for one in told) for cue in moved)
 
 
 def _drop_outbid(sentence: Sentence, later: Sequence[Sentence]) -> None:

@@ -182,22 +182,6 @@ def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
     return [_shifted_month(scene.today, sign * count)] if unit == 3 else [f"{scene.today.year + sign * count:04d}"]
 
 
-def _later(match: re.Match[str], scene: Scene) -> list[str]:
-    """Read ``two days later`` and ``the following Monday``: they count from the day that was named just before."""
-    if not scene.just_now:
-        return []
-    day = scene.just_now[-1]
-    if named := part(match, "named"):
-        return [(day + timedelta(days=(scene.words.weekdays[named] - day.weekday() - 1) % 7 + 1)).isoformat()]
-    counted, unit = part(match, "count") or "1", part(match, "unit")
-    count = int(counted) if counted.isdigit() else scene.words.counts[counted]
-    number = scene.words.units[unit] if unit else 0
-    if number < 2:
-        days = -1 if part(match, "earlier") else count * (1, 7)[number]
-        return [(day + timedelta(days=days)).isoformat()]
-    return [_shifted_month(day, count)] if number == 3 else []
-
-
 def _near(match: re.Match[str], scene: Scene) -> list[str]:
     """Read ``yesterday``; a question about today, such as ``What is it worth today?``, tells of nothing."""
     apart = scene.words.near[match.group()]
@@ -338,7 +322,6 @@ READINGS: dict[str, Reading] = {
     "ago": _ago,
     "ahead": _ahead,
     "near": _near,
-    "later": _later,
     "habit": _habit,
     "ordinal": _ordinal,
     "weekday": _weekday,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from resources.offline.date_tense import ONLY_PAST
 from resources.offline.date_words import DateWords
 
 LONG_AGO = 200
@@ -13,6 +15,9 @@ LONG_AGO = 200
 
 MONTH, DAY = len("2025-03"), len("2025-03-09")
 """Lengths of months and days in ISO format."""
+
+FAR = 200
+"""A day that lies so many days back would be told with its year, unless every verb of its clause is of the past."""
 
 _UNDECIDED = 2.0
 """How much farther a date in another year counts, when the text does not say whether it lies behind or ahead."""
@@ -69,11 +74,15 @@ def nearest(days: Iterable[date], scene: Scene) -> date:
     Raises:
         ValueError: There is no day.
     """
+    around = list(days)
+    ahead = [day for day in around if day >= scene.today]
 
     def cost(day: date) -> float:
         apart = (day - scene.today).days
+        if apart < -FAR and scene.lean > ONLY_PAST and ahead and (min(ahead) - scene.today).days < FAR:
+            return math.inf
         against = scene.lean and (apart > 0) != (scene.lean > 0) and apart != 0
         elsewhere = not scene.lean and day.year != scene.today.year
         return abs(apart) * (abs(scene.lean) if against else _UNDECIDED if elsewhere else 1.0)
 
-    return min(days, key=cost)
+    return min(around, key=cost)

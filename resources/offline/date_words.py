@@ -50,7 +50,6 @@ RULES = (
     ("ago", "", r"\b{form}"),
     ("ahead", "", r"\b{form}"),
     ("near", "", r"\b(?:{near})\b"),
-    ("later", "", r"\b(?:{form})(?!\w)"),
     ("habit", "", r"\b(?:{form})(?!\w)"),
     ("ordinal", "", r"(?<![\w.,/:-])(?:{form})"),
     ("weekday", "", r"\b(?:(?P<the>{the}) |{before} )?(?P<weekday>{weekdays}){part_of_day}\b(?: {after}\b)?"),
@@ -65,7 +64,6 @@ Longer and more certain forms come first. Without languages all with words have 
 
 _FORMS = {
     "days": "days_of_month", "day_of_month": "days_of_month", "ago": "ago", "ahead": "ahead", "habit": "habits",
-    "later": "later",
     "ordinal": "ordinals",
 }  # fmt: skip
 TENSES = ("arranged", "past", "future", "participle", "present")

@@ -8,7 +8,7 @@ from resources.offline.date_scene import DAY, MONTH
 from resources.offline.date_words import date_words
 from resources.offline.dates import held_mentions
 
-RELATIVE = ("near", "weekday", "unit", "ago", "ahead", "later", "ordinal", "holiday")
+RELATIVE = ("near", "weekday", "unit", "ago", "ahead", "ordinal", "holiday")
 """Kinds of phrases that leave the month or the year to the reader."""
 
 MOST_BEFORE = 600
