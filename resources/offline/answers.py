@@ -19,7 +19,7 @@ from neurigraph_pipelines.model import Evidence, Statement, Voice
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
-from resources.offline.candidates import USUAL_MEANING, Candidate, add_meaning, judged
+from resources.offline.candidates import Candidate, add_meaning, add_relation, judged
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
 from resources.offline.prose import sentences
@@ -48,6 +48,12 @@ OF_OTHER = -1.5
 """The question names the wrong speaker if what somebody else says of themselves is at most so far below the best other
 sentence, in logits."""
 
+OF_REST = 0.5
+"""How much the question's words apart from names count beside the cosine without names."""
+
+LEAST_SAID = 0.45
+"""Least sum of the cosines without names and these words, for times, persons, places and open questions."""
+
 SAME = 0.6
 """Share of the question's words that two sentences have in common if one replaces the other."""
 
@@ -70,11 +76,11 @@ def answer(
     asked = questions.read(question, words)
     candidates = judged(asked, evidence, words)
     add_meaning(question, candidates, evidence, embedder)
-    usual_meaning = 0.0 if any(one.meaning for one in candidates) else USUAL_MEANING
-    if not any(one.supports(asked.trust, usual_meaning) for one in candidates):
+    _score(candidates, evidence)
+    best_of = add_relation(question, asked, candidates, evidence, words, embedder)
+    if not any(one.supports(asked.trust) for one in best_of) or _says_something_else(asked, best_of, language):
         return []
     candidates = _without_others(candidates, evidence)
-    _score(candidates, evidence)
     if _names_wrong_speaker(candidates):
         return []
     best: dict[int, Candidate] = {}
@@ -106,6 +112,14 @@ def _score(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> Non
             + ASKS * one.is_question
             + OF_ASSISTANT * (spoken.voice is Voice.ASSISTANT)
         )
+
+
+def _says_something_else(asked: Asked, best: Sequence[Candidate], language: str) -> bool:
+    """Return whether no sentence says what is asked of whomever, so that only a name is the same. English only."""
+    if asked.trust is Trust.STRICT or language != "en":
+        return False
+    said = best[0].relation + OF_REST * best[0].rest + max(one.relation for one in best)
+    return said < LEAST_SAID
 
 
 def _names_wrong_speaker(candidates: Sequence[Candidate]) -> bool:

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from neurigraph_pipelines.errors import NeurigraphError
@@ -39,7 +40,7 @@ LEAST_CONTENT = 3
 FRAGMENT = 4
 """A sentence of fewer words says nothing of its own subject: that stands in the sentence before it."""
 
-PROOF, CLAUSE, PURITY, OWN, AROUND, MEANING, PLACE = 0.5, 1.0, 1.2, 1.0, 0.9, 1.4, 1.1
+PROOF, CLAUSE, PURITY, OWN, AROUND, RELATION, PLACE = 0.5, 1.0, 1.2, 1.0, 0.9, 2.5, 1.1
 """What speaks for an amount, a count, a measure, a name or a number as the answer, in logits.
 
 Fitted by logistic regression to the best sentence of each such question of the development half of the labelled
@@ -47,11 +48,14 @@ conversations: those that can be answered, the same without the sentences that h
 Each conversation was judged by weights fitted to the others, then they were rounded.
 """
 
-LEAST = 3.2
+LEAST = 3.65
 """Least sum of these: more unanswerable questions would be declined with more, and more answers lost."""
 
-USUAL_MEANING = 0.4
-"""The usual cosine of an answer, which is taken for each where there is no embedder."""
+USUAL_RELATION = 0.4
+"""The usual cosine of an answer without names, which is taken for each where there is no embedder."""
+
+RELATED = 6
+"""Most sentences that are embedded without names."""
 
 SUPPORT_OF_PLACE, SUPPORT_OF_ANYTHING = 0.15, 0.25
 """Least fit times match for a time, a person or a place, and for what cannot be checked. The sum above gains nothing
@@ -61,6 +65,10 @@ _FIRST_PERSON = re.compile(
     r"\b(?:i|my|me|mine|we|our|us|ich|mein\w*|mir|mich|wir|uns\w*|yo|mi|mis|me|nos\w*|je|mon|ma|mes|nous)\b", re.I
 )
 _SECOND_PERSON = re.compile(r"\b(?:you|yours?|du|dein\w*|dir|dich|ihr|tú|tus?|te|vous|votre|toi)\b", re.I)
+_CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_a-zß-öø-ÿ][\w'’-]*")
+_ANYBODY = "someone"
+_SEVERAL = re.compile(rf",? (?:and|und|y|et) (?=(?:{'|'.join(' '.join(LISTS['asking'].values()).split())})\b)")
+_TWICE = re.compile(rf"\b{_ANYBODY}(?: {_ANYBODY})+\b")
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
 _CLAUSE_ENDS = re.compile(rf"[,;:](?!\d)\s*|\s[–-]\s|\b(?:{questions.any_of(LISTS['grammar']['joining'])})\b")
 
@@ -80,7 +88,10 @@ class Candidate:
         clause: The share of the question's words in the clause that has it.
         purity: How much of that clause the question speaks of.
         understood: Lexemes of its speaker, of whom it speaks to, and of the question that it replies to.
+        rest: The share of the question's words apart from names in ``near`` and the title.
         place: 1 for the first evidence of the search, near 0 for the last.
+        meaning: Its cosine to the question.
+        relation: The same where both have no names: whether it says what is asked, of whomever.
         is_foreign: Whether it speaks of somebody else than the question.
         sets_date: Whether it says that it gives the date that is asked for.
         is_of_other: The same, where the question is about somebody who speaks, too.
@@ -101,6 +112,8 @@ class Candidate:
     purity: float = 0.0
     place: float = 0.0
     meaning: float = 0.0
+    rest: float = 0.0
+    relation: float = 0.0
     is_foreign: bool = False
     is_of_other: bool = False
     sets_date: bool = False
@@ -116,14 +129,14 @@ class Candidate:
         """How well the sentence matches the question, wherever the search placed it."""
         return (self.own + self.around) / 2 + SUPPORT_OF_MEANING * self.meaning
 
-    def supports(self, trust: Trust, usual_meaning: float) -> bool:
-        """Return whether the sentence may answer the question at all.
+    @property
+    def may_support(self) -> bool:
+        """Whether it has what is asked for, and is of nobody else."""
+        return not self.is_question and not self.is_foreign and bool(self.proof and self.match)
 
-        Args:
-            trust: How surely a sentence shows that it answers.
-            usual_meaning: What counts as its cosine if there is no embedder.
-        """
-        if self.is_question or self.is_foreign or not self.proof or not self.match:
+    def supports(self, trust: Trust) -> bool:
+        """Return whether the sentence may answer the question at all; ``trust`` is how surely a sentence shows it."""
+        if not self.may_support:
             return False
         if trust is not Trust.STRICT:
             least = SUPPORT_OF_PLACE if trust is Trust.LOOSE else SUPPORT_OF_ANYTHING
@@ -134,7 +147,7 @@ class Candidate:
             + PURITY * self.purity
             + OWN * self.own
             + AROUND * self.around
-            + MEANING * (self.meaning or usual_meaning)
+            + RELATION * self.relation
             + PLACE * self.place
         )
         return found >= LEAST
@@ -165,10 +178,13 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
     spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
     weights = {lexeme: math.log(1 + (len(found) + 1) / (spread[lexeme] + 0.5)) for lexeme in asked.anchors}
     total = sum(weights.values()) or 1.0
+    others = asked.anchors - asked.names
+    others_total = sum(weights[lexeme] for lexeme in others)
     for one in found:
         one.own = sum(weights[lexeme] for lexeme in one.said & asked.anchors) / total
         one.around = sum(weights[lexeme] for lexeme in one.near & asked.anchors) / total
         one.around += OF_TITLE * sum(weights[lexeme] for lexeme in (one.title - one.near) & asked.anchors) / total
+        one.rest = sum(weights[lexeme] for lexeme in (one.near | one.title) & others) / (others_total or 1.0)
         one.place = 1 - one.evidence / len(evidence)
         one.fit = fit(asked, one.text, words, people)
         one.sets_date = sets_date(asked, one.text)
@@ -252,3 +268,33 @@ def add_meaning(
         return
     for candidate, meaning in zip(candidates, (vectors @ query).tolist(), strict=True):
         candidate.meaning = max(0.0, meaning)
+
+
+def add_relation(
+    question: str,
+    asked: Asked,
+    candidates: Sequence[Candidate],
+    evidence: Sequence[Evidence],
+    words: Words,
+    embedder: Embedder | None,
+) -> list[Candidate]:
+    """Set the relation of the best of those that may support an answer, and return them, best first."""
+    best = sorted((one for one in candidates if one.may_support), key=lambda one: -one.score)[:RELATED]
+    relations = [USUAL_RELATION] * len(best)
+    if embedder is not None and best:
+        speakers = (lexeme for one in evidence for lexeme in words.lexemes(one.speaker))
+        names = asked.names if words.has_names else asked.names & words.first_names.union(speakers)
+        parts = list(dict.fromkeys((question, *_SEVERAL.split(question))))
+        texts = [*parts, *(f"{one.context} {one.text}".lstrip() for one in best)]
+        with suppress(NeurigraphError):
+            vectors = embedder.embed([_nameless(text, names, words) for text in texts])
+            relations = (vectors[len(parts) :] @ vectors[: len(parts)].T).max(axis=1).tolist()
+    for one, relation in zip(best, relations, strict=True):
+        one.relation = relation
+    return best
+
+
+def _nameless(text: str, names: frozenset[str], words: Words) -> str:
+    """Put a word for anybody in the place of each name."""
+    hidden = _CAPITALISED.sub(lambda name: _ANYBODY if names.intersection(words.lexemes(name[0])) else name[0], text)
+    return _TWICE.sub(_ANYBODY, hidden)

@@ -12,6 +12,7 @@ from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.model import OTHERS, Evidence, Voice
 from neurigraph_pipelines.retrieval.excerpts import LEFT_OUT, excerpt
 from neurigraph_pipelines.text.lexemes import Lexer
+from resources.minilm.embedder import MiniLmEmbedder
 from resources.offline.answers import MAX_STATEMENTS
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.memories import WordEmbedder
@@ -218,6 +219,22 @@ def test_bare_amount_is_of_the_sentence_before() -> None:
     assert MODEL.answer("How much does Dave earn?", AT, said(f"{fair} 5,900 euros. {bonus}")) == []
     paid = said(f"{fair} Dave earns a good salary now. 3,400 euros. {bonus}")
     assert MODEL.answer("How much does Dave earn?", AT, paid)[0].evidence == (1,)
+
+
+def test_name_alone_is_no_answer(local_embedder: MiniLmEmbedder) -> None:
+    model = OfflineLanguageModel(local_embedder)
+    evidence = said("Karim drives him to the pool on Mondays.", "Samira walks home with Karim after lunch.")
+    for unknown in ("Where does Karim work?", "What is Karim allergic to?", "What does Karim do for a living?"):
+        assert MODEL.answer(unknown, AT, evidence)  # only the embedder tells
+        assert model.answer(unknown, AT, evidence) == []
+    assert model.answer("Where does Karim drive him?", AT, evidence)[0].evidence == (1,)
+
+
+def test_each_part_of_a_question_is_compared(local_embedder: MiniLmEmbedder) -> None:
+    model = OfflineLanguageModel(local_embedder)
+    evidence = said("She was at the fair with Annika in 2019.", "The mast needs varnish.")
+    both = "When did I meet Annika, and when did the mast crack?"
+    assert model.answer(both, AT, evidence)[0].evidence == (1,)
 
 
 def test_sentence_that_sets_the_date_comes_first() -> None:
