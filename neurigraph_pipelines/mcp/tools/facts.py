@@ -1,4 +1,4 @@
-"""``memory_facts``: single statements, and where one was said."""
+"""``memory_facts``: single statements, and where one was said, with what it has to do with others."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.listing.facts import FactFilter
+from neurigraph_pipelines.listing.links import LinkFilter, list_links
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
 from neurigraph_pipelines.mcp.framing import inline, quoted, visible
@@ -19,6 +21,7 @@ from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, To
 from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
 
 MAX_PAGE = 100
+MAX_LINKS = 20
 
 Walked = Literal["", "why", "changed", "about", "connected"]
 
@@ -53,6 +56,7 @@ class Facts(Result):
     facts: list[dict[str, Any]]
     paths: list[str] = Field(default_factory=list)
     said_in: list[dict[str, Any]] = Field(default_factory=list)
+    links: SkipJsonSchema[list[dict[str, Any]]] = Field(default_factory=list)  # every agent pays for schemas
     next_cursor: str | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -71,6 +75,9 @@ class Facts(Result):
             title = f" {inline(place['source_title'])}" if place["source_title"] else ""
             where = f"record_id {place['record_id']}, messages {place['first_message']} to {place['last_message']}"
             yield f"said in {place['source_kind']}{title}, {where}{_by(place, place['occurred_at'])}"
+        for link in self.links:
+            yield f"it {link['words']} {link['kind']}_id {link['id']}{_judged(link)}"
+            yield from described(None, link["text"])
         yield from self.notes
         if self.next_cursor is not None:
             yield f"There are more facts: call again with cursor={self.next_cursor}, or with a larger max_tokens."
@@ -87,9 +94,10 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
         budget.fits(as_json(shown))
         places = [_of(one, _SAID) | {"role": _role(one["messages"])} for one in found["said_in"]]
         fitting = [place for place in places if budget.fits(as_json(place))]
+        links = [one for one in _links(call, given.fact_id) if budget.fits(as_json(one))]
         left = len(places) - len(fitting)
         notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
-        return Facts(facts=[shown], said_in=fitting, notes=notes)
+        return Facts(facts=[shown], said_in=fitting, links=links, notes=notes)
     if given.record_id is not None:
         call.require_visible("record", given.record_id)
     wanted = FactFilter(
@@ -134,6 +142,28 @@ def _walked(call: Call, given: FactArguments, kind: str) -> Facts:
     return found
 
 
+def _links(call: Call, fact_id: UUID) -> Iterator[dict[str, Any]]:
+    """Yield the links of a fact that hold, newest first, as they read from it."""
+    database, cursors = call.installation.database, call.installation.cursors
+    for one in list_links(database, cursors, call.claims, LinkFilter(fact_id=fact_id), limit=MAX_LINKS).items:
+        words, end = (one["forward"], "to") if one["direction"] == "out" else (one["backward"], "from")
+        yield {
+            "link_id": None if one["link_id"] is None else str(one["link_id"]),
+            "words": words,
+            "kind": one[f"{end}_kind"],
+            "id": str(one[f"{end}_id"]),
+            "text": visible(one[f"{end}_text"] or ""),
+            "confidence": one["confidence"],
+            "verdict": one["verdict"],
+        }
+
+
+def _judged(link: Mapping[str, Any]) -> str:
+    """Return how sure a link is, and what a person decided about it."""
+    decided = f", {link['verdict']} by a person" if link["verdict"] == "confirmed" else ""
+    return f", with confidence {link['confidence']:.2f}{decided}"
+
+
 def _lines(fact: Mapping[str, Any]) -> Iterator[str]:
     often = f"said {fact['said_count']} times by {fact['source_count']} sources, last on {fact['last_said_at']}"
     sources = f", {often}" if fact["said_count"] > 1 else ""
@@ -164,7 +194,7 @@ def _of(found: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 MEMORY_FACTS = Tool(
     "memory_facts",
-    "List single statements of memories, newest first; with fact_id, say where that one was said.",
+    "List single statements of memories, newest first; with fact_id, where it was said, and links.",
     FactArguments,
     Facts,
     memory_facts,
