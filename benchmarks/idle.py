@@ -24,7 +24,7 @@ _SECONDS_PER_DAY = 86_400.0
 _PARTS = {
     "code server": "neurigraph_pipelines.code_server",
     "webserver": "neurigraph_pipelines.ui",
-    "daemon": "dagster-daemon",
+    "daemon": "neurigraph_pipelines.daemon",
     "API": "neurigraph serve",
     "keeper of Postgres": "stack.keeper",
     "`neurigraph up`": "neurigraph up",

@@ -5,6 +5,8 @@ given a tag when it enters the queue. ``dagster_home/dagster.yaml`` names this c
 with the tag go on at once (docs/adr/0095-ingestion-has-a-slot-of-its-own.md).
 """
 
+from threading import Event
+
 from dagster import DagsterInstance, DagsterRun, QueuedRunCoordinator, SubmitRunContext
 
 TAG = "neurigraph/yields"
@@ -12,6 +14,9 @@ TAG = "neurigraph/yields"
 
 LARGE = {"neurigraph/size": "large"}
 """The tag that the sensors give to segments that take minutes."""
+
+SUBMITTED = Event()
+"""Set when this process has put a run into the queue: the daemon's queue waits for it."""
 
 _INGESTION = ("ingestion_job", "upload_job")
 
@@ -25,7 +30,9 @@ class YieldingRunCoordinator(QueuedRunCoordinator):
         if (kind := _kind_of(run)) is not None:
             instance: DagsterInstance = self._instance
             instance.add_run_tags(run.run_id, {TAG: kind})
-        return super().submit_run(context)
+        submitted = super().submit_run(context)
+        SUBMITTED.set()
+        return submitted
 
 
 def _kind_of(run: DagsterRun) -> str | None:

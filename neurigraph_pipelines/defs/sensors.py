@@ -19,7 +19,7 @@ from neurigraph_pipelines.ingestion.queue_hold import current_hold
 from neurigraph_pipelines.model import TriggerType
 
 LEAST_SECONDS_BETWEEN_TICKS = 1
-"""Less than the daemon's fixed loop of five seconds, or small delays would make it skip every other tick."""
+"""Less than any pause of the daemon's loop, which decides when sensors tick (``daemon.pause``)."""
 
 WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
 UNFINISHED = [*WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
@@ -101,7 +101,7 @@ def _renew_leases_of_queued_runs(
 
 @dg.sensor(
     job=upload_job,
-    minimum_interval_seconds=10,
+    minimum_interval_seconds=LEAST_SECONDS_BETWEEN_TICKS,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Watches the drop place and finds uploads whose text is not read yet. Each becomes an event.",
 )

@@ -81,7 +81,7 @@ class DagsterHome:
 
     def daemon_command(self, workspace: Path = WORKSPACE) -> list[str]:
         """Return the command of the daemon's process."""
-        return [str(Path(sys.executable).parent / "dagster-daemon"), "run", "-w", str(workspace)]
+        return [sys.executable, "-m", "neurigraph_pipelines.daemon", f"--workspace={workspace}"]
 
     def become(self, command: Sequence[str]) -> None:
         """Replace this process by one of Dagster's; does not return."""

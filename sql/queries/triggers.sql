@@ -1,5 +1,25 @@
 -- Segments: detection, leases, returns, and completion.
 
+-- name: work
+-- Whether something has arrived for a sensor, and whether leases of theirs are open. The daemon asks twice a second, so
+-- every part is one look into a partial index.
+SELECT
+    EXISTS (
+        SELECT FROM neurigraph.sources AS s
+        WHERE s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held
+    ) OR EXISTS (
+        SELECT FROM neurigraph.sources AS s
+        WHERE s.kind = 'conversation' AND s.ended_at IS NULL AND s.tail_changed
+            AND s.untriggered_tokens >= %(least_tokens)s
+    ) OR EXISTS (
+        SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'pending' AND t.next_attempt_at <= now()
+    ) OR EXISTS (
+        SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed' AND t.claimed_until < now()
+    ) OR EXISTS (
+        SELECT FROM neurigraph.uploads AS u WHERE u.state = 'received' AND u.next_attempt_at <= now()
+    ) AS arrived,
+    EXISTS (SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed') AS under_way;
+
 -- name: trigger_ended
 -- A segment for each source that ended with messages that no trigger covers, unless it is to be cut first. A source
 -- that is being appended to is locked and waits for the next tick.

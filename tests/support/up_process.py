@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 400.0
 COMMANDS = {
     "code server": "neurigraph_pipelines.code_server",
     "webserver": "neurigraph_pipelines.ui",
-    "daemon": "dagster-daemon",
+    "daemon": "neurigraph_pipelines.daemon",
     "api": "neurigraph serve",
     "keeper": "stack.keeper",
 }
