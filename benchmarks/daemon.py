@@ -31,7 +31,7 @@ POLL_SECONDS = 0.25
 PATIENCE_SECONDS = 180.0
 
 _METHOD = """Dagster's webserver and daemon run as `neurigraph up` runs them. A conversation of 20 to 30 messages is
-put into the inbox and ended at a random moment of the sensor's five seconds. From then on a search runs four times a
+put into the inbox and ended at a random moment of five seconds. From then on a search runs four times a
 second until it returns the record. The parts come from Dagster's own record of the run: until the sensor's tick
 requested the run, in the queue, until the worker's first step could start, and in the steps until the record was
 found. The first conversation after the start is not counted. Then fifty conversations end at once. The baseline is the

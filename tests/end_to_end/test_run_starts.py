@@ -59,6 +59,12 @@ def impatient(running: BreakableStack, *, deadline: int, start_timeout: int) -> 
         assert found == 1
     file.write_text(text, "utf-8")
     stack.dagster.environment["DAGSTER_GRPC_TIMEOUT_SECONDS"] = str(deadline)
+    another_daemon(running)
+
+
+def another_daemon(running: BreakableStack) -> None:
+    """Kill the daemon, and wait until another runs."""
+    stack = running.stack
     os.kill(killed := stack.pids()[DAEMON], signal.SIGKILL)
     await_true(lambda: stack.pids().get(DAEMON, killed) != killed, "another daemon runs")
 
@@ -83,6 +89,23 @@ def fork_server(running: BreakableStack) -> int:
     server = running.stack.pids()[CODE_SERVER]
     (found,) = [pid for pid, command in children_of(server) if "forkserver" in command]
     return found
+
+
+def test_run_does_not_wait_for_the_queue(running: BreakableStack) -> None:
+    """The queue is looked at once an hour here, and the run of a sensor starts at once all the same."""
+    file = running.stack.dagster.folder / "dagster.yaml"
+    text = file.read_text("utf-8")
+    rare, found = re.subn(r"dequeue_interval_seconds: \d+", "dequeue_interval_seconds: 3600", text)
+    assert found == 1
+    try:
+        for settings in (rare, text):
+            file.write_text(settings, "utf-8")
+            another_daemon(running)
+            user = running.user()
+            running.say(user, "Prompt")
+            running.stored_once(user)
+    finally:
+        file.write_text(text, "utf-8")
 
 
 def test_start_is_given_up_late_but_before_run_counts_as_failed(running: BreakableStack) -> None:

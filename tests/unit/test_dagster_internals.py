@@ -13,7 +13,8 @@ from neurigraph_pipelines.defs.run_launcher import WatchedRunLauncher
 from tests.conftest import ROOT
 
 _LOOK_AT = (
-    "Dagster changed: see run_launcher.py and storage.py in neurigraph_pipelines/defs, ui and code_server, which use"
+    "Dagster changed: see run_launcher.py and storage.py in neurigraph_pipelines/defs, ui, daemon and code_server, "
+    "which use"
 )
 
 INTERNALS = [
@@ -31,6 +32,11 @@ INTERNALS = [
     ("dagster._core.workspace.load_target", "WorkspaceFileTarget"),
     ("dagster._core.workspace.context", "WorkspaceProcessContext"),
     ("dagster._cli.api", "grpc_command"),
+    ("dagster._daemon.controller", "create_daemon_of_type"),
+    ("dagster._daemon.daemon", "SpanMarker"),
+    ("dagster._daemon.utils", "DaemonErrorCapture"),
+    ("dagster._utils.interrupts", "capture_interrupts"),
+    ("dagster_shared.error", "SerializableErrorInfo"),
     ("dagster_webserver.app", "create_app_from_workspace_process_context"),
 ]
 
@@ -97,3 +103,14 @@ def test_run_without_code_server_returns_to_queue() -> None:
     run_queue = coordinator.get_run_queue_config()
     assert run_queue.max_user_code_failure_retries >= 10
     assert run_queue.user_code_failure_retry_delay <= 10
+
+
+def test_loops_of_the_daemon_are_as_replaced() -> None:
+    sensors = importlib.import_module("dagster._daemon.sensor").execute_sensor_iteration_loop
+    assert "shutdown_event.wait(sleep_time)" in inspect.getsource(sensors), f"{_LOOK_AT} the pause of the sensors"
+    loop = importlib.import_module("dagster._daemon.daemon").SensorDaemon.core_loop
+    assert "execute_sensor_iteration_loop(" in inspect.getsource(loop), f"{_LOOK_AT} SensorDaemon.core_loop"
+    queue = importlib.import_module("dagster._daemon.daemon").IntervalDaemon.core_loop
+    assert "self.run_iteration(workspace_process_context)" in inspect.getsource(queue), f"{_LOOK_AT} core_loop"
+    controller = importlib.import_module("dagster._daemon.controller").daemon_controller_from_instance
+    assert "gen_daemons" in inspect.signature(controller).parameters, f"{_LOOK_AT} gen_daemons"
