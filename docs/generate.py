@@ -160,11 +160,14 @@ _SYNCHRONOUS = {
     "retention_": (
         '"""Waiting calls on retention. Written by docs/generate.py from ``retention_asynchronous``: change that."""'
     ),
+    "digests_": '"""Waiting calls about digests. Written by docs/generate.py from ``digests_asynchronous``."""',
     "evidence_": '"""Waiting calls about evidence. Written by docs/generate.py from ``evidence_asynchronous``."""',
     "facts_": '"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
 }
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",
+    "AsyncDigests": "Digests",
+    "digests_asynchronous": "digests_synchronous",
     "AsyncEvidence": "Evidence",
     "evidence_asynchronous": "evidence_synchronous",
     "AsyncFacts": "Facts",

@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
+from neurigraph_pipelines.client.digests_asynchronous import AsyncDigests
 from neurigraph_pipelines.client.evidence_asynchronous import AsyncEvidence
 from neurigraph_pipelines.client.facts_asynchronous import AsyncFacts
 from neurigraph_pipelines.client.models import (
@@ -49,7 +50,7 @@ from neurigraph_pipelines.client.transport import (
 from neurigraph_pipelines.client.webhooks_asynchronous import AsyncWebhooks
 
 
-class AsyncMemory(AsyncEvidence, AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks):
+class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``

@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
+from neurigraph_pipelines.client.digests_synchronous import Digests
 from neurigraph_pipelines.client.evidence_synchronous import Evidence
 from neurigraph_pipelines.client.facts_synchronous import Facts
 from neurigraph_pipelines.client.models import (
@@ -49,7 +50,7 @@ from neurigraph_pipelines.client.transport import (
 from neurigraph_pipelines.client.webhooks_synchronous import Webhooks
 
 
-class Memory(Evidence, Facts, Organizations, Retention, Webhooks):
+class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
     """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
 
     Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``

@@ -147,6 +147,7 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             operations = [one["operation"] for one in (await memory.fact_history(stated.fact_id))["changes"]]
             assert operations == ["confirm", "retract", "change"]
             await _links(memory, stated.fact_id, records[0].record_id)
+            await _digests(memory, [record.record_id for record in records[:2]])
             assert (await memory.keep(records[0].record_id, "short", reason="for today")).tier == "short"
             assert (await memory.promote(records[0].record_id)).tier == "mid"
             assert (await memory.retention(records[0].record_id)).expiry_reason is not None
@@ -162,6 +163,19 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             assert "472" in (await memory.ask("What is the code of door 2?")).answer
 
     asyncio.run(run())
+
+
+async def _digests(memory: AsyncMemory, record_ids: list[UUID]) -> None:
+    made = await memory.make_digest(record_ids)
+    assert (set(made.derived_from), made.days) == (set(record_ids), None)
+    assert await memory.make_digest(record_ids) == made
+    assert await memory.digest(made.digest_id) == made
+    assert [one async for one in memory.digests(record_id=record_ids[1])] == [made]
+    assert [one async for one in memory.digests(days=30)] == []
+    assert (await memory.remove_digest(made.digest_id, dry_run=True)) == made
+    assert (await memory.remove_digest(made.digest_id)) == made
+    with pytest.raises(NotFound):
+        await memory.digest(made.digest_id)
 
 
 async def _links(memory: AsyncMemory, fact_id: UUID, record_id: UUID) -> None:
