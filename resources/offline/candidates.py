@@ -88,7 +88,7 @@ class Candidate:
         clause: The share of the question's words in the clause that has it.
         purity: How much of that clause the question speaks of.
         understood: Lexemes of its speaker, of whom it speaks to, and of the question that it replies to.
-        rest: The share of the question's words apart from names in ``near`` and the title.
+        rest: The share of the question's ``rest`` in ``near`` and the title.
         place: 1 for the first evidence of the search, near 0 for the last.
         meaning: Its cosine to the question.
         relation: The same where both have no names: whether it says what is asked, of whomever.
@@ -178,13 +178,12 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
     spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
     weights = {lexeme: math.log(1 + (len(found) + 1) / (spread[lexeme] + 0.5)) for lexeme in asked.anchors}
     total = sum(weights.values()) or 1.0
-    others = asked.anchors - asked.names
-    others_total = sum(weights[lexeme] for lexeme in others)
+    total_of_rest = sum(weights[lexeme] for lexeme in asked.rest) or 1.0
     for one in found:
         one.own = sum(weights[lexeme] for lexeme in one.said & asked.anchors) / total
         one.around = sum(weights[lexeme] for lexeme in one.near & asked.anchors) / total
         one.around += OF_TITLE * sum(weights[lexeme] for lexeme in (one.title - one.near) & asked.anchors) / total
-        one.rest = sum(weights[lexeme] for lexeme in (one.near | one.title) & others) / (others_total or 1.0)
+        one.rest = sum(weights[lexeme] for lexeme in (one.near | one.title) & asked.rest) / total_of_rest
         one.place = 1 - one.evidence / len(evidence)
         one.fit = fit(asked, one.text, words, people)
         one.sets_date = sets_date(asked, one.text)

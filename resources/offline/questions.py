@@ -128,6 +128,7 @@ class Asked:
         kinds: What each of its asking words wants.
         anchors: The lexemes that an answer is about, without those that only say what is asked for.
         names: Its capitalised words but the first, as lexemes.
+        rest: The anchors without names and words such as "know"; none if it asks for all there is about somebody.
         subjects: Those that do or are something in it.
         focus: The lexemes of what is counted, such as *guests* in "How many guests come?".
         dimensions: The units in which it is measured; none if any.
@@ -138,6 +139,7 @@ class Asked:
     kinds: tuple[Kind, ...]
     anchors: frozenset[str]
     names: frozenset[str]
+    rest: frozenset[str]
     subjects: frozenset[str]
     focus: frozenset[str]
     dimensions: tuple[str, ...]
@@ -161,12 +163,15 @@ def read(question: str, words: Words) -> Asked:
     ]
     doing = _GRAMMAR["auxiliaries"] | _GRAMMAR["german"]
     anchors = frozenset(lexeme for word in lower if word not in _GRAMMAR["implied"] for lexeme in words.lexemes(word))
+    names = frozenset().union(*(lexemes for _, lexemes in capitalised))
+    general = frozenset(lexeme for word in _GRAMMAR["general"] for lexeme in words.lexemes(word))
     focus = (frozenset(words.lexemes(word)) for word in lower[found[0].after :])
     return Asked(
         question.casefold(),
         tuple(one.kind for one in found),
         anchors or frozenset(words.lexemes(question)),
-        frozenset().union(*(lexemes for _, lexemes in capitalised)),
+        names,
+        anchors - names - general,
         frozenset().union(*(lexemes for before, lexemes in capitalised if before in doing)),
         next(filter(None, focus), frozenset()),
         tuple(unit for one in found for unit in one.dimensions),

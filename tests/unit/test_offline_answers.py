@@ -228,6 +228,8 @@ def test_name_alone_is_no_answer(local_embedder: MiniLmEmbedder) -> None:
         assert MODEL.answer(unknown, AT, evidence)  # only the embedder tells
         assert model.answer(unknown, AT, evidence) == []
     assert model.answer("Where does Karim drive him?", AT, evidence)[0].evidence == (1,)
+    for anything in ("Tell me everything about Karim.", "What do you know about Karim?", "How is Karim?"):
+        assert model.answer(anything, AT, evidence)
 
 
 def test_each_part_of_a_question_is_compared(local_embedder: MiniLmEmbedder) -> None:
