@@ -221,6 +221,19 @@ def test_a_model_calls_tools_by_its_protocol(model_client: httpx.Client, provide
     assert "works at the Blue Mill" in result["content"]
 
 
+def test_a_preferred_tone_reaches_the_model_and_no_search(
+    model_client: httpx.Client, provider: ModelProvider, bob: Memory
+) -> None:
+    provider.reset()
+    found = bob.ask(model_client, "Where does Dave work?", metadata={"preferredTone": "like a pirate"})
+    assert "Blue Mill" in found[-2][1]["content"]
+    (worded,) = [request for request in provider.requests if request.asks("like a pirate")]
+    assert worded.asks("The answer should sound: like a pirate", "StatementsAnswer")
+    assert [data["input"] for kind, data in found if kind == "tool_use"] == [{"query": "Where does Dave work?"}]
+    question, _ = messages_of(bob, found[0][1]["conversationId"])
+    assert question["content"] == "Where does Dave work?"
+
+
 def test_a_model_that_never_stops_or_fails_is_bounded(
     model_client: httpx.Client, provider: ModelProvider, bob: Memory
 ) -> None:

@@ -16,7 +16,7 @@ from neurigraph_pipelines.sharing import Subject, grant, issue_key
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_server import serving
 from tests.support.memories import new_user
-from tests.support.model_provider import ModelProvider
+from tests.support.model_provider import Fault, ModelProvider
 from tests.support.model_responses import rerank_answer
 from tests.support.uploads import store
 
@@ -138,6 +138,31 @@ def test_search_joins_passages_and_keeps_its_bounds(
     assert {one["score"] for one in nothing["results"]} == {0}
     assert search("bolts", rerank=True)["notes"] == ["There is no reranker: the order is that of the search."]
     assert search("bolts", containerTags=["elsewhere"])["count"] == 0
+
+
+def test_search_without_vectors_says_that_words_alone_found(
+    client: httpx.Client, shared_installation: Installation, bob: dict[str, str]
+) -> None:
+    boats = add(client, bob, BOATS, title="Boats")
+    store(shared_installation)
+    with ModelProvider() as provider:
+        provider.fail_when("", Fault("status", status=500), "embeddings")
+        values = {
+            "embedder": "openai",
+            "openai_api_key": "test",
+            "openai_base_url": provider.base_url,
+            "model_max_retries": 0,
+        }
+        settings = shared_installation.settings.changed(**values)
+        with (
+            Installation(Settings.model_validate(settings.model_dump())) as here,
+            serving(here) as address,
+            httpx.Client(base_url=address, timeout=60.0, headers=bob) as without,
+        ):
+            found = without.post("/v3/search", json={"q": "Which bolts does the keel need?", "threshold": 0}).json()
+        assert [request for request in provider.requests if request.path.endswith("/embeddings")]
+    assert (found["searchPath"], found["results"][0]["documentId"]) == ("fallback_local", boats)
+    assert any("could not be reached" in note for note in found["notes"])
 
 
 def test_a_reranker_orders_documents(shared_installation: Installation, bob: dict[str, str]) -> None:
