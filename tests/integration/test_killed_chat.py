@@ -37,7 +37,7 @@ def _chat_until(settings: Settings, claims: Claims, instant: str) -> None:
     # Connections of its own: the parent's would stay open.
     context = Installation(settings).context.acting_for(claims)
     if instant == "answer written":
-        remembering.Inbox = _DyingInbox  # type: ignore[misc]
+        vars(remembering)["Inbox"] = _DyingInbox
     for event in chat(context, ASKED):
         if event.type == instant:
             os.kill(os.getpid(), signal.SIGKILL)
