@@ -22,6 +22,7 @@ from benchmarks import (
     daemon,
     derived,
     embedding,
+    encryption,
     fact_model,
     facts_in_search,
     forget,
@@ -39,6 +40,7 @@ from benchmarks import (
     offline_reading,
     organisations,
     page,
+    peers,
     pipeline,
     poison,
     provisioning,
@@ -94,6 +96,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "retention": retention.run,
     "belief": belief.run,
     "webhooks": webhooks.run,
+    "peers": peers.run,
     "organisations": organisations.run,
     "access": access.run,
     "ocr": ocr.run,
@@ -104,6 +107,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "model_reading": model_reading.run,
     "fact_model": fact_model.run,
     "backup": backup.run,
+    "encryption": encryption.run,
     "embedding": measure_embedding,
 }
 
