@@ -6,6 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from neurigraph_pipelines.defs.encryption_assets import encrypted_files
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.lifecycle_assets import (
     dormant_files,
@@ -163,10 +164,11 @@ dormancy_job = dg.define_asset_job(
 )
 storage_audit_job = dg.define_asset_job(
     "storage_audit_job",
-    selection=[orphan_objects, storage_report],
+    selection=[orphan_objects, storage_report, encrypted_files],
     executor_def=dg.in_process_executor,
     tags={LIFECYCLE_TAG: "upkeep"},
-    description="Compares objects with rows in both directions, reads a random sample and reports the space used.",
+    description="Compares objects with rows in both directions, reads a random sample, reports the space used, and "
+    "encrypts what is not encrypted if it should be.",
 )
 
 

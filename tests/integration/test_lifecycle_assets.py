@@ -19,6 +19,7 @@ from neurigraph_pipelines.lifecycle.object_keys import durable_key, record_of
 from neurigraph_pipelines.lifecycle.retention import set_tier
 from neurigraph_pipelines.model import CompressionCause, Tier
 from neurigraph_pipelines.wiring import Installation
+from resources.storage.sealing import MAGIC
 from tests.conftest import ROOT
 from tests.support.command_line import describe
 from tests.support.files import StoredFile, store_file
@@ -164,6 +165,23 @@ def test_overdue_file_is_reported(file: StoredFile, instance: dg.DagsterInstance
     assert check.metadata["files overdue"].value == 1
 
 
+def test_what_was_stored_before_is_encrypted(
+    file: StoredFile, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Ran(instance, "storage_audit_job").metadata_of("encrypted_files")["left"] == 0, "encryption is off"
+    monkeypatch.setenv("NEURIGRAPH_ENCRYPTION", "true")
+    planned = Ran(instance, "storage_audit_job", encrypted_files={"dry_run": True}).observed("encrypted_files")
+    left = planned["left"]
+    assert left > 1
+    first = Ran(instance, "storage_audit_job", encrypted_files={"limit": 1})
+    values = first.metadata_of("encrypted_files")
+    assert (values["encrypted now"], values["left"], first.checks()["files_are_encrypted"]) == (1, left - 1, False)
+    second = Ran(instance, "storage_audit_job")
+    values = second.metadata_of("encrypted_files")
+    assert (values["encrypted before"], values["left"], second.checks()["files_are_encrypted"]) == (1, 0, True)
+    assert (file.here.home / "objects" / file.key).read_bytes().startswith(MAGIC)
+
+
 def test_audit_checks_objects_and_rows(
     file: StoredFile, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +196,7 @@ def test_audit_checks_objects_and_rows(
     assert run.checks() == {
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
+        "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
         "nothing_looks_like_poison": False,
         "sampled_checksums_hold": True,
@@ -192,6 +211,7 @@ def test_audit_checks_objects_and_rows(
     assert Ran(instance, "storage_audit_job").checks() == {
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
+        "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
         "nothing_looks_like_poison": False,
         "sampled_checksums_hold": False,
@@ -201,6 +221,7 @@ def test_audit_checks_objects_and_rows(
     assert run.checks() == {
         "every_row_has_its_object": False,
         "every_table_is_guarded": True,
+        "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
         "nothing_looks_like_poison": False,
         "sampled_checksums_hold": False,
