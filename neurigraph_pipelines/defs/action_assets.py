@@ -12,7 +12,7 @@ from neurigraph_pipelines.errors import NeurigraphError
 
 
 @dg.asset(
-    group_name="governance", deps=["reconciled_facts"], owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY
+    group_name="governance", deps=["links_and_beliefs"], owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY
 )
 def open_actions(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Ends what expired, carries out what was approved, and tells the webhook what has waited too long."""

@@ -25,7 +25,7 @@ class DigestConfig(JobConfig):
 
 @dg.asset(
     group_name="facts",
-    deps=["record_summaries", "reconciled_facts"],
+    deps=["record_summaries", "links_and_beliefs"],
     owners=OWNERS,
     kinds={"postgres"},
     retry_policy=RETRY_POLICY,

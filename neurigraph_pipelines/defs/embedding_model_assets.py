@@ -61,6 +61,7 @@ def canary_answers_as_well(
     canary = Canary(here.make_embedder(chosen, config.model or None), chosen)
     done = compare_models(here.database, here.embedder, canary, user_id_of(here.database, config.user))
     rows, bars = [], []
+    points: dict[str, float] = {}
     for each in done.sets:
         for name, shown in _SHOWN.items():
             before, after = getattr(each.current, name), getattr(each.canary, name)
@@ -68,6 +69,9 @@ def canary_answers_as_well(
                 {"set": each.name, "questions": each.questions, "figure": shown, "current": before, "canary": after}
             )
             bars.append((f"{each.name}: {shown}", before, after))
+            points |= {f"{each.name}, {shown}: current": before, f"{each.name}, {shown}: canary": after}
+    # Dagster plots numbers of an asset's events over time, and none of a check.
+    context.op_execution_context.log_event(dg.AssetObservation(embedding_models.key, metadata=points))
     return dg.AssetCheckResult(
         passed=done.is_as_good,
         severity=dg.AssetCheckSeverity.WARN,

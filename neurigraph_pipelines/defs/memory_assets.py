@@ -20,12 +20,15 @@ from neurigraph_pipelines.ingestion.records import BatchResult, Committed, Recor
 GROUP = "memory"
 
 
-def _spec(name: str, deps: Iterable[str], kind: str, description: str, *, by_day: bool = True) -> dg.AssetSpec:
+def reported(
+    name: str, deps: Iterable[str], kind: str, description: str, *, by_day: bool = True, group: str = GROUP
+) -> dg.AssetSpec:
+    """Return the specification of an asset that runs report and nothing makes by itself."""
     return dg.AssetSpec(
         name,
         deps=list(deps),
         description=description,
-        group_name=GROUP,
+        group_name=group,
         kinds={kind},
         owners=OWNERS,
         partitions_def=days if by_day else None,
@@ -33,16 +36,18 @@ def _spec(name: str, deps: Iterable[str], kind: str, description: str, *, by_day
 
 
 specs = [
-    _spec(
+    reported(
         "sources",
         (),
         "postgres",
         "Conversations, events, uploads and notes in the inbox. Each run of ingestion observes the queue.",
         by_day=False,
     ),
-    _spec("segments", ["sources"], "postgres", "Parts of sources that ingestion stored on each day."),
-    _spec("records", ["segments"], "postgres", "Memories that ingestion committed on each day: their rows and nodes."),
-    _spec("files", ["records"], "file", "Compressed transcripts and originals of the records of each day."),
+    reported("segments", ["sources"], "postgres", "Parts of sources that ingestion stored on each day."),
+    reported(
+        "records", ["segments"], "postgres", "Memories that ingestion committed on each day: their rows and nodes."
+    ),
+    reported("files", ["records"], "file", "Compressed transcripts and originals of the records of each day."),
 ]
 
 

@@ -24,7 +24,7 @@ class ProfileConfig(JobConfig):
 
 @dg.asset(
     group_name="maintenance",
-    deps=["record_embeddings", "reconciled_facts"],
+    deps=["record_embeddings", "links_and_beliefs"],
     owners=OWNERS,
     kinds={"postgres"},
     retry_policy=RETRY_POLICY,

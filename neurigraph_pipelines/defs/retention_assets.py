@@ -71,7 +71,7 @@ def expired_records(context: dg.AssetExecutionContext, installation: Installatio
 
 @dg.asset(
     group_name=GROUP,
-    deps=["reconciled_facts"],
+    deps=["links_and_beliefs"],
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,

@@ -22,9 +22,18 @@ from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.fact_assets import GROUP
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
-from neurigraph_pipelines.defs.memory_assets import added_by_day
+from neurigraph_pipelines.defs.memory_assets import added_by_day, reported
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reconciling
+
+links_and_beliefs = reported(
+    "links_and_beliefs",
+    ["reconciled_facts"],
+    "postgres",
+    "What followed from the verdicts on the facts of the records of each day: links between facts, versions, disputes "
+    "and beliefs. The runs that judge report it: it is written with the verdicts.",
+    group=GROUP,
+)
 
 
 class ReconcileConfig(JobConfig):
@@ -59,6 +68,9 @@ def pending_verdicts(
     times = storage_times(installation.opened.database, done.record_ids)
     for event in added_by_day("reconciled_facts", times, {"language model": done.judge}):
         context.log_event(event)
+    if done.verdicts:
+        for event in added_by_day(links_and_beliefs.key.to_user_string(), times, _effects(done)):
+            context.log_event(event)
     waiting = reconciling.waiting(installation.context)
     return dg.MaterializeResult(metadata={**_counts(done), "still waiting": waiting})
 
@@ -83,6 +95,9 @@ def reconciled_facts(
         )
         return
     done = reconciling.reconcile_days(installation.context, since, until, user_id)
+    times = storage_times(installation.opened.database, done.record_ids)
+    for event in added_by_day(links_and_beliefs.key.to_user_string(), times, _effects(done)):
+        context.log_event(event)
     yield dg.MaterializeResult(metadata=_counts(done))
     if done.failed:
         # They wait further, and the next run of pending_verdicts tries again.
@@ -116,16 +131,24 @@ def _counts(done: reconciling.Reconciled) -> dict[str, Any]:
     return {
         "language model": done.judge,
         "records": done.records,
+        **_effects(done),
+        "failed for now": failures(done.failed),
+    }
+
+
+def _effects(done: reconciling.Reconciled) -> dict[str, Any]:
+    return {
         "verdicts": done.verdicts,
         "superseded": done.superseded,
         "disputed": done.disputed,
         "left to a person": done.flagged,
-        "failed for now": failures(done.failed),
     }
 
 
 def definitions() -> dg.Definitions:
     """Return the definitions of belief."""
     return dg.Definitions(
-        assets=linked(pending_verdicts, reconciled_facts), jobs=[reconcile_job], schedules=[reconcile_facts_schedule]
+        assets=[links_and_beliefs, *linked(pending_verdicts, reconciled_facts)],
+        jobs=[reconcile_job],
+        schedules=[reconcile_facts_schedule],
     )

@@ -25,7 +25,15 @@ from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
-from neurigraph_pipelines.ingestion.records import Committed, Described, Embedded, RecordPlan, Summarized, Vectors
+from neurigraph_pipelines.ingestion.records import (
+    OFFLINE,
+    Committed,
+    Described,
+    Embedded,
+    RecordPlan,
+    Summarized,
+    Vectors,
+)
 from neurigraph_pipelines.ingestion.stored_files import StoredFile
 from neurigraph_pipelines.model import (
     KEYWORD_COLUMNS,
@@ -47,9 +55,6 @@ from neurigraph_pipelines.text.lexemes import LANGUAGE_MARK, lexer_of, window_le
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
 from neurigraph_pipelines.voices import common_origin
-
-OFFLINE = "offline"
-"""The name of the language model whose rules read records without a provider."""
 
 _PASSAGES_AT_ONCE = 1_000
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+OFFLINE = "offline"
+"""The name of the language model whose rules read records without a provider."""
+
 _RECORD_NAMESPACE = UUID("6a0f6c1e-2f0b-5d5e-9a44-6d1f6b1f7a10")
 
 Progress = Callable[[int], None]

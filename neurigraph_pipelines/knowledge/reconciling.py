@@ -19,7 +19,7 @@ from psycopg import OperationalError
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
-from neurigraph_pipelines.ingestion.record_rows import OFFLINE
+from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.knowledge.candidates import alike_pairs, distinct, own_pairs, pairs_of, shared_first_names
 from neurigraph_pipelines.knowledge.effects import write_effects

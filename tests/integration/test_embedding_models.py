@@ -87,14 +87,20 @@ def test_canary_run_in_dagster_and_on_the_command_line(
     describe(settings, monkeypatch, **served)
     job = defs.resolve_job_def("embedding_canary_job")
 
+    plotted: dict[str, float] = {}
+
     def check(**config: str) -> dg.AssetCheckEvaluation:
         chosen = {"ops": {"embedding_models_canary_answers_as_well": {"config": config}}}
         with dg.DagsterInstance.ephemeral() as instance:
             result = job.execute_in_process(run_config=chosen, instance=instance)
+            for seen in instance.fetch_observations(dg.AssetKey("embedding_models"), limit=5).records:
+                assert seen.asset_observation is not None
+                plotted.update({name: value.value for name, value in seen.asset_observation.metadata.items()})  # type: ignore[misc]
         (evaluation,) = result.get_asset_check_evaluations()
         return evaluation
 
     assert check().metadata["canary"].value == "none is configured"
+    assert not plotted
     found = check(canary="openai", model="text-embedding-ada-002")
     assert found.passed, "the stand-in has the same directions for every model"
     assert (found.metadata["current"].value, found.metadata["canary"].value) == (
@@ -104,6 +110,10 @@ def test_canary_run_in_dagster_and_on_the_command_line(
     figures = found.metadata["figures"]
     assert isinstance(figures, dg.TableMetadataValue)
     assert [row.data["figure"] for row in figures.records] == ["first", "among the first 10", "mean reciprocal rank"]
+    assert len(plotted) == 2 * len(figures.records)
+    first = figures.records[1].data
+    name = "regression set, among the first 10"
+    assert (plotted[f"{name}: current"], plotted[f"{name}: canary"]) == (first["current"], first["canary"])
     plot = str(found.metadata["plot"].value)
     image = base64.b64decode(plot.rpartition(",")[2].rstrip(")")).decode()
     assert image.count("<rect ") == 6

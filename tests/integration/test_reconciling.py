@@ -9,10 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import dagster as dg
 import pytest
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.verdict_assets import links_and_beliefs, pending_verdicts
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge.reconciling import ToCompare, count_days, reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import confirm, retract
@@ -20,7 +23,9 @@ from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.retrieval.changed import notes_of
+from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import describe
 from tests.support.memories import plain_context
 from tests.support.told_people import People
 
@@ -182,3 +187,22 @@ def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> Non
     known = listing.list_facts(here.database, here.cursors, people.claims, listing.FactFilter(record_id=secret)).items
     (conflict,) = beliefs.brought(here.database, people.claims, secret, known)["conflicts"]
     assert (conflict["type"], conflict["suggested_action"]) == ("update", "supersede")
+
+
+def test_run_reports_what_followed_by_day(
+    installation: Installation, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    describe(settings, monkeypatch, NEURIGRAPH_RECONCILIATION="auto")
+    people = People(installation)
+    _, record = people.record()
+    people.tell(record, "Ana lives in Porto.", 0)
+    people.tell(record, "Ana now lives in Lisbon.", 9)
+    with dg.DagsterInstance.ephemeral() as instance:
+        resources = {"installation": InstallationResource()}
+        assert dg.materialize([pending_verdicts], instance=instance, resources=resources).success
+        event = instance.get_latest_materialization_event(links_and_beliefs.key)
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.partition == datetime.now(UTC).date().isoformat()
+    numbers = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    assert numbers == {"records": 1, "verdicts": 1, "superseded": 1, "disputed": 0, "left to a person": 0}
