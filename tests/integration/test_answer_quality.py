@@ -132,6 +132,14 @@ def test_unknown_facts_are_not_answered(memory: Memory, question: str) -> None:
     assert (reply.answer, reply.found, reply.citations) == (NOTHING_FOUND, False, [])
 
 
+def test_questions_of_the_demo_are_answered(memory: Memory) -> None:
+    samples = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))
+    said, asked = "Target date is Thursday 18 September 2025", [one["question"] for one in samples[:3]]
+    assert all(memory.ask(question).found for question in asked)
+    assert said in memory.ask("When is the Willow launch?").answer.split("\n")[0]
+    assert not memory.ask("How much does Dave earn?").found
+
+
 def test_answers_cite_what_was_said(memory: Memory) -> None:
     said = {
         (conversation["external_id"], message["external_id"]): message["content"]
