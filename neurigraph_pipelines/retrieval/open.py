@@ -38,6 +38,9 @@ TRANSCRIPT = "transcript"
 _QUERIES = statements("search")
 _LINES = statements("open")
 
+_READ_AT_ONCE = 1 << 20
+"""Most bytes of a transcript that are read at once for single messages; a longer message is read alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
@@ -199,7 +202,7 @@ def open_messages(
     """
     places = _places(context, file_id, messages)
     try:
-        return [_message(context.objects, place, file_id) for place in places]
+        return [message for run in _runs(places) for message in _messages(context.objects, run, file_id)]
     except LostObjectError as error:
         (place, *_) = places
         read_failed(context.database, FileLocation(place["file_id"], place["node_id"], place["schema_name"]), error)
@@ -263,9 +266,32 @@ def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, lengt
         raise damaged(manifest) from error
 
 
-def _message(objects: ObjectStore, place: Mapping[str, Any], file_id: UUID) -> OpenedMessage:
-    start, end = place["line_after"], place["content_end"] + len(LINE_END)
-    text = text_at(objects, place, start, end - start)
+def _runs(places: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Yield places whose lines follow each other without a gap, as far as one read of the file takes them."""
+    run: list[Mapping[str, Any]] = []
+    for place in places:
+        if run and (place["line_after"] > _end(run[-1]) or _end(place) - run[0]["line_after"] > _READ_AT_ONCE):
+            yield run
+            run = []
+        run.append(place)
+    if run:
+        yield run
+
+
+def _end(place: Mapping[str, Any]) -> int:
+    end: int = place["content_end"] + len(LINE_END)
+    return end
+
+
+def _messages(objects: ObjectStore, run: Sequence[Mapping[str, Any]], file_id: UUID) -> Iterator[OpenedMessage]:
+    """Yield the messages of a run, which is read at once."""
+    first = run[0]["line_after"]
+    text = text_at(objects, run[0], first, _end(run[-1]) - first)
+    for place in run:
+        yield _message(text[place["line_after"] - first : _end(place) - first], place, file_id)
+
+
+def _message(text: bytes, place: Mapping[str, Any], file_id: UUID) -> OpenedMessage:
     try:
         line = last_line(text)
         voice = Voice(place["voice"])
