@@ -24,10 +24,11 @@ CONVERSATIONS, QUICK_CONVERSATIONS = 100, 5
 REPEATS, QUICK_REPEATS = 60, 3
 DEFAULT_LIMIT, FEW = 20, 5
 
-_METHOD = f"""{CONVERSATIONS} made conversations of 20 to 30 messages are stored with MiniLM. Different questions go over
-HTTP in turns to `/v1/search` and to `/v3/search`, so no answer is cached. `/v3/search` searches for four memories and
-ten messages for each document that it may return ({DEFAULT_LIMIT} by default), and reads their files for its chunks.
-*The same search* is `/v1/search` with these limits, so that what is above it is the reading and joining of chunks."""
+_METHOD = f"""{CONVERSATIONS} made conversations of 20 to 30 messages are stored with MiniLM. Different questions go
+over HTTP in turns to `/v1/search` and to `/v3/search`, so no answer is cached. `/v3/search` searches for four memories
+and ten messages for each document that it may return ({DEFAULT_LIMIT} by default), and reads their files for its
+chunks. *The same search* is `/v1/search` with these limits, so that what is above it is the reading and joining of
+chunks."""
 
 
 def run(bench: Bench) -> Section:

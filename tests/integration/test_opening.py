@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ from psycopg import sql
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message, speaker_lines
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message, open_messages, speaker_lines
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, schemas_of, stored
 
@@ -87,6 +87,26 @@ def test_message_reads_only_its_bytes(opened: Opened) -> None:
     assert opened.message(len(CONTENTS)) == CONTENTS[-1]
     with pytest.raises(LostObjectError, match="damaged: it is not served"):
         opened.whole()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reads"), [(None, 1), (range(1, 11), 1), ((1, 2, 3, 5, 6, 10), 3), ((1, 3, 5), 3), ((7, 8), 1)]
+)
+def test_messages_that_follow_each_other_are_read_at_once(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, numbers: Sequence[int] | None, reads: int
+) -> None:
+    objects, ranges = opened.here.objects, []
+    read = objects.get_range
+
+    def counted(key: str, offset: int, length: int) -> bytes:
+        ranges.append((offset, length))
+        return read(key, offset, length)
+
+    monkeypatch.setattr(objects, "get_range", counted)
+    found = open_messages(opened.here.acting_for(opened.claims), opened.file_id, numbers)
+    wanted = range(1, len(CONTENTS) + 1) if numbers is None else numbers
+    assert [(one.seq, one.text) for one in found] == [(number, CONTENTS[number - 1]) for number in wanted]
+    assert len(ranges) == reads
 
 
 def test_opening_updates_access_times(opened: Opened) -> None:
