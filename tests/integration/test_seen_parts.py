@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -139,7 +139,7 @@ def step(here: Installation, user: User, how: str, one: int, other: int) -> None
     garden = spaces.get_space(here.database, owner, GARDEN).space_id
     if how in ("garden", "kitchen", "nowhere"):
         tags = {"garden": (GARDEN,), "kitchen": (KITCHEN,), "nowhere": ()}[how]
-        talk(here, user, f"{how} {len(known)}", f"Kite number {other} on a boat.", *tags)
+        talk(here, user, f"{how} {uuid4()}", f"Kite number {other} on a boat.", *tags)
     elif how in ("add", "remove"):
         change = spaces.add_sources if how == "add" else spaces.remove_sources
         change(here.database, owner, garden, [first["source_id"]])
