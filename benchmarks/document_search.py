@@ -20,8 +20,8 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_server import serving
 
-CONVERSATIONS, QUICK_CONVERSATIONS = 100, 5
-REPEATS, QUICK_REPEATS = 60, 3
+CONVERSATIONS, QUICK_CONVERSATIONS = 20, 5
+REPEATS, QUICK_REPEATS = 30, 3
 DEFAULT_LIMIT, FEW = 20, 5
 
 _METHOD = f"""{CONVERSATIONS} made conversations of 20 to 30 messages are stored with MiniLM. Different questions go
