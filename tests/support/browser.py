@@ -93,7 +93,9 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.send(f"{domain}.enable")
         page.send("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
-        page.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
+        # Without workers: these have no page, and may be gone before they are watched.
+        frames = [{"type": "iframe"}]
+        page.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True, filter=frames)
         return page
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> Any:

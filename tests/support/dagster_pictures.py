@@ -1,6 +1,7 @@
-"""``python -m tests.support.dagster_pictures``: pictures of Dagster's UI for the docs, which replace those in ``docs``.
+"""``python -m tests.support.dagster_pictures``: the pictures of the docs, which replace those in ``docs``.
 
-Each shows what to click for one repair. The graph is that of the sample conversations; a person looks at the pictures.
+Those of Dagster's UI show what to click for one repair each, and one is of the page. The graph is that of the sample
+conversations; a person looks at the pictures.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
+from tests.support.api_server import serving
 from tests.support.browser import Browser, Page, find_chromium
 from tests.support.dagster_stack import await_true, graphql
+from tests.support.page_pictures import sign_in
 
 FOLDER = ROOT / "docs" / "pictures"
 _SETTLED_SECONDS = 3.0
@@ -35,15 +38,24 @@ def main() -> None:
     chromium = find_chromium()
     assert chromium is not None, "there is no chromium"
     FOLDER.mkdir(exist_ok=True)
-    with Bench(quick=True) as bench, bench.installation() as installation, _stack(bench, installation) as stack:
-        run_id = _store_samples(installation, stack)
-        with tempfile.TemporaryDirectory() as profile, Browser(chromium, Path(profile)) as browser:
-            page = browser.page(width=1360, height=760)
-            page.go(stack.ui_url)
-            _lineage(page, stack.ui.url)
-            _execute_again(page, stack.ui.url, run_id)
-            _backfill(page, stack.ui.url)
-            _dry_run(page, stack.ui.url)
+    with (
+        Bench(quick=True) as bench,
+        bench.installation() as installation,
+        _stack(bench, installation) as stack,
+        tempfile.TemporaryDirectory() as profile,
+        Browser(chromium, Path(profile)) as browser,
+    ):
+        page = browser.page(width=1360, height=760)
+        page.go(stack.ui_url)
+        key = _hand_in_samples(installation)
+        _terminate(page, stack)
+        run_id = _wait_until_stored(installation, stack)
+        _lineage(page, stack.ui.url)
+        _execute_again(page, stack.ui.url, run_id)
+        _backfill(page, stack.ui.url)
+        _dry_run(page, stack.ui.url)
+        _concurrency(page, stack.ui.url)
+        _graph(browser, installation, key)
 
 
 @contextmanager
@@ -55,26 +67,40 @@ def _stack(bench: Bench, installation: Installation) -> Iterator[LocalStack]:
             yield stack
 
 
-def _store_samples(installation: Installation, stack: LocalStack) -> str:
-    """Let the stack store the sample conversations; return the id of a run that did."""
-    user, _ = create_user(installation.database, "bob")
+def _hand_in_samples(installation: Installation) -> str:
+    """Import the sample conversations, and return the key of their owner."""
+    user, key = create_user(installation.database, "bob")
     import_file(installation.acting_for(Claims.of_user(user.user_id)), ROOT / "samples" / "bob.jsonl", "jsonl")
+    return key
 
-    def newest() -> dict[str, str]:
-        found: list[dict[str, str]] = graphql(stack, _RUN)["runsOrError"]["results"]
-        return found[0] if found else {"status": "", "runId": ""}
+
+def _newest_run(stack: LocalStack) -> dict[str, str]:
+    found: list[dict[str, str]] = graphql(stack, _RUN)["runsOrError"]["results"]
+    return found[0] if found else {"status": "", "runId": ""}
+
+
+def _wait_until_stored(installation: Installation, stack: LocalStack) -> str:
+    """Wait until the stack has stored the conversations; return the id of a run that did."""
 
     def is_stored() -> bool:
         queue = triggers.queue(installation.database)
-        return queue.stored > 0 and newest()["status"] == "SUCCESS"
+        return queue.stored > 0 and _newest_run(stack)["status"] == "SUCCESS"
 
     await_true(is_stored, "the samples are stored")
-    return newest()["runId"]
+    return _newest_run(stack)["runId"]
 
 
 def _take(page: Page, name: str) -> None:
     time.sleep(_SETTLED_SECONDS)
     page.screenshot(FOLDER / f"{name}.png")
+
+
+def _terminate(page: Page, stack: LocalStack) -> None:
+    """Show the page of a run that is under way."""
+    await_true(lambda: _newest_run(stack)["status"] == "STARTED", "a run is under way")
+    page.go(f"{stack.ui.url}/runs/{_newest_run(stack)['runId']}")
+    page.wait_for_text("Terminate")
+    page.screenshot(FOLDER / "dagster-terminate.png")  # at once, before the run ends
 
 
 def _lineage(page: Page, url: str) -> None:
@@ -107,6 +133,21 @@ def _dry_run(page: Page, url: str) -> None:
     _open_menu_beside(page, "Materialize…")
     page.wait_for_text("Open launchpad")
     _take(page, "dagster-dry-run")
+
+
+def _concurrency(page: Page, url: str) -> None:
+    page.go(f"{url}/deployment/concurrency")
+    page.wait_for_text("embedder")
+    _take(page, "dagster-concurrency")
+
+
+def _graph(browser: Browser, installation: Installation, key: str) -> None:
+    with serving(installation) as address:
+        page = browser.page(width=1360, height=760)
+        sign_in(page, address, key)
+        page.run("location.hash = '#/graph'")
+        page.wait_for("document.querySelector('.graph [role=status]')?.textContent.includes('shown')")
+        _take(page, "page-graph")
 
 
 def _open_menu_beside(page: Page, text: str) -> None:

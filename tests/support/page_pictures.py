@@ -48,11 +48,12 @@ def main() -> None:
             print(f"{len(list(folder.iterdir()))} pictures, complaints of the browser: {page.complaints}")
 
 
-def sign_in(page: Page, address: str, key: str, folder: Path) -> None:
-    """Sign in, and take a picture of the form before."""
+def sign_in(page: Page, address: str, key: str, folder: Path | None = None) -> None:
+    """Sign in, and take a picture of the form before if there is a folder for it."""
     page.go(f"{address}/")
     page.wait_for("document.querySelector('input[name=key]')")
-    page.screenshot(folder / "sign_in.png")
+    if folder is not None:
+        page.screenshot(folder / "sign_in.png")
     page.fill("input[name=key]", key)
     page.press("Enter")
     page.wait_for("document.querySelector('[role=tree]')")
