@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import DryRun, argument, claims_of, opened, parse_id
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.model.organizations import MemberRole
@@ -204,7 +204,7 @@ def delete(organization: Slug, user: User, dry_run: DryRun = False, as_json: Jso
         wanted = _organization(installation, claims, organization).organization_id
         if dry_run:
             found = deletion.preview_organization(installation.database, claims, wanted)
-            told = f"This would erase {len(found.nodes)} nodes and {found.records} records."
+            told = f"This would erase {counted(len(found.nodes), 'node')} and {counted(found.records, 'record')}."
             Output(as_json).result(asdict(found), lambda: _lines(told))
             return
         receipt = deletion.delete_organization(installation.acting_for(claims), wanted, through=_COMMAND)
@@ -225,7 +225,7 @@ def _end(
 
     context = installation.acting_for(claims)
     done = membership.end_membership(context, organization_id, member_id, forget=forget, through=_COMMAND)
-    told = f"The membership has ended, and {len(done)} records were erased."
+    told = f"The membership has ended. Erased: {counted(len(done), 'record')}."
     Output(as_json).result({"forgotten": [presentation.receipt(one) for one in done]}, lambda: _lines(told))
 
 
@@ -252,7 +252,7 @@ def _print_with_key(one: Organization, key: str, as_json: bool) -> None:
 
 
 def _line(one: Organization) -> str:
-    return f"{one.slug}  {one.name}  {one.role}, {one.members} members"
+    return f"{one.slug}  {one.name}  {one.role}, {counted(one.members, 'member')}"
 
 
 def _lines(*texts: str) -> RenderableType:

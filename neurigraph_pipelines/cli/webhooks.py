@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output, more
+from neurigraph_pipelines.cli.output import Json, Output, counted, more
 from neurigraph_pipelines.cli.session import Cursor, Limit, UserSlug, claims_of, opened, parse_id
 from neurigraph_pipelines.model.webhooks import DeliveryState
 
@@ -161,7 +161,9 @@ def replay(
     with opened() as installation:
         claims = claims_of(installation, user)
         replayed = subscriptions.replay(installation.database, claims, _id(webhook), one)
-    Output(as_json).result({"replayed": replayed}, lambda: _lines(f"{replayed} deliveries wait again."))
+    Output(as_json).result(
+        {"replayed": replayed}, lambda: _lines(f"To be sent again: {counted(replayed, 'delivery', 'deliveries')}.")
+    )
 
 
 def _id(webhook: str) -> Any:
