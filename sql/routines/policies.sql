@@ -145,7 +145,10 @@ USING (NOT complete) WITH CHECK (true);
 -- follow, since their policies query the registries.
 DROP POLICY IF EXISTS not_hidden ON neurigraph.sources;
 CREATE POLICY not_hidden ON neurigraph.sources AS RESTRICTIVE FOR SELECT TO neurigraph_agent
-USING (source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources()))));
+USING (
+    (SELECT neurigraph.sees_all_sources())
+    OR source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))
+);
 
 DROP POLICY IF EXISTS not_hidden ON neurigraph.record_index;
 CREATE POLICY not_hidden ON neurigraph.record_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent

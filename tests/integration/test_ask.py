@@ -220,7 +220,7 @@ def test_few_files_are_read(memory: Memory) -> None:
     memory.ask("Dave the desk the knee", model, objects=objects, limits={"ask_files": 2, "ask_passages": 9})
     assert objects.whole == []
     assert len({key for key, _ in objects.parts}) == 2
-    assert len(model.given) == len(objects.parts) < 6
+    assert len(objects.parts) <= len(model.given) < 6, "messages that follow each other are read at once"
     memory.ask("Dave the desk the knee", model, limits={"ask_passages": 3})
     assert len(model.given) == 3
 
