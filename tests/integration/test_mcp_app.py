@@ -87,6 +87,7 @@ def test_graph_is_drawn_and_a_click_asks_the_host(page: Page, address: str, worl
     names = {path.rpartition("/")[2] for path in listed}
     assert names == {world.people.user.slug, "Harbour", "Dora", "Crane", "Lawyer"}
     assert [call for call in host.calls if call[1].get("node") == str(world.persona_id)] == []
+    host.wait_for("innerHeight >= document.documentElement.offsetHeight")  # the host has made room for all of it
     _click(page, host, str(world.persona_id))
     host.wait_for("document.querySelector('.shell h1').textContent === 'Lawyer'")
     assert host.calls[-1] == ("browse_graph", {"node": str(world.persona_id), "limit": 5})
