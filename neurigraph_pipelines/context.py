@@ -18,6 +18,7 @@ from neurigraph_pipelines.ports import (
     LanguageModel,
     ObjectStore,
     Redactor,
+    Replica,
     Reranker,
     TokenCounter,
     ToolCaller,
@@ -35,6 +36,10 @@ class Parts(Protocol):
     @property
     def database(self) -> Database:
         """The database."""
+
+    @property
+    def replica(self) -> Replica | None:
+        """The database that searches read from, if it is another one."""
 
     @property
     def objects(self) -> ObjectStore:
@@ -109,6 +114,11 @@ class Context:
     def database(self) -> Database:
         """The database."""
         return self.replaced["database"] if "database" in self.replaced else self.source.database
+
+    @property
+    def replica(self) -> Replica | None:
+        """The database that searches read from, if it is another one."""
+        return None if "database" in self.replaced else self.source.replica
 
     @property
     def objects(self) -> ObjectStore:

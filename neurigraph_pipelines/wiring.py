@@ -12,9 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
-
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConfigurationError
@@ -26,6 +23,7 @@ from neurigraph_pipelines.ports import (
     DropPlace,
     ObjectStore,
     Redactor,
+    Replica,
     TextExtractor,
     TokenCounter,
     TokenVerifier,
@@ -34,7 +32,7 @@ from neurigraph_pipelines.ports import (
 from neurigraph_pipelines.process_tracing import trace_this_process
 from neurigraph_pipelines.settings import Settings
 from resources.home_secrets import HomeSecrets
-from resources.postgres.addresses import as_sqlalchemy_url
+from resources.postgres.addresses import as_sqlalchemy_url, checked_url
 from resources.postgres.database import PostgresDatabase, ensure_database, url_for_role
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from resources.postgres.watch import kept_running
@@ -52,8 +50,8 @@ if TYPE_CHECKING:
 
 _EMBEDDED_DATABASE = "neurigraph"
 _MADE_ONCE = (
-    *("server", "administrator_url", "database", "objects", "encrypted_objects", "graph_keys", "_plain_objects"),
-    *("drop_place", "uploads"),
+    *("server", "administrator_url", "database", "replica", "objects", "encrypted_objects", "graph_keys"),
+    *("_plain_objects", "drop_place", "uploads"),
 )
 
 
@@ -98,7 +96,7 @@ class Installation(WiredModels):
 
     def rotate_secret(self) -> tuple[str, ...]:
         """Replace the secrets in the database; return the files of the home folder that were generated again."""
-        for cached in ("secret", "cursors", "database", "webhooks", "peers"):
+        for cached in ("secret", "cursors", "database", "replica", "webhooks", "peers"):
             self.__dict__.pop(cached, None)
 
         def replace() -> None:
@@ -133,12 +131,7 @@ class Installation(WiredModels):
     def administrator_url(self) -> str:
         """Connection string of a role that may create roles; for ``migrate`` only."""
         if self.settings.database.url is not None:
-            url = self.settings.database.url.get_secret_value()
-            try:
-                conninfo_to_dict(url)
-            except ProgrammingError as error:
-                raise ConfigurationError("NEURIGRAPH_DATABASE_URL is not the address of a Postgres database") from error
-            return url
+            return checked_url(self.settings.database.url.get_secret_value(), "NEURIGRAPH_DATABASE_URL")
         server = self.server
         assert server is not None
         ensure_database(server.url(server.superuser, server.superuser_password, "postgres"), _EMBEDDED_DATABASE)
@@ -147,8 +140,22 @@ class Installation(WiredModels):
     @cached_property
     def database(self) -> PostgresDatabase:
         """The database, with transactions in each of its roles."""
+        return self._database(self.administrator_url)
+
+    @cached_property
+    def replica(self) -> Replica | None:
+        """The database that searches read from; None if the settings name no standby."""
+        url = self.settings.database.replica_url
+        if url is None:
+            return None
+        from resources.postgres.replica import ReplicaReads
+
+        standby = self._database(checked_url(url.get_secret_value(), "NEURIGRAPH_DATABASE_REPLICA_URL"))
+        return ReplicaReads(self.database, standby, self.settings.database.replica_lag_seconds)
+
+    def _database(self, url: str) -> PostgresDatabase:
         database = PostgresDatabase(
-            self.administrator_url,
+            url,
             self.secret,
             pool_size=self.settings.database.pool_size,
             statement_timeout=self.settings.database.statement_timeout_seconds,

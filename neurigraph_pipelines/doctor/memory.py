@@ -42,6 +42,10 @@ def database(installation: Installation) -> Iterator[Finding]:
     with installation.database.owner() as tx:
         row = tx.execute(_QUERIES["server"]).fetchone()
     assert row is not None
+    if installation.replica is not None and not installation.replica.is_current():
+        most = installation.settings.database.replica_lag_seconds
+        found = f"the standby is no standby, does not answer, or is more than {most:g} s behind: searches do not use it"
+        yield warning("database", found, "look at NEURIGRAPH_DATABASE_REPLICA_URL and the standby (docs/scaling.md)")
     if has_outdated_nodes(installation.database):
         yield warning("database", "some nodes have tables of an earlier version", "run `neurigraph upgrade`")
     yield well("database", f"Postgres {row['version']} with pgvector {row['vector']}; the schema is of this version")

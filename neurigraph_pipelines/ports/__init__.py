@@ -4,7 +4,7 @@ Adapters in ``resources`` implement them; the domain does not import ``resources
 ``TransientError`` if a retry may succeed, and otherwise ``ProviderError`` or ``StorageError``.
 """
 
-from neurigraph_pipelines.ports.database import Database, TokenVerifier, Transaction
+from neurigraph_pipelines.ports.database import Database, Replica, TokenVerifier, Transaction
 from neurigraph_pipelines.ports.files import (
     DropPlace,
     EncryptedStore,
@@ -37,6 +37,7 @@ __all__ = [
     "PeerAnswer",
     "PeerClient",
     "Redactor",
+    "Replica",
     "Reranker",
     "TextExtractor",
     "TokenCounter",

@@ -99,6 +99,18 @@ class Database(Protocol):
         ...
 
 
+class Replica(Database, Protocol):
+    """A database whose reads as ``agent`` come from a replica; everything else goes to the primary."""
+
+    def is_current(self) -> bool:
+        """Return whether the replica answers, and lacks nothing but what was written just now."""
+        ...
+
+    def set_aside(self) -> None:
+        """Do not take the replica for current until it has been looked at again."""
+        ...
+
+
 class TokenVerifier(Protocol):
     """Verifies tokens of the issuer that the installation trusts."""
 

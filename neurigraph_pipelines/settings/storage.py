@@ -19,6 +19,16 @@ class DatabaseSettings(BaseModel):
         description="Postgres 15 or newer with pgvector 0.7 or newer, as a user who may create roles. "
         "Unset: the embedded server is started on demand.",
     )
+    replica_url: SecretStr | None = Field(
+        default=None,
+        description="A streaming standby of this server, which searches read from; the user is ignored "
+        "(docs/scaling.md). Unset: searches read from the server.",
+    )
+    replica_lag_seconds: float = Field(
+        default=5.0,
+        gt=0,
+        description="Searches read from the server while the standby is further behind, or does not answer.",
+    )
     pool_size: int = Field(default=4, ge=1, le=100, description="Connections that a process keeps in each role.")
     wait_seconds: float = Field(
         default=10.0, gt=0, description="Longest wait for one of these connections while all are in use."

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlencode
 
+from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
+
+from neurigraph_pipelines.errors import ConfigurationError
+
+
+def checked_url(url: str, setting: str) -> str:
+    """Return the address that a setting holds.
+
+    Raises:
+        ConfigurationError: It is not the address of a Postgres database.
+    """
+    try:
+        conninfo_to_dict(url)
+    except ProgrammingError as error:
+        raise ConfigurationError(f"{setting} is not the address of a Postgres database") from error
+    return url
 
 
 def as_sqlalchemy_url(url: str) -> str:

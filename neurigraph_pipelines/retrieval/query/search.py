@@ -23,6 +23,7 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, period_around
 from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
+from neurigraph_pipelines.retrieval.replicas import from_replica
 from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR
 from neurigraph_pipelines.text.lexemes import lexer_of
 
@@ -30,6 +31,7 @@ _BEGINNING, _END = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(LAST_YEAR + 
 
 
 @measured("search")
+@from_replica
 def search(
     context: Context,
     question: Question,
