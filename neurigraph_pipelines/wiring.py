@@ -140,7 +140,7 @@ class Installation(WiredModels):
     @cached_property
     def database(self) -> PostgresDatabase:
         """The database, with transactions in each of its roles."""
-        return self._database(self.administrator_url)
+        return self._database(self.administrator_url, self.settings.database.wait_seconds)
 
     @cached_property
     def replica(self) -> Replica | None:
@@ -148,18 +148,19 @@ class Installation(WiredModels):
         url = self.settings.database.replica_url
         if url is None:
             return None
-        from resources.postgres.replica import ReplicaReads
+        from resources.postgres.replica import WAIT_SECONDS, ReplicaReads
 
-        standby = self._database(checked_url(url.get_secret_value(), "NEURIGRAPH_DATABASE_REPLICA_URL"))
+        checked = checked_url(url.get_secret_value(), "NEURIGRAPH_DATABASE_REPLICA_URL")
+        standby = self._database(checked, min(WAIT_SECONDS, self.settings.database.wait_seconds))
         return ReplicaReads(self.database, standby, self.settings.database.replica_lag_seconds)
 
-    def _database(self, url: str) -> PostgresDatabase:
+    def _database(self, url: str, pool_wait: float) -> PostgresDatabase:
         database = PostgresDatabase(
             url,
             self.secret,
             pool_size=self.settings.database.pool_size,
             statement_timeout=self.settings.database.statement_timeout_seconds,
-            pool_wait=self.settings.database.wait_seconds,
+            pool_wait=pool_wait,
             action_hours=self.settings.lifecycle.action_expiry_hours,
         )
         self._open.callback(database.close)

@@ -23,7 +23,10 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
-_LOOK_SECONDS = 1.0
+WAIT_SECONDS = 1.0
+"""Longest wait for a connection to a standby: the primary answers meanwhile."""
+
+_LOOK_SECONDS, _LOOK_AGAIN_SECONDS = 1.0, 5.0
 _MOST_POSITIONS = 1_000
 _QUERIES = statements("session")
 _log = logging.getLogger(__name__)
@@ -44,23 +47,26 @@ class ReplicaReads:
         self._most_seconds = most_seconds
         self._look_every = min(_LOOK_SECONDS, most_seconds / 4)
         self._looking = threading.Lock()
-        self._looked_at = self._complete_until = -float("inf")
+        self._look_at = self._complete_until = -float("inf")
         self._written: deque[tuple[float, int]] = deque(maxlen=_MOST_POSITIONS)
 
     def is_current(self) -> bool:
         """Return whether the standby answers and is at most ``most_seconds`` behind; looked at once a second."""
-        if time.monotonic() - self._looked_at >= self._look_every and self._looking.acquire(blocking=False):
+        if time.monotonic() >= self._look_at and self._looking.acquire(blocking=False):
+            pause = self._look_every
             try:
                 self._look()
             except (psycopg.Error, NeurigraphError) as error:
-                _log.warning("searches read from the primary: the standby cannot be asked (%s)", error)
+                pause = _LOOK_AGAIN_SECONDS
+                _log.warning("searches read from the primary: the standby cannot be asked (%s)", type(error).__name__)
             finally:
-                self._looked_at = time.monotonic()
+                self._look_at = time.monotonic() + pause
                 self._looking.release()
         return time.monotonic() - self._complete_until <= self._most_seconds
 
     def set_aside(self) -> None:
-        """Read from the primary until the standby has answered again."""
+        """Read from the primary until the standby has been looked at again, some seconds later."""
+        self._look_at = time.monotonic() + _LOOK_AGAIN_SECONDS
         self._complete_until = -float("inf")
 
     def _look(self) -> None:
