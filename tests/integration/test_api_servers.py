@@ -106,7 +106,7 @@ def test_agents_need_no_session(addresses: list[str], client: httpx.Client, shar
     # The handshake of an older client and the call after it reach different servers.
     with round_robin(addresses) as address:
         for mode in ("auto", "legacy"):
-            told = found(call_over_http(address, key, "who_am_i", mode))  # type: ignore[arg-type]
+            told = found(call_over_http(address, key, "who_am_i", mode))
             assert rows(
                 shared_installation, "SELECT slug FROM neurigraph.users WHERE user_id = %s", told["user_id"]
             ) == [{"slug": "agent"}]

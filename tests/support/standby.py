@@ -36,7 +36,7 @@ class Standby:
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         # A server inherits the output: a pipe would stay open for as long as it runs.
         with (self._folder / "log").open("ab") as log:
-            command = [programs(self._account) / "pg_ctl", "-D", "data", "-w", "-o", options, "start"]
+            command: list[str | Path] = [programs(self._account) / "pg_ctl", "-D", "data", "-w", "-o", options, "start"]
             started = self._account.run(command, folder=self._folder, output=log)
         assert started.returncode == 0, (self._folder / "log").read_text()
 
