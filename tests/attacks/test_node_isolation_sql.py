@@ -239,12 +239,36 @@ def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) ->
         assert connection.execute(count).fetchone() == {"n": 0}
 
 
-def test_persona_makes_nothing_private(world: World, graph: CallerGraph) -> None:
-    """A persona that may write hands sources in, and cannot hide them from other readers."""
+def writing_persona(world: World, graph: CallerGraph) -> Claims:
+    """Return a persona that may write to a node of Alice's."""
     persona = graph.askers["persona"].claims
     subject = sharing.Subject(SubjectType.PERSONA, persona.sub)
     node = graph.nodes["Assistant/Notes"].node
     sharing.grant(graph.installation.database, world.alices, subject, node, GrantType.READ_WRITE)
+    return persona
+
+
+def test_nobody_else_states_a_member_as_author(world: World, graph: CallerGraph) -> None:
+    """Only a member's own claims make a source that member's."""
+    persona = writing_persona(world, graph)
+    statement = sql.SQL(
+        "INSERT INTO neurigraph.sources (user_id, kind, external_id, member_id) "
+        "VALUES (%s, 'conversation', 'handed in', %s)"
+    )
+    for claims in (persona, world.alices):
+        with world.agent(*Secret(SECRET).sign(claims)) as connection:
+            assert connection.execute(statement, [world.alice.user_id, None]).rowcount == 1
+            connection.rollback()
+        with (
+            world.agent(*Secret(SECRET).sign(claims)) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(statement, [world.alice.user_id, world.bob.user_id])
+
+
+def test_persona_makes_nothing_private(world: World, graph: CallerGraph) -> None:
+    """A persona that may write hands sources in, and cannot hide them from other readers."""
+    persona = writing_persona(world, graph)
     statement = sql.SQL(
         "INSERT INTO neurigraph.sources (user_id, kind, external_id, title, started_at, privacy) "
         "VALUES (%s, 'conversation', 'handed in', '', now(), %s)"

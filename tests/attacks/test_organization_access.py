@@ -92,6 +92,7 @@ def test_strangers_see_no_row(company: Company) -> None:
         other.people["ana"].own,
         other.people["ana"].claims,
         Claims(str(stranger.user_id), "member", company.organization_id),
+        Claims(str(other.people["ana"].member_id), "member", company.organization_id),
         Claims(str(company.organization_id), "member", company.organization_id),
         Claims("ana", "member", company.organization_id),
         Claims(gone.sub, "admin", company.organization_id),

@@ -259,12 +259,14 @@ def test_two_daemons(running: BreakableStack, tmp_path: Path) -> None:
     _, storage, config = INSTANCE.read_text("utf-8").partition("run_coordinator:")
     (tmp_path / "dagster.yaml").write_text(storage + config, "utf-8")
     with another_daemon(running.stack, tmp_path / "log", tmp_path):
-        running.provider.fail_when("Double", Fault("stall", seconds=600.0), "SummaryAnswer")
-        running.say(user, "Double")
-        await_true(lambda: running.provider.held("Double") == 2, "a worker of each daemon works on it")
-        running.provider.mend()
+        with locked(here, "users", "user_id", user.user_id) as lock:
+            running.say(user, "Double")
+            await_true(lambda: len(orphans(here, [user])) == 4, "a worker of each daemon has written its objects")
+            assert waiters(here, lock) == 1, "one is in its commit, the other waits for the lease that it holds"
+            assert whole_records(here, user) == 0
         running.stored_once(user)
-    await_true(lambda: orphans(here, [user]) == set(), "who came second has removed its objects")
+        # The second daemon is killed after this block, and with it the worker that may still have to remove objects.
+        await_true(lambda: orphans(here, [user]) == set(), "who came second has removed its objects")
 
 
 def test_killed_daemon_code_server_and_worker(running: BreakableStack) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +14,7 @@ import pytest
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import NeurigraphError, ProviderError, TransientError
+from neurigraph_pipelines.model import PASSAGE_DIMENSIONS
 from neurigraph_pipelines.peers.peering import Peering
 from neurigraph_pipelines.peers.pulling import pull
 from neurigraph_pipelines.peers.signatures import HomeKey
@@ -102,6 +106,11 @@ def test_forged_answers_change_nothing(pair: Pair) -> None:
     assert mirrored(pair) == before
 
 
+def packed(dimensions: int, each: float) -> str:
+    """Return a passage's vector in the form of an answer, with the same number in each place."""
+    return base64.b64encode(struct.pack(f">HH{dimensions}e", dimensions, 0, *[each] * dimensions)).decode()
+
+
 HOSTILE: dict[str, Change] = {
     "another checksum": in_parts("files", stored_sha256="0" * 64),
     "another size": in_parts("files", size_bytes=1),
@@ -113,7 +122,9 @@ HOSTILE: dict[str, Change] = {
     "a passage of two messages": in_parts("passages", last_message=9),
     "lexemes without frequencies": in_parts("passages", frequencies=[]),
     "a lexeme with a blank": in_parts("passages", lexemes=["a b"], frequencies=[1]),
-    "a long vector": in_parts("passages", embedding="AgAAAHwA" + "AAAA" * 340),
+    "a long vector": in_parts("passages", embedding=packed(PASSAGE_DIMENSIONS, 1.0)),
+    "an endless vector": in_parts("passages", embedding=packed(PASSAGE_DIMENSIONS, math.inf)),
+    "a vector of another size": in_parts("passages", embedding=packed(PASSAGE_DIMENSIONS - 1, 0.0)),
     "no vector": in_parts("passages", embedding="AAAA"),
     "a NUL character": in_records(summary="a\0b"),
     "a lone surrogate": in_records(summary="a\ud800b"),

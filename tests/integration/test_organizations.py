@@ -23,11 +23,13 @@ from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.organizations import MemberRole
 from neurigraph_pipelines.organizations import deletion, invitations, membership
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
+from tests.support.locks import wait_until_locked
 from tests.support.memories import new_user, plain_context, rows
-from tests.support.organization import ROLES, Company, found_company, join, write
+from tests.support.organization import ROLES, Company, Person, found_company, join, write
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +206,32 @@ def test_owners_who_go_at_once_leave_one(company: Company, leaves: bool) -> None
         graph,
     )
     assert left == {"owners": 1}
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_second_owner_waits_for_the_first(company: Company, leaves: bool) -> None:
+    """Whoever goes while the other owner's going is not committed yet goes by what was committed then."""
+    made = found_company(company.installation, remembers=False)
+    database, graph = made.installation.database, made.organization_id
+    first, second = made.people["ana"], made.people["ben"]
+    membership.change_role(database, first.own, graph, second.member_id, MemberRole.OWNER)
+
+    def go(tx: Transaction, person: Person) -> str:
+        call = "end_membership(%s, %s, false)" if leaves else "change_role(%s, %s, 'member')"
+        row = tx.execute(f"SELECT neurigraph.{call} AS outcome", [graph, person.member_id]).fetchone()
+        assert row is not None
+        return str(row["outcome"])
+
+    def go_in_turn() -> str:
+        with database.agent(second.claims) as tx:
+            return go(tx, second)
+
+    with ThreadPoolExecutor(1) as pool:
+        with database.agent(first.claims) as tx:
+            assert go(tx, first) == "done"
+            later = pool.submit(go_in_turn)
+            wait_until_locked(made.installation)
+        assert later.result() == "last_owner"
 
 
 def test_code_works_once_in_a_race(company: Company) -> None:
