@@ -142,6 +142,18 @@ def forget_own_settings() -> dict[str, str]:
     return own
 
 
+@contextmanager
+def exported(environment: Mapping[str, str]) -> Iterator[None]:
+    """Give ``environment`` to child processes while the block runs."""
+    before = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def in_turns(
     works: Sequence[Callable[[], object]], repeats: int, clock: Callable[[], float] = time.perf_counter
 ) -> list[list[float]]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, exported
 from benchmarks.chat import conversation, reference
 from benchmarks.report import Section, number, percentile, spread, table
 from neurigraph_pipelines.graph.provisioning import User, create_user
@@ -110,7 +108,7 @@ class _Application:
 def run(bench: Bench) -> Section:
     """Measure single conversations, then a burst, then the same without Dagster."""
     singles, burst = (1, 3) if bench.quick else (ONE_BY_ONE, BURST)
-    with bench.installation() as installation, _exported(bench.environment(installation)):
+    with bench.installation() as installation, exported(bench.environment(installation)):
         application = _Application(installation, create_user(installation.database, "daemon")[0])
         bench.say("starting Dagster")
         with LocalStack(installation, with_api=False) as stack:
@@ -217,15 +215,3 @@ def _runs(stack: LocalStack) -> list[dict[str, Any]]:
     with urllib.request.urlopen(request, timeout=30) as response:
         results: list[dict[str, Any]] = json.load(response)["data"]["runsOrError"]["results"]
     return [run for run in results if run["jobName"] == "ingestion_job"]
-
-
-@contextmanager
-def _exported(environment: Mapping[str, str]) -> Iterator[None]:
-    """Give ``environment`` to child processes."""
-    before = dict(os.environ)
-    os.environ.update(environment)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

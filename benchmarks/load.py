@@ -75,6 +75,8 @@ class Caller:
         at = urlsplit(url)
         assert at.hostname is not None
         self._connection = http.client.HTTPConnection(at.hostname, at.port, timeout=120)
+        self.headers = http.client.HTTPMessage()
+        """Of the last answer."""
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
     def __enter__(self) -> Self:
@@ -87,6 +89,7 @@ class Caller:
         """Send a request; return the status and the answer."""
         self._connection.request("POST", path, json.dumps(body) if body is not None else None, self._headers)
         response = self._connection.getresponse()
+        self.headers = response.headers
         content = response.read()
         return response.status, json.loads(content) if content else None
 

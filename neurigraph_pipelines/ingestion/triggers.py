@@ -166,14 +166,10 @@ def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType 
     return batches
 
 
-def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
-    """Renew the lease of a batch.
-
-    Returns:
-        The number of segments that the batch still leases.
-    """
+def renew(database: Database, batch_id: UUID, lease_seconds: int) -> None:
+    """Renew the lease of a batch, without waiting for a segment that is in its commit."""
     with database.pipeline() as tx:
-        return tx.execute(_QUERIES["renew_leases"], {"batch_id": batch_id, "lease_seconds": lease_seconds}).rowcount
+        tx.execute(_QUERIES["renew_leases"], {"batch_id": batch_id, "lease_seconds": lease_seconds})
 
 
 @contextmanager

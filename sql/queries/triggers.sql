@@ -162,7 +162,7 @@ WHERE source_id = %(source_id)s;
 -- name: expire_leases
 -- Segments whose lease expired return to the queue. If a worker held several, any of them may have killed it: none
 -- loses its attempt, and each runs alone from now on. A segment that ran alone has used its attempt, and after the last
--- one it waits for a person.
+-- one it waits for a person. A segment in its commit is locked: its worker lives, and no sensor waits for it.
 WITH silent AS (
     SELECT
         t.trigger_id,
@@ -170,13 +170,16 @@ WITH silent AS (
     FROM neurigraph.storage_triggers AS t
     WHERE t.state = 'claimed' AND t.claimed_until < now()
     ORDER BY t.trigger_id
-    FOR NO KEY UPDATE
+    FOR NO KEY UPDATE SKIP LOCKED
 ),
 
 counted AS (
     SELECT
         s.trigger_id,
-        count(*) OVER (PARTITION BY s.batch_id) = 1 AS alone
+        NOT EXISTS (
+            SELECT FROM neurigraph.storage_triggers AS o
+            WHERE o.batch_id = s.batch_id AND o.state = 'claimed' AND o.trigger_id <> s.trigger_id
+        ) AS alone
     FROM silent AS s
 ),
 
@@ -329,8 +332,15 @@ WHERE t.trigger_id = c.trigger_id AND (
 RETURNING t.trigger_id;
 
 -- name: renew_leases
-UPDATE neurigraph.storage_triggers SET claimed_until = now() + make_interval(secs => %(lease_seconds)s)
-WHERE batch_id = %(batch_id)s AND state = 'claimed';
+-- A segment in its commit is locked and passed over: nobody takes its lease, and waiting would hold up the others.
+UPDATE neurigraph.storage_triggers AS t SET claimed_until = now() + make_interval(secs => %(lease_seconds)s)
+FROM (
+    SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
+    WHERE s.batch_id = %(batch_id)s AND s.state = 'claimed'
+    ORDER BY s.trigger_id
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS free
+WHERE t.trigger_id = free.trigger_id;
 
 -- name: return_unfinished
 -- The run was cut off before its end: its attempt does not count, and it proves nothing.

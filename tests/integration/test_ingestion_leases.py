@@ -47,6 +47,29 @@ def test_lapsed_batch_stores_nothing_for_the_next(
     assert len(run_batch(context, second.batch_id).stored) == 1
 
 
+def test_long_commit_holds_up_no_sensor(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    """Its lease lapses while it is locked: others are renewed and taken over meanwhile, and it keeps its own."""
+    user, claims = bob
+    leased = []
+    for text in ("in its commit", "whose process died"):
+        converse(here, claims, f"#Family/Ana {text}")
+        detect_conversation_ends(here.context)
+        leased.append(triggers.lease_due(context, "test", user.user_id))
+    committing, dead = leased
+    assert committing is not None
+    assert dead is not None
+    with here.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.storage_triggers SET claimed_until = now() WHERE user_id = %s", [user.user_id])
+    with here.database.pipeline() as tx:
+        tx.execute("SET idle_in_transaction_session_timeout = '30s'")
+        tx.execute("SELECT FROM neurigraph.storage_triggers WHERE batch_id = %s FOR UPDATE", [committing.batch_id])
+        triggers.renew(here.database, committing.batch_id, 60)
+        triggers.expire(context)
+        assert [row["state"] for row in triggers_of(here, user)] == ["claimed", "pending"]
+        assert tx.execute("SELECT 1 AS alive").fetchone() == {"alive": 1}, "the lock was held all the time"
+    assert [ref.user_id for ref in triggers.segments_of(here.database, committing.batch_id)] == [user.user_id]
+
+
 class AuditBeforeCommit(DatabaseBetween):
     """A database before whose transactions an audit without a grace period runs."""
 
