@@ -32,11 +32,11 @@ SAMPLE_SECONDS = 5.0
 MOST_SECONDS_WITHOUT_PROGRESS = 600.0
 
 _METHOD = """`neurigraph up` runs as a person starts it: API, Dagster's daemon, code server and UI, Postgres. For
-{seconds:.0f} s, {clients} clients of {users} users call the API without a pause: each hands in a conversation of 20 to 30
-messages, ends it, and searches {searches} times. Batches have at most {batch} segments, so that there are many runs. Then
-nothing is handed in, and what is left is followed until everything is stored. The age of the queue is that of `/readyz`:
-how long the oldest due segment has waited. Runs are all runs of Dagster, by job and status, at the end. Lost is a
-conversation that was accepted and is not stored; doubled are messages that two memories hold."""
+{seconds:.0f} s, {clients} clients of {users} users call the API without a pause: each hands in a conversation of 20
+to 30 messages, ends it, and searches {searches} times. Batches have at most {batch} segments, so that there are many
+runs. Then nothing is handed in, and what is left is followed until everything is stored. The age of the queue is that
+of `/readyz`: how long the oldest due segment has waited. Runs are all runs of Dagster, by job and status, at the end.
+Lost is a conversation that was accepted and is not stored; doubled are messages that two memories hold."""
 
 _RUNS = "{ runsOrError { ... on Runs { results { jobName status } } } }"
 _STORED = """SELECT count(*) FILTER (WHERE s.stored_through = s.last_message) AS stored, count(*) AS handed_in,
