@@ -39,6 +39,7 @@ of `/readyz`: how long the oldest due segment has waited. Runs are all runs of D
 Lost is a conversation that was accepted and is not stored; doubled are messages that two memories hold."""
 
 _RUNS = "{ runsOrError { ... on Runs { results { jobName status } } } }"
+_ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 _STORED = """SELECT count(*) FILTER (WHERE s.stored_through = s.last_message) AS stored, count(*) AS handed_in,
     sum(s.last_message)::bigint AS messages
 FROM neurigraph.sources AS s WHERE s.ended_at IS NOT NULL"""
@@ -104,6 +105,15 @@ class _Queue:
                 fewest, since = waiting, time.monotonic()
         return fewest == 0
 
+    def await_runs(self, stack: LocalStack) -> Counter[tuple[str, str]]:
+        """Wait until no run goes on, or for as long as above; return how many there were of each job and status."""
+        until = time.monotonic() + MOST_SECONDS_WITHOUT_PROGRESS
+        while True:
+            runs = graphql(stack, _RUNS)["runsOrError"]["results"]
+            if all(one["status"] in _ENDED for one in runs) or time.monotonic() > until:
+                return Counter((one["jobName"], one["status"]) for one in runs)
+            time.sleep(1)
+
     def _watch(self) -> None:
         while not self._ended.wait(SAMPLE_SECONDS):
             now = self.look()
@@ -121,7 +131,10 @@ def run(bench: Bench) -> Section:
                 answers = _flood(stack, made, users, clients, seconds)
                 at_end = queue.look()
                 emptied = queue.await_empty()
-            body = _tables(queue.samples, at_end, answers, installation, stack, emptied=emptied)
+                last = queue.samples[-1]
+                runs = queue.await_runs(stack)
+            rows = _queue_rows(queue.samples, at_end, last, emptied=emptied)
+            body = "\n\n".join((rows, _run_rows(runs), _said(answers, installation)))
     method = _METHOD.format(seconds=seconds, clients=clients, users=USERS, searches=SEARCHES, batch=BATCH)
     return Section("A flood", method, body)
 
@@ -191,36 +204,26 @@ def _number(installation: Installation, query: str) -> int:
     return int(next(iter(row.values())) or 0)
 
 
-def _tables(
-    samples: list[_Sample],
-    at_end: _Sample,
-    answers: _Answers,
-    installation: Installation,
-    stack: LocalStack,
-    *,
-    emptied: bool,
-) -> str:
+def _queue_rows(samples: list[_Sample], at_end: _Sample, last: _Sample, *, emptied: bool) -> str:
     marks = [next(one for one in samples if one.after >= share * at_end.after) for share in (0.25, 0.5, 0.75, 1.0)]
-    oldest = max(samples, key=lambda one: one.age)
-    last = samples[-1]
-    rows = [
-        [f"{sample.after:.0f}", when, str(sample.waiting), number(sample.age)]
-        for sample, when in (
-            *((mark, "during the flood") for mark in marks),
-            (oldest, "the oldest of all"),
-            (last, "everything is stored" if emptied else "nothing goes on any more"),
-        )
-    ]
-    queue = table(("seconds", "", "conversations that wait", "age of the queue, s"), rows)
-    counted = Counter((one["jobName"], one["status"]) for one in graphql(stack, _RUNS)["runsOrError"]["results"])
-    runs = table(("job", "status", "runs"), [[*key, str(count)] for key, count in sorted(counted.items())])
+    named = [(mark, "during the flood") for mark in marks]
+    named.append((max(samples, key=lambda one: one.age), "the oldest of all"))
+    named.append((last, "everything is stored" if emptied else "nothing goes on any more"))
+    rows = [[f"{one.after:.0f}", when, str(one.waiting), number(one.age)] for one, when in named]
+    return table(("seconds", "", "conversations that wait", "age of the queue, s"), rows)
+
+
+def _run_rows(runs: Counter[tuple[str, str]]) -> str:
+    return table(("job", "status", "runs"), [[*key, str(count)] for key, count in sorted(runs.items())])
+
+
+def _said(answers: _Answers, installation: Installation) -> str:
     stored, handed_in, messages = _counts(installation)
     doubled = _number(installation, _HELD) - messages
     faults = ", ".join(f"{count} times {status}" for status, count in sorted(answers.others.items())) or "none"
-    said = (
+    return (
         f"{answers.accepted:,} conversations accepted and {answers.searches:,} searches answered; other answers: "
         f"{faults}. {answers.lagging:,} answers said that memory lags. {stored:,} of {handed_in:,} are stored, "
         f"{handed_in - stored} lost, {max(0, doubled)} messages doubled, {_number(installation, _FAILED)} failures for "
         "a person."
     )
-    return f"{queue}\n\n{runs}\n\n{said}"
