@@ -191,7 +191,7 @@ def _line_of_delivery(one: Delivery) -> str:
     why = one.last_error or one.last_status
     return (
         f"{one.delivery_id}  {one.event} {one.occurred_at:%Y-%m-%d %H:%M:%S} UTC  {one.state}, "
-        f"{one.attempts} attempts{f', last: {why}' if why is not None else ''}"
+        f"{counted(one.attempts, 'attempt')}{f', last: {why}' if why is not None else ''}"
     )
 
 

@@ -102,13 +102,13 @@ class Mirror:
             name = self._free_name(tx, node, node_id)
             tx.execute(_QUERIES["rename_node"], {"node_id": node_id, "name": name, "name_key": name_key(name)})
 
-    def forget_node(self, node_id: UUID) -> None:
-        """Forget the mirror of a node with all its records."""
-        self._forget(Subject(SubjectKind.NODE, node_id))
+    def forget_node(self, node_id: UUID) -> int:
+        """Forget the mirror of a node with all its records, and return how many these were."""
+        return self._forget(Subject(SubjectKind.NODE, node_id))
 
-    def forget_record(self, record_id: UUID) -> None:
-        """Forget the mirror of a record: rows, objects, and what was derived from it."""
-        self._forget(Subject(SubjectKind.RECORD, record_id))
+    def forget_record(self, record_id: UUID) -> int:
+        """Forget the mirror of a record: rows, objects, and what was derived from it. Return 1, or 0 if it is gone."""
+        return self._forget(Subject(SubjectKind.RECORD, record_id))
 
     def write(self, node_id: UUID, records: Sequence[Record], contents: Mapping[UUID, bytes]) -> None:
         """Store records of one node, all or none.
@@ -150,8 +150,9 @@ class Mirror:
             tx.execute(_QUERIES["begin_mirroring"], {"peer_id": str(self.peer_id)})
             yield tx
 
-    def _forget(self, subject: Subject) -> None:
-        forget(self.context.acting_for(Claims.of_user(self.user_id)), subject, through=THROUGH)
+    def _forget(self, subject: Subject) -> int:
+        receipt = forget(self.context.acting_for(Claims.of_user(self.user_id)), subject, through=THROUGH)
+        return receipt.erased.get("records", 0)
 
     def _free_name(self, tx: Transaction, node: Node, node_id: UUID | None) -> str:
         """Return a name that no other child of the mount node has; with a part of the id if the home's is taken."""

@@ -165,7 +165,7 @@ class _Pull:
         listed = {node.node_id for node in nodes}
         for row in rows:
             if row["home_node_id"] not in listed:
-                self._mirror.forget_node(row["node_id"])
+                self._count_forgotten(self._mirror.forget_node(row["node_id"]))
         return {row["home_node_id"]: row for row in rows if row["home_node_id"] in listed}
 
     def _name_nodes(self, nodes: Sequence[answers.Node], mirrored: dict[UUID, dict[str, Any]]) -> None:
@@ -251,9 +251,11 @@ class _Pull:
             raise ProviderError("the home sent a file in an unknown form") from error
 
     def _forget(self, record_id: UUID) -> None:
-        self._mirror.forget_record(record_id)
-        self.done.forgotten += 1
-        self._on_done("forgotten", 1)
+        self._count_forgotten(self._mirror.forget_record(record_id))
+
+    def _count_forgotten(self, records: int) -> None:
+        self.done.forgotten += records
+        self._on_done("forgotten", records)
 
 
 def _key_of(peering: Peering, peer_id: UUID) -> str:

@@ -116,7 +116,7 @@ def test_ended_grant_takes_its_node_away(pair: Pair) -> None:
     pair.check_equal()
     assert "campaign" in pair.words()
     pair.home.revoke(grant)
-    pair.pull()
+    assert pair.pull().forgotten == 1
     pair.check_equal()
     assert "campaign" not in pair.words()
 

@@ -20,7 +20,6 @@ from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
-from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.peers.peering import Peering
 from neurigraph_pipelines.peers.pulling import pull
 from neurigraph_pipelines.ports import PeerAnswer
@@ -90,13 +89,6 @@ def die(pair: Pair, moment: int) -> bool:
     return done.returncode != 0
 
 
-def check_whole(pair: Pair) -> None:
-    """Check that nothing is half there: each mirrored record is one of those that were ever at home, with its files."""
-    assert verify(pair.here.context).findings == []
-    for records in mirrored(pair).values():
-        assert all(record["objects"] and record["passages"] for record in records)
-
-
 @pytest.mark.parametrize("first", [1, 3])
 def test_puller_is_killed_at_every_moment(pair: Pair, first: int) -> None:
     gone, changed, replaced = remember(
@@ -109,7 +101,7 @@ def test_puller_is_killed_at_every_moment(pair: Pair, first: int) -> None:
     pair.home.revoke(grant)
     moment, kills = first, 0
     while die(pair, moment):
-        check_whole(pair)
+        pair.check_whole()
         moment, kills = moment + STEP, kills + 1
     assert kills > 5
     pair.check_equal()
@@ -157,18 +149,12 @@ def home_process(pair: Pair) -> Iterator[subprocess.Popen[bytes]]:
     try:
         process.stdin.write(pickle.dumps(pair.home.installation.settings))
         process.stdin.close()
-        move_home(pair, f"http://127.0.0.1:{int(process.stdout.readline())}")
+        pair.move_home(f"http://127.0.0.1:{int(process.stdout.readline())}")
         yield process
     finally:
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-def move_home(pair: Pair, address: str) -> None:
-    """State where the home answers now."""
-    with pair.here.database.owner() as tx:
-        tx.execute("UPDATE neurigraph.peers SET url = %s WHERE peer_id = %s", [address, pair.peer.peer_id])
 
 
 def test_home_is_killed_at_every_request(pair: Pair) -> None:
@@ -181,11 +167,11 @@ def test_home_is_killed_at_every_request(pair: Pair) -> None:
                 pull(Peering(plain_context(pair.here), client, pair.here.secret), pair.peer.peer_id)
             except TransientError:
                 failed += 1
-            check_whole(pair)
+            pair.check_whole()
             if client.asked < request:
                 break
     assert failed >= 2
-    move_home(pair, pair.address)
+    pair.move_home(pair.address)
     pair.pull()
     pair.check_equal()
 
@@ -226,7 +212,7 @@ def test_home_restored_from_an_older_backup_is_followed(
     installation.close()
     restore(installation, folder, None, True, SILENT)
     with serving(installation) as address:
-        move_home(pair, address)
+        pair.move_home(address)
         done = pair.pull()
         assert (done.is_known, done.forgotten, done.mirrored) == (False, 1, 1)
         pair.check_equal()

@@ -13,6 +13,7 @@ import psycopg
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.peers import subscriptions
 from neurigraph_pipelines.peers.peering import Peering
@@ -60,6 +61,17 @@ class Pair:
     def pull(self) -> Pulled:
         """Pull once."""
         return pull(self.peering, self.peer.peer_id)
+
+    def move_home(self, address: str) -> None:
+        """State where the home answers now."""
+        with self.here.database.owner() as tx:
+            tx.execute("UPDATE neurigraph.peers SET url = %s WHERE peer_id = %s", [address, self.peer.peer_id])
+
+    def check_whole(self) -> None:
+        """Check that nothing is half there: each mirrored record once was at home, and has its files."""
+        assert verify(self.here.context).findings == []
+        for records in mirrored(self).values():
+            assert all(record["objects"] and record["passages"] for record in records)
 
     def check_equal(self) -> None:
         """Check that rows and objects here are those that the peer may read at home."""

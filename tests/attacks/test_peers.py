@@ -1,0 +1,189 @@
+"""Attacks between peers: forged and repeated answers, lines that are cut, and stolen keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.model import Privacy, SubjectType
+from neurigraph_pipelines.peers import offering, subscriptions
+from neurigraph_pipelines.peers.signatures import HomeKey
+from neurigraph_pipelines.sharing import Subject
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import SECRET
+from tests.support.lying_home import Answered, LyingHome, lying_home
+from tests.support.memories import converse, ingest, plain_context
+from tests.support.peers import GRANTED, THIRD_PARTY, Pair, mirrored, new_pair, offered
+
+FORGER = HomeKey(Secret(SECRET + "another"))
+
+
+@pytest.fixture
+def pair(shared_installation: Installation, installation: Installation) -> Iterator[Pair]:
+    with new_pair(shared_installation, installation) as made:
+        yield made
+
+
+def calling(pair: Pair, key: str) -> httpx.Client:
+    return httpx.Client(base_url=pair.address, headers={"Authorization": f"Bearer {key}"}, timeout=60.0)
+
+
+@pytest.fixture
+def line(pair: Pair) -> Iterator[LyingHome]:
+    """The line to the home, over which all pulls go."""
+    with lying_home(pair.address) as server:
+        pair.move_home(server.address)
+        yield server
+
+
+def remember(pair: Pair, text: str) -> UUID:
+    source_id = converse(pair.home.installation, pair.home.owners, text)
+    ingest(plain_context(pair.home.installation), pair.home.owner)
+    return source_id
+
+
+def emptied(answer: Answered) -> Answered:
+    """Say that nothing is granted and nothing is there, so that a peer who believes it forgets all."""
+    found: dict[str, Any] = json.loads(answer.body)
+    return replace(answer, body=json.dumps({**found, "nodes": [], "records": []}).encode())
+
+
+FORGERIES: dict[str, Callable[[Answered], Answered]] = {
+    "changed": emptied,
+    "unsigned": lambda answer: replace(emptied(answer), signature=None),
+    "signed by another": lambda answer: replace(
+        emptied(answer), signature=FORGER.sign(answer.nonce, emptied(answer).body)
+    ),
+    "renamed": lambda answer: replace(answer, body=answer.body.replace(b"Dave", b"Eve!")),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_forged_answers_change_nothing(pair: Pair, line: LyingHome, forgery: str) -> None:
+    pair.pull()
+    pair.check_equal()
+    before = mirrored(pair)
+    remember(pair, f"#{GRANTED} Dave bought a canoe.")
+    line.alter = FORGERIES[forgery]
+    with pytest.raises(ProviderError):
+        pair.pull()
+    assert mirrored(pair) == before
+    (peer,) = subscriptions.list_peers(pair.here.database, pair.claims)
+    assert peer.last_error == "answer_refused"
+    line.alter = lambda answer: answer
+    assert pair.pull().mirrored == 1
+    pair.check_equal()
+
+
+def test_repeated_answers_change_nothing(pair: Pair, line: LyingHome) -> None:
+    pair.pull()
+    old = {answer.path: answer for answer in line.answers}
+    remember(pair, f"#{GRANTED} Dave bought a canoe.")
+    pair.pull()
+    pair.check_equal()
+    line.alter = lambda answer: old.get(answer.path, answer)  # each was signed by the home, for another request
+    with pytest.raises(ProviderError):
+        pair.pull()
+    pair.check_equal()
+
+
+def test_changed_files_are_not_kept(pair: Pair, line: LyingHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offering, "INLINE_BYTES", 10)
+    line.alter = lambda answer: replace(answer, body=answer.body[::-1]) if "/files/" in answer.path else answer
+    with pytest.raises(ProviderError):
+        pair.pull()
+    assert any("/files/" in answer.path for answer in line.answers)
+    assert list(mirrored(pair).values()) == [[]]
+    line.alter = lambda answer: answer
+    pair.pull()
+    pair.check_equal()
+    pair.check_whole()
+
+
+def test_lines_are_cut_everywhere(pair: Pair, line: LyingHome) -> None:
+    for number in range(3):
+        remember(pair, f"#{GRANTED} Dave sails tour {number}.")
+    for request in range(20):
+        before = len(line.answers)
+        line.alter = lambda answer, last=before + request: (  # type: ignore[misc]
+            answer.cut(len(answer.body) // 2) if len(line.answers) > last else answer
+        )
+        try:
+            pair.pull()
+        except TransientError:
+            pair.check_whole()
+        else:
+            break
+    assert request >= 3
+    pair.check_equal()
+    pair.check_whole()
+
+
+WRITES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "note": ("POST", "/v1/notes", {"text": "Planted."}),
+    "grant": ("POST", "/v1/grants", {"third_party": "eve", "node_id": "NODE"}),
+    "key": ("POST", "/v1/keys", {"label": "eve"}),
+    "rename": ("PATCH", "/v1/nodes/NODE", {"name": "Planted"}),
+    "move": ("POST", "/v1/records/RECORD/move", {"node_id": "ELSEWHERE"}),
+    "quarantine": ("POST", "/v1/quarantines", {"source_id": "SOURCE", "reason": "planted"}),
+    "forget": ("DELETE", "/v1/records/RECORD", {}),
+}
+
+
+def write(client: httpx.Client, name: str, ids: dict[str, UUID]) -> int:
+    """Make one of the calls that change something, and return its status."""
+    text = json.dumps(WRITES[name])
+    for placeholder, value in ids.items():
+        text = text.replace(placeholder, str(value))
+    method, path, body = json.loads(text)
+    return client.request(method, path, json=body or None).status_code
+
+
+def test_stolen_key_reads_what_is_granted_and_no_more(pair: Pair) -> None:
+    hidden = remember(pair, f"#{GRANTED} Dave hides the quagga.")
+    set_privacy(pair.home.installation.database, pair.home.owners, hidden, Privacy.PRIVATE)
+    before, nonce = offered(pair), {"nonce": "0" * 32}
+    ids = {
+        "NODE": pair.home.node(GRANTED),
+        "ELSEWHERE": pair.home.node("Work/Marketing"),
+        "RECORD": pair.home.record_of(GRANTED)[0],
+        "SOURCE": hidden,
+    }
+    with calling(pair, pair.key) as thief, calling(pair, pair.home.key()) as owner:
+        (node,) = thief.get("/v1/mirror", params=nonce).json()["nodes"]
+        assert node["node_id"] == str(ids["NODE"])
+        asked = {"query": "quagga campaign"}
+        for word in ("quagga", "campaign"):
+            assert word in owner.post("/v1/search", json=asked).text
+            for answer in (thief.post("/v1/search", json=asked), thief.get("/v1/records"), thief.get("/v1/tree")):
+                assert answer.status_code == 200
+                assert word not in answer.text
+        assert thief.get(f"/v1/mirror/nodes/{ids['ELSEWHERE']}", params=nonce).status_code == 404
+        assert {write(thief, name, ids) for name in WRITES} <= {403, 404}
+        assert offered(pair) == before
+        assert [name for name in WRITES if write(owner, name, ids) >= 300] == []
+
+
+def test_stolen_key_ends_with_the_next_request(pair: Pair) -> None:
+    with calling(pair, pair.key) as thief:
+        calls = [("GET", "/v1/mirror?nonce=" + "0" * 32), ("GET", "/v1/records"), ("POST", "/v1/search")]
+        bodies = [None, None, {"query": "Dave"}]
+        ask = [thief.build_request(*call, json=body) for call, body in zip(calls, bodies, strict=True)]
+        assert {thief.send(request).status_code for request in ask} == {200}
+        with pair.home.installation.database.agent(pair.home.owners) as tx:
+            tx.execute("UPDATE neurigraph.api_keys SET revoked_at = now() WHERE subject_id = %s", [THIRD_PARTY])
+        assert {thief.send(request).status_code for request in ask} == {401}
+    # The peer goes on with another key of the same grants.
+    another = pair.home.key(Subject(SubjectType.THIRD_PARTY, THIRD_PARTY))
+    subscriptions.give_key(pair.acting, "Laptop", another)
+    pair.pull()
+    pair.check_equal()
