@@ -109,6 +109,10 @@ class Secret:
         """Return the 32 bytes of the private key that signs answers to peers."""
         return _derived(self._value, "home key of peers")
 
+    def salt_of(self, name: str) -> bytes:
+        """Return 16 bytes in the place of a salt, for a name that has no password."""
+        return _derived(self._value, f"salt of {name}")[:16]
+
     def sign(self, claims: Claims) -> tuple[str, str]:
         """Return claims as JSON, with the time and an expiry, and their HMAC-SHA256 in hex."""
         now = int(self._clock())

@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute
 
 import neurigraph_pipelines
 from neurigraph_pipelines.api import (
+    accounts,
     actions,
     conversations,
     digests,
@@ -93,6 +94,7 @@ class _Application(FastAPI):
 
 _SUBJECTS = (
     users,
+    accounts,
     exports,
     conversations,
     events,

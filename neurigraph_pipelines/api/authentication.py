@@ -35,6 +35,7 @@ GUARDED = ("/v1/", "/v3/", "/chat/")
 """Where the paths of operations begin that need a key."""
 
 _ADMINISTRATION = {("POST", "/v1/users")}
+_WITHOUT_KEY = {("POST", "/v1/sign-in")}
 _HEADER = b"authorization"
 
 
@@ -69,13 +70,15 @@ class Authentication:
 
 
 def _identify(installation: Installation, request: Request) -> Claims | None:
-    """Return the claims of the caller; None for the administrator, who may only administer.
+    """Return the claims of the caller; None for the administrator, who may only administer, and for who signs in.
 
     Raises:
         UnauthenticatedError: The credentials are missing or wrong.
     """
     if (request.method, request.scope["path"]) in _ADMINISTRATION:
         _require_admin_key(installation, request)
+        return None
+    if (request.method, request.scope["path"]) in _WITHOUT_KEY:
         return None
     credential = _credential(request)
     if credential is None:

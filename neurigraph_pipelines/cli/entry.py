@@ -17,6 +17,7 @@ import typer
 
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
+    accounts,
     agents,
     backfills,
     backups,
@@ -106,6 +107,7 @@ for subject in (
     deciding,
     quarantine,
     sharing,
+    accounts,
     organizations,
     spaces,
     webhooks,

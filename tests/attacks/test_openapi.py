@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines import accounts, sharing
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.governance.proposals import Doubt, propose
 from neurigraph_pipelines.lifecycle.archive import archive
@@ -61,6 +61,9 @@ MESSAGES = [{"role": "user", "content": "The keel needs bolts."}]
 # Bodies and queries of requests that succeed; the names of ids stand for ids that exist. Others need neither.
 BODIES: dict[str, dict[str, Any]] = {
     "post /v1/users": {"slug": "by-hand"},
+    "patch /v1/account": {"display_name": "Alice"},
+    "put /v1/account/password": {"password": "correct horse battery"},
+    "post /v1/sign-in": {"user": "{user_slug}", "password": "correct horse battery"},
     "post /v1/conversations": {"title": "A talk"},
     "post /v1/conversations/{conversation_id}/messages": {"messages": MESSAGES},
     "patch /v1/conversations/{conversation_id}": {"privacy": "shared"},
@@ -229,6 +232,8 @@ def test_request_by_hand_succeeds(
     if "{space_id}" in path:
         asking = world.installation.acting_for(caller.claims)
         ids["space_id"] = str(add_space(asking, f"space_{uuid4().hex[:8]}").space_id)
+    if path == "/v1/sign-in":
+        ids["user_slug"] = _with_password(world, caller)
     if path == "/v1/archive/restore":
         archive(world.installation.acting_for(caller.claims), [UUID(ids["record_id"])], "to be restored")
     name = f"{method} {path}"
@@ -258,6 +263,12 @@ def _asking_persona(world: World, caller: Caller, node_id: UUID) -> str:
             [node_id, caller.claims.user_id],
         )
     return sharing.issue_key(database, caller.claims, subject=persona)[1]
+
+
+def _with_password(world: World, caller: Caller) -> str:
+    """Give the user the password of ``BODIES``; return the slug."""
+    accounts.set_password(world.installation.database, caller.claims, "correct horse battery")
+    return accounts.get_account(world.installation.database, caller.claims).slug
 
 
 def _filled_in(value: Any, ids: dict[str, str]) -> Any:

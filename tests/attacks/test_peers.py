@@ -1,9 +1,9 @@
-"""Attacks between peers: forged and repeated answers, lines that are cut, and stolen keys."""
+"""Attacks between peers: repeated answers, changed files, lines that are cut within an answer, and stolen keys."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -11,20 +11,15 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SubjectType
 from neurigraph_pipelines.peers import offering, subscriptions
-from neurigraph_pipelines.peers.signatures import HomeKey
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
-from tests.conftest import SECRET
-from tests.support.lying_home import Answered, LyingHome, lying_home
+from tests.support.lying_home import LyingHome, lying_home
 from tests.support.memories import converse, ingest, plain_context
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, mirrored, new_pair, offered
-
-FORGER = HomeKey(Secret(SECRET + "another"))
 
 
 @pytest.fixture
@@ -49,39 +44,6 @@ def remember(pair: Pair, text: str) -> UUID:
     source_id = converse(pair.home.installation, pair.home.owners, text)
     ingest(plain_context(pair.home.installation), pair.home.owner)
     return source_id
-
-
-def emptied(answer: Answered) -> Answered:
-    """Say that nothing is granted and nothing is there, so that a peer who believes it forgets all."""
-    found: dict[str, Any] = json.loads(answer.body)
-    return replace(answer, body=json.dumps({**found, "nodes": [], "records": []}).encode())
-
-
-FORGERIES: dict[str, Callable[[Answered], Answered]] = {
-    "changed": emptied,
-    "unsigned": lambda answer: replace(emptied(answer), signature=None),
-    "signed by another": lambda answer: replace(
-        emptied(answer), signature=FORGER.sign(answer.nonce, emptied(answer).body)
-    ),
-    "renamed": lambda answer: replace(answer, body=answer.body.replace(b"Dave", b"Eve!")),
-}
-
-
-@pytest.mark.parametrize("forgery", FORGERIES)
-def test_forged_answers_change_nothing(pair: Pair, line: LyingHome, forgery: str) -> None:
-    pair.pull()
-    pair.check_equal()
-    before = mirrored(pair)
-    remember(pair, f"#{GRANTED} Dave bought a canoe.")
-    line.alter = FORGERIES[forgery]
-    with pytest.raises(ProviderError):
-        pair.pull()
-    assert mirrored(pair) == before
-    (peer,) = subscriptions.list_peers(pair.here.database, pair.claims)
-    assert peer.last_error == "answer_refused"
-    line.alter = lambda answer: answer
-    assert pair.pull().mirrored == 1
-    pair.check_equal()
 
 
 def test_repeated_answers_change_nothing(pair: Pair, line: LyingHome) -> None:

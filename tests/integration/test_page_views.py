@@ -86,6 +86,31 @@ def test_key_stays_in_the_tab(browser: Browser, address: str, world: World) -> N
     assert page.run("sessionStorage.length") == 0
 
 
+def test_password_opens_the_page(
+    browser: Browser, address: str, world: World, api: httpx.Client, shared_installation: Installation
+) -> None:
+    slug = api.get("/account").json()["slug"]
+    api.put("/account/password", json={"password": "correct horse battery"})
+    page = browser.page()
+    page.go(f"{address}/")
+    page.run("[...document.querySelectorAll('button')].find((one) => one.textContent.includes('password')).click()")
+    page.fill("input[name=user]", slug)
+    page.fill("input[name=password]", "wrong")
+    page.press("Enter")
+    page.wait_for_text("This name and password open nothing")
+    page.run("document.querySelector('input[name=password]').value = ''")
+    page.fill("input[name=password]", "correct horse battery")
+    page.press("Enter")
+    page.wait_for("document.querySelector('[role=tree]')")
+    key = page.run("sessionStorage.getItem('neurigraph.key')")
+    headers = {"Authorization": f"Bearer {key}"}
+    assert httpx.get(f"{address}/v1/tree", headers=headers, timeout=30.0).status_code == 200
+    page.run("[...document.querySelectorAll('header button')].find((one) => one.textContent === 'Sign out').click()")
+    page.wait_for("document.querySelector('input[name=key]')")
+    assert httpx.get(f"{address}/v1/tree", headers=headers, timeout=30.0).status_code == 401
+    assert page.run("[sessionStorage.length, localStorage.length, document.cookie]") == [0, 0, ""]
+
+
 def test_tree_follows_the_keyboard(page: Page, world: World) -> None:
     show(page, "")
     page.wait_for("document.querySelector('[role=treeitem][tabindex=\"0\"]')")

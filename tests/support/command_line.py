@@ -40,13 +40,18 @@ def describe(settings: Settings, monkeypatch: pytest.MonkeyPatch, **more: str) -
 
 
 def run_cli(
-    settings: Settings, *arguments: str, folder: Path = ROOT, more: Mapping[str, str] | None = None
+    settings: Settings,
+    *arguments: str,
+    folder: Path = ROOT,
+    more: Mapping[str, str] | None = None,
+    stdin: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder, with extra variables; the test checks the exit code."""
+    """Run a command in a folder, with extra variables and a standard input; the test checks the exit code."""
     return subprocess.run(
         [warm_program(), *arguments],
         env=environment(settings, **(more or {})),
         cwd=folder,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=120,

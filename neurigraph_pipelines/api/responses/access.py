@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.model import GrantType, SubjectType
+from neurigraph_pipelines.model.sources import Scalar
 
 
 class User(BaseModel):
@@ -19,6 +20,25 @@ class User(BaseModel):
     slug: str
     root_node_id: UUID
     api_key: str
+
+
+class Account(BaseModel):
+    """What a user states about themselves."""
+
+    user_id: UUID
+    slug: str
+    display_name: str | None
+    email: str | None
+    metadata: dict[str, Scalar]
+    has_password: bool = Field(description="Whether a password opens the page.")
+
+
+class SignedIn(BaseModel):
+    """A key of a user who signed in, shown only here."""
+
+    key_id: UUID
+    api_key: str
+    expires_at: datetime
 
 
 class Key(BaseModel):

@@ -2,6 +2,7 @@
  * Start of the page: signing in, the frame around the views, and which view an address shows.
  */
 
+import { at, call } from "./api.js";
 import { fill } from "./dom.js";
 import { frame, markCurrent } from "./frame.js";
 import { forgetGraph } from "./graph_data.js";
@@ -75,6 +76,8 @@ function redraw() {
 
 async function signOut() {
   await endPersona().catch(() => {});
+  const issued = session.issuedKeyId();
+  if (issued !== null) await call("DELETE", at("keys", issued)).catch(() => {});
   session.signOut();
   forgetGraph();
   location.hash = "#/";

@@ -3,6 +3,7 @@
  */
 
 const KEY = "neurigraph.key";
+const KEY_ID = "neurigraph.key_id";
 const PERSONA = "neurigraph.persona";
 
 /** Return the key that calls are made with, or null. */
@@ -15,14 +16,21 @@ export function ownKey() {
   return sessionStorage.getItem(KEY);
 }
 
-/** Remember a key for this tab. */
-export function signIn(entered) {
+/** Remember a key for this tab. One that was issued for a password has an id, and is revoked when its user signs out. */
+export function signIn(entered, keyId = null) {
   sessionStorage.setItem(KEY, entered);
+  if (keyId !== null) sessionStorage.setItem(KEY_ID, keyId);
+}
+
+/** Return the id of the key that was issued for a password, or null. */
+export function issuedKeyId() {
+  return sessionStorage.getItem(KEY_ID);
 }
 
 /** Forget everything about the caller. */
 export function signOut() {
   sessionStorage.removeItem(KEY);
+  sessionStorage.removeItem(KEY_ID);
   sessionStorage.removeItem(PERSONA);
 }
 

@@ -1,0 +1,35 @@
+-- Accounts: what users state about themselves, and their passwords. Queries run as the caller or without claims.
+
+-- name: account
+-- One row for the owner of a graph, and none for other callers.
+SELECT
+    u.user_id,
+    u.slug,
+    a.display_name,
+    a.email,
+    coalesce(a.metadata, '{}') AS metadata,
+    neurigraph.has_password() AS has_password
+FROM neurigraph.users AS u
+LEFT JOIN neurigraph.user_accounts AS a ON u.user_id = a.user_id
+WHERE u.user_id = %(user_id)s;
+
+-- name: change_account
+-- Changes what the flags name.
+INSERT INTO neurigraph.user_accounts AS a (user_id, display_name, email, metadata)
+VALUES (%(user_id)s, %(display_name)s, %(email)s, coalesce(%(metadata)s, '{}'::jsonb))
+ON CONFLICT (user_id) DO UPDATE SET
+display_name = CASE WHEN %(with_display_name)s THEN excluded.display_name ELSE a.display_name END,
+email = CASE WHEN %(with_email)s THEN excluded.email ELSE a.email END,
+metadata = CASE WHEN %(with_metadata)s THEN excluded.metadata ELSE a.metadata END,
+updated_at = now();
+
+-- name: set_password
+SELECT neurigraph.set_password(%(salt)s, %(derived)s) AS is_set;
+
+-- name: salt_of
+SELECT neurigraph.salt_of(%(name)s, %(made)s) AS salt;
+
+-- name: sign_in
+SELECT s.* FROM neurigraph.sign_in(
+    %(name)s, %(derived)s, %(key_hash)s, make_interval(secs => %(seconds)s)
+) AS s;
