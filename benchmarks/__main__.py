@@ -51,6 +51,7 @@ from benchmarks import (
     retention,
     scaling,
     spaces,
+    storing,
     throughput,
     unstored,
     webhooks,
@@ -75,6 +76,7 @@ def measure_embedding(_: Bench) -> Section:
 
 BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "pipeline": pipeline.run,
+    "storing": storing.run,
     "daemon": daemon.run,
     "idle": idle.run,
     "throughput": throughput.run,

@@ -7,7 +7,8 @@ a row is invisible and removed by a later sweep, and a row without its object ca
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -48,13 +49,16 @@ from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.retention import keep_as_asked, keep_as_standards_say
-from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.measuring import carried, measured
 from neurigraph_pipelines.model import ItemFailure, PlannedAlias, Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.voices import voices_of
 
 STEP = "commit"
+
+_MOST_AT_ONCE = 3
+"""Sources that are stored at the same time: more would wait for each other in Python."""
 
 _FACTS = statements("facts")
 _QUERIES = statements("commit")
@@ -81,15 +85,20 @@ def commit(
     """
     storage = _SegmentStorage(context, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
-    stored: list[Committed] = []
+    by_source: dict[UUID, list[list[RecordPlan]]] = {}
+    for _, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
+        plans = list(group)
+        by_source.setdefault(plans[0].ref.source_id, []).append(plans)
+    done: dict[UUID, list[Committed]] = {}
     seconds: dict[UUID, float] = {}
-    with triggers.keep_lease(context, assigned.batch_id):
-        for trigger_id, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
-            plans = list(group)
-            started = time.monotonic()
+
+    def store(segments: Sequence[Sequence[RecordPlan]]) -> None:
+        """Store the segments of one source, in order."""
+        for plans in segments:
+            trigger_id, started = plans[0].ref.trigger_id, time.monotonic()
             if trigger_id not in failed:
                 try:
-                    stored.extend(storage.store(plans))
+                    done[trigger_id] = storage.store(plans)
                 except _LostLeaseError:
                     pass
                 except Exception as error:  # one bad item must not fail the others
@@ -97,6 +106,10 @@ def commit(
             seconds[trigger_id] = time.monotonic() - started
             if on_done is not None:
                 on_done(len(plans))
+
+    with triggers.keep_lease(context, assigned.batch_id):
+        _at_once(context, store, by_source.values())
+    stored = [record for segment in dict.fromkeys(p.ref.trigger_id for p in assigned.plans) for record in done.get(segment, ())]
     attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(context.database, assigned.batch_id)}
     for trigger_id in attempts.keys() - failed.keys():
         failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
@@ -109,6 +122,31 @@ def commit(
         hold_queue(context.database, next(iter(refused.values())).error)
     result = BatchResult(assigned.batch_id, tuple(stored), returned, seconds)
     return count_times(context.database, assigned, summarized, described, embedded, result)
+
+
+def _at_once(
+    context: Context,
+    store: Callable[[Sequence[Sequence[RecordPlan]]], None],
+    sources: Collection[Sequence[Sequence[RecordPlan]]],
+) -> None:
+    """Store several sources at a time: one waits for the database or the disk while another is prepared.
+
+    An interrupt ends the work after the segments that are being stored.
+    """
+    # One connection of the pool renews the lease.
+    most = max(1, min(_MOST_AT_ONCE, context.settings.database.pool_size - 1, len(sources)))
+    if most == 1:
+        for segments in sources:
+            store(segments)
+        return
+    with ThreadPoolExecutor(most, thread_name_prefix=STEP) as pool:
+        started = [pool.submit(carried(store), segments) for segments in sources]
+        try:
+            for one in started:
+                one.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _give_back(
