@@ -47,7 +47,7 @@ class Ratio:
 
 def _ratios() -> Iterator[Ratio]:
     found = {
-        "LoCoMo, all": ("@1", "@10", "1,000 words"),
+        "LoCoMo, all": ("@1", "@5", "@10", "1,000 words"),
         "LoCoMo, multi-hop": ("@10", "1,000 words"),
         "LoCoMo, temporal": ("@10", "1,000 words"),
         "LoCoMo, open-domain": ("@10", "1,000 words"),
@@ -68,6 +68,13 @@ def _ratios() -> Iterator[Ratio]:
             yield Ratio("search_speed", (memories, "*", which), "÷ flat table (p50)")
     for column in ("indexed ms", "after a write ms"):
         yield Ratio("search_nodes", ("50,000",), column, over=("50,000",), over_column="in memory ms")
+    for which in ("all questions", "first questions"):
+        yield Ratio("first_questions", (which,), "p50 ms", over=("LangGraph PostgresStore",))
+    for waiting in ("nothing waits", "10,000 wait"):
+        yield Ratio("unstored", (waiting,), "÷")
+    for conversations in ("LoCoMo", "BEAM", "QMSum"):
+        yield Ratio("storing", (conversations,), "÷ each message read once")
+    yield Ratio("pipeline", ("filing and commit",), "÷ plain table")
     for size in ("1", "10", "100"):
         yield Ratio("pipeline", (size,), "plain table ÷ job")
     for megabytes in ("10 MB", "100 MB"):

@@ -22,7 +22,7 @@ from resources.offline.language_model import OfflineLanguageModel
 QUICK_MESSAGES = 12
 BARE_RUNS = 10
 
-_METHOD = """The conversations of LoCoMo, the chats of BEAM and the meetings of QMSum, from the inbox through `run_batch`
+_METHOD = """Conversations of LoCoMo, chats of BEAM and meetings of QMSum go from the inbox through `run_batch`
 with the offline model and MiniLM on all cores. In the baseline of the same run, MiniLM reads each message once
 (`Speaker: text`, all in one call) and nothing else is done. The bare model is one run of about a thousand tokens, 20 or
 200 a text, on one core. Processor time is that of this process with all its threads, so other work on the machine

@@ -109,7 +109,11 @@ def commit(
 
     with triggers.keep_lease(context, assigned.batch_id):
         _at_once(context, store, by_source.values())
-    stored = [record for segment in dict.fromkeys(p.ref.trigger_id for p in assigned.plans) for record in done.get(segment, ())]
+    stored = [
+        record
+        for segment in dict.fromkeys(p.ref.trigger_id for p in assigned.plans)
+        for record in done.get(segment, ())
+    ]
     attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(context.database, assigned.batch_id)}
     for trigger_id in attempts.keys() - failed.keys():
         failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
