@@ -7,7 +7,7 @@ a row is invisible and removed by a later sweep, and a row without its object ca
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -85,35 +85,8 @@ def commit(
     """
     storage = _SegmentStorage(context, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
-    by_source: dict[UUID, list[list[RecordPlan]]] = {}
-    for _, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
-        plans = list(group)
-        by_source.setdefault(plans[0].ref.source_id, []).append(plans)
-    done: dict[UUID, list[Committed]] = {}
-    seconds: dict[UUID, float] = {}
-
-    def store(segments: Sequence[Sequence[RecordPlan]]) -> None:
-        """Store the segments of one source, in order."""
-        for plans in segments:
-            trigger_id, started = plans[0].ref.trigger_id, time.monotonic()
-            if trigger_id not in failed:
-                try:
-                    done[trigger_id] = storage.store(plans)
-                except _LostLeaseError:
-                    pass
-                except Exception as error:  # one bad item must not fail the others
-                    failed[trigger_id] = failure_of(trigger_id, STEP, error)
-            seconds[trigger_id] = time.monotonic() - started
-            if on_done is not None:
-                on_done(len(plans))
-
     with triggers.keep_lease(context, assigned.batch_id):
-        _at_once(context, store, by_source.values())
-    stored = [
-        record
-        for segment in dict.fromkeys(p.ref.trigger_id for p in assigned.plans)
-        for record in done.get(segment, ())
-    ]
+        stored, seconds = _store(context, storage, assigned.plans, failed, on_done)
     attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(context.database, assigned.batch_id)}
     for trigger_id in attempts.keys() - failed.keys():
         failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
@@ -128,29 +101,54 @@ def commit(
     return count_times(context.database, assigned, summarized, described, embedded, result)
 
 
-def _at_once(
+def _store(
     context: Context,
-    store: Callable[[Sequence[Sequence[RecordPlan]]], None],
-    sources: Collection[Sequence[Sequence[RecordPlan]]],
-) -> None:
-    """Store several sources at a time: one waits for the database or the disk while another is prepared.
+    storage: _SegmentStorage,
+    plans: Sequence[RecordPlan],
+    failed: dict[UUID, ItemFailure],
+    on_done: Progress | None,
+) -> tuple[list[Committed], dict[UUID, float]]:
+    """Store the segments that have not failed, several sources at a time and those of one source in order.
 
-    An interrupt ends the work after the segments that are being stored.
+    Returns:
+        The records in the order of the plans, and the seconds by trigger; what fails is added to ``failed``.
     """
+    segments = {trigger: list(group) for trigger, group in groupby(plans, key=lambda plan: plan.ref.trigger_id)}
+    by_source: dict[UUID, list[UUID]] = {}
+    for trigger_id, records in segments.items():
+        by_source.setdefault(records[0].ref.source_id, []).append(trigger_id)
+    done: dict[UUID, list[Committed]] = {}
+    seconds: dict[UUID, float] = {}
+
+    def store(trigger_ids: Sequence[UUID]) -> None:
+        for trigger_id in trigger_ids:
+            started = time.monotonic()
+            if trigger_id not in failed:
+                try:
+                    done[trigger_id] = storage.store(segments[trigger_id])
+                except _LostLeaseError:
+                    pass
+                except Exception as error:  # one bad item must not fail the others
+                    failed[trigger_id] = failure_of(trigger_id, STEP, error)
+            seconds[trigger_id] = time.monotonic() - started
+            if on_done is not None:
+                on_done(len(segments[trigger_id]))
+
     # One connection of the pool renews the lease.
-    most = max(1, min(_MOST_AT_ONCE, context.settings.database.pool_size - 1, len(sources)))
-    if most == 1:
-        for segments in sources:
-            store(segments)
-        return
-    with ThreadPoolExecutor(most, thread_name_prefix=STEP) as pool:
-        started = [pool.submit(carried(store), segments) for segments in sources]
-        try:
-            for one in started:
-                one.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    most = min(_MOST_AT_ONCE, context.settings.database.pool_size - 1)
+    if min(most, len(by_source)) < 2:
+        for trigger_ids in by_source.values():
+            store(trigger_ids)
+    else:
+        with ThreadPoolExecutor(most, thread_name_prefix=STEP) as pool:
+            futures = [pool.submit(carried(store), trigger_ids) for trigger_ids in by_source.values()]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:  # an interrupt ends the work after the segments that are being stored
+                pool.shutdown(cancel_futures=True)
+                raise
+    return [record for trigger_id in segments for record in done.get(trigger_id, ())], seconds
 
 
 def _give_back(

@@ -29,9 +29,10 @@ CONVERSATION = ("#Family/Ana My sister called.", "#Work/Desks The desk is done. 
 NOTE = NewNote("Dave said hello.", title="Hello", path="Family/Dave")
 
 
-def run_to(here: Installation, user: User, moment: str, occurrence: int) -> subprocess.Popen[str]:
+def run_to(here: Installation, user: User, moment: str, occurrence: int, *more: str) -> subprocess.Popen[str]:
     """A process that stores the batch and has come to that moment."""
     arguments = [here.administrator_url, SECRET, str(here.home / "objects"), str(user.user_id), moment, str(occurrence)]
+    arguments += more
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.support.pausing_run", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
@@ -71,6 +72,29 @@ def test_killed_run_is_repeated_once(shared_installation: Installation, moment: 
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
         file_id = file_of_record(here.database, claims, row["record_id"])
         assert open_file(here.acting_for(claims), file_id)
+
+
+@pytest.mark.parametrize(("moment", "occurrence"), [("transaction open", 3), ("working copy written", 4)])
+def test_killed_run_that_stores_several_sources_at_once(
+    shared_installation: Installation, moment: str, occurrence: int
+) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    for number in range(7):
+        converse(here, claims, f"#Family/Ana Call {number}.", f"#Work/Desk{number} Desk {number}. @Ana:sister")
+    process = run_to(here, user, moment, occurrence, "4")
+    process.kill()
+    process.communicate()
+
+    query = "SELECT count(*) AS n FROM neurigraph.storage_triggers WHERE user_id = %s AND state = 'stored'"
+    (segments,) = rows(here, query, user.user_id)
+    assert whole_records(here, user) == 2 * segments["n"] < 14
+    wait_for_expired_leases(here, user)
+    again = stored(ingest(plain_context(here), user))
+    assert not any(record.already_stored for record in again)
+    assert whole_records(here, user) == 14
+    edges = rows(here, "SELECT evidence_count AS n FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
+    assert sum(edge["n"] for edge in edges) == 7
 
 
 def test_killed_run_keeps_lease_until_expiry(shared_installation: Installation) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 import psycopg
 import pytest
@@ -169,6 +170,49 @@ class ForgetfulStore:
     def get(self, key: str) -> Iterator[bytes]:
         for chunk in self.inner.get(key):
             yield bytes([chunk[0] ^ 1]) + chunk[1:]
+
+
+class MeetingStore(ForgetfulStore):
+    """An object store whose writers wait for another one for so many seconds, and that counts those that met."""
+
+    def __init__(self, inner: ObjectStore, seconds: float) -> None:
+        super().__init__(inner)
+        self.get, self.met, self._seconds = inner.get, 0, seconds
+        self._meeting = threading.Barrier(2, self._count)
+
+    def _count(self) -> None:
+        self.met += 1
+
+    def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
+        if key.startswith("durable/"):
+            with suppress(threading.BrokenBarrierError):
+                self._meeting.wait(self._seconds)
+        return super().put(key, chunks)
+
+
+def test_sources_are_stored_at_once(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    user, claims = bob
+    for text in ("#Work/Desks One.", "#Family/Ana Two."):
+        converse(here, claims, text)
+    objects = MeetingStore(here.objects, 60)
+    (result,) = ingest(context.using(objects=objects), user)
+    assert len(result.stored) == 2
+    assert objects.met == 1
+
+
+def test_segments_of_one_source_are_stored_in_order(
+    here: Installation, context: Context, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    for number in (1, 2, 3):
+        source_id = converse(here, claims, f"#Work/Desk{number} {number}", external_id="talk", first=number)
+        detect_conversation_ends(here.context)
+    objects = MeetingStore(here.objects, 0.2)
+    (result,) = ingest(context.using(objects=objects), user)
+    assert [record.node_path.rpartition("/")[2] for record in result.stored] == ["Desk1", "Desk2", "Desk3"]
+    assert objects.met == 0
+    (source,) = rows(here, "SELECT stored_through AS n FROM neurigraph.sources WHERE source_id = %s", source_id)
+    assert source["n"] == 3
 
 
 def test_damaged_object_is_not_stored(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:

@@ -1,8 +1,9 @@
 """A run that stores a batch and stops at a chosen moment, for tests to kill; or that dies by itself.
 
-Run as ``python -m tests.support.pausing_run URL SECRET OBJECTS USER_ID MOMENT OCCURRENCE``; prints ``paused`` when it
-gets there. With the moment ``never`` it runs to its end, unless a text says DEADLY: that kills the process, as the
-kernel does when memory runs out. The adapters are the real ones behind wrappers that implement the same ports.
+Run as ``python -m tests.support.pausing_run URL SECRET OBJECTS USER_ID MOMENT OCCURRENCE [CONNECTIONS]``; prints
+``paused`` when it gets there. With two connections, the default, it stores one source after another. With the moment
+``never`` it runs to its end, unless a text says DEADLY: that kills the process, as the kernel does when memory runs
+out. The adapters are the real ones behind wrappers that implement the same ports.
 """
 
 from __future__ import annotations
@@ -141,10 +142,12 @@ class PausingDatabase(DatabaseBetween):
 
 
 def main() -> None:
-    url, secret, objects, user_id, moment, occurrence = sys.argv[1:]
+    url, secret, objects, user_id, moment, occurrence, *connections = sys.argv[1:]
     moments = Moments(moment, int(occurrence))
     parts = SimpleNamespace(
-        settings=Settings.model_validate({}).changed(claim_lease_seconds=LEASE_SECONDS),
+        settings=Settings.model_validate({}).changed(
+            claim_lease_seconds=LEASE_SECONDS, database_pool_size=int(connections[0]) if connections else 2
+        ),
         database=PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.delta_log"),
         objects=PausingStore(LocalObjectStore(Path(objects)), moments),
         language_model=PausingModel(moments),
