@@ -93,8 +93,10 @@ def test_killed_run_that_stores_several_sources_at_once(
     again = stored(ingest(plain_context(here), user))
     assert not any(record.already_stored for record in again)
     assert whole_records(here, user) == 14
-    edges = rows(here, "SELECT evidence_count AS n FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
-    assert sum(edge["n"] for edge in edges) == 7
+    edges = rows(
+        here, "SELECT relation, evidence_count AS n FROM neurigraph.node_edges WHERE user_id = %s", user.user_id
+    )
+    assert sorted((edge["relation"], edge["n"]) for edge in edges) == [*[("sister", 1)] * 7, ("sister", 7)]
 
 
 def test_killed_run_keeps_lease_until_expiry(shared_installation: Installation) -> None:
