@@ -30,7 +30,7 @@ from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair, Verdict
-from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.ports import LanguageModel, Transaction
 from neurigraph_pipelines.retrieval.ask import Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -106,7 +106,7 @@ def tables(bench: Bench) -> Iterator[str]:
                 break
             given = sample.beginning(QUICK_MESSAGES) if bench.quick else sample
             bench.say(f"{given.name}: storing {len(given.messages):,} messages")
-            claims = _stored(installation, given)
+            claims = store(installation, given)
             costs.append([given.name, *_costs(installation, claims)])
             joined, context = _joined(installation, claims.user_id), installation.acting_for(claims)
             bench.say(f"{given.name}: asking {len(questions)} questions")
@@ -130,8 +130,13 @@ def tables(bench: Bench) -> Iterator[str]:
     )
 
 
-def _stored(installation: Installation, given: Sample) -> Claims:
-    """Store a chat for a user of its own."""
+def places(tx: Transaction, user_id: UUID) -> dict[str, str]:
+    """Return the names of a user's messages, by record and number."""
+    return {row["place"]: row["name"] for row in tx.execute(_PLACES, [user_id])}
+
+
+def store(installation: Installation, given: Sample) -> Claims:
+    """Store a sample for a user of its own."""
     user, _ = create_user(installation.database, given.name)
     claims = Claims.of_user(user.user_id)
     with installation.database.agent(claims) as tx:
@@ -149,8 +154,8 @@ def _judged_again(
     """Take back all verdicts, and return the pairs of messages that the stand-in joins."""
     with installation.database.owner() as tx:
         tx.execute("DELETE FROM neurigraph.fact_verdicts WHERE user_id = %s", [claims.user_id])
-        places = {row["place"]: row["name"] for row in tx.execute(_PLACES, [claims.user_id])}
-    knowing = installation.context.using(language_model=cast("LanguageModel", _Knowing(places, questions)))
+        names = places(tx, claims.user_id)
+    knowing = installation.context.using(language_model=cast("LanguageModel", _Knowing(names, questions)))
     done = reconcile_days(knowing, None, datetime.now(UTC) + timedelta(days=1), claims.user_id)
     assert not done.failed, done.failed
     return [pair for pairs in _joined(installation, claims.user_id).values() for pair in pairs]
@@ -183,7 +188,7 @@ def _costs(installation: Installation, claims: Claims) -> list[str]:
 def _joined(installation: Installation, user_id: UUID) -> dict[str, list[frozenset[str]]]:
     """Return the pairs of messages that verdicts join, by verdict."""
     with installation.database.pipeline() as tx:
-        names = {row["place"]: row["name"] for row in tx.execute(_PLACES, [user_id])}
+        names = places(tx, user_id)
         rows = tx.execute(_LINKS, [user_id]).fetchall()
     joined: dict[str, list[frozenset[str]]] = defaultdict(list)
     for row in rows:
