@@ -32,7 +32,7 @@ from neurigraph_pipelines.wiring import Installation
 
 MESSAGES, FACTS, DIGESTS = 300, 10, 3
 STARTS = (3, 10)
-BONUSES = (0.02, 0.05, 0.1, 0.2)
+BONUSES = (0.01, 0.02, 0.05, 0.1, 0.2)
 IN_COMMON = 0.5
 """Least share of the words of the shorter of two statements that the other one has."""
 DEPTHS = (10, 20)
@@ -44,8 +44,11 @@ MiniLM, read for facts, compared, and put into digests. Each question goes to `s
 first {STARTS[0]} or {STARTS[1]} messages lead to then gets a bonus, and so does what the {DIGESTS} digests cover whose
 texts are nearest to the question, by cosine. Of each way, the row has the start and the bonus
 ({", ".join(map(str, BONUSES))}) with which LoCoMo's multi-hop questions gain most. Columns are recall among the first
-{DEPTHS[0]} and {DEPTHS[1]} messages; *most lost* is the greatest loss of another column. The goals of multi-hop are
-{GOAL[0]} and {GOAL[1]}, with no other column losing more than {LOSS}."""
+{DEPTHS[0]} and {DEPTHS[1]} messages; *most lost* is the greatest loss of another column. *Gained without a loss* is the
+greatest gain of any column with a start and a bonus for which no column loses more than {LOSS}. The goals of multi-hop
+are {GOAL[0]} and {GOAL[1]} with no other column losing more. The table of answers says how often all words of one are
+in the first {DEPTHS[0]} messages, in these with the nearest digests, and in these with as many words
+of what follows."""
 
 _FACTS = """
 SELECT f.fact_id, f.statement, f.who, array_agg(f.record_id || ' ' || m) AS places
@@ -78,7 +81,7 @@ class _Asked:
     question: LabelledQuestion
     scores: Mapping[str, float]
     reached: Mapping[tuple[str, int], Reached]
-    answer: tuple[bool, bool] | None
+    answer: tuple[bool, bool, bool] | None
 
     def recall(self, bonus: float, way: tuple[str, int] | None) -> list[float]:
         """Return the recall at each depth with a bonus for what a way reaches."""
@@ -172,7 +175,7 @@ def run(bench: Bench) -> Section:
     columns = [name for name in (*CATEGORIES.values(), "user and assistant") if any(_of(asked, name))]
     parts = [
         table(
-            ["expanded by", *columns, "most lost"],
+            ["expanded by", *columns, "most lost", "gained without a loss"],
             [_row(asked, None, columns), *(_row(asked, way, columns) for way in ways)],
         ),
         _missing(asked, ways),
@@ -203,8 +206,8 @@ def _asked_of(installation: Installation, sample: Sample) -> tuple[list[_Asked],
             ("the ten best facts themselves", FACTS): {name: 1.0 for names in said for name in names},
             **{(f"digests of {days} days", DIGESTS): digests[days][0] for days in DAYS},
         }
-        texts = [sample.messages[name].content for name in first[: DEPTHS[0]]]
-        answers = _answered(question.answer, " ".join(texts), " ".join(text for _, text in digests.values()))
+        texts = [sample.messages[name].content for name in first]
+        answers = _answered(question.answer, texts, " ".join(text for _, text in digests.values()))
         found.append(_Asked(question, scores, reached, answers))
     links, verdicts = (len(graph.neighbours[name]) // 2 for name in ("links of rules", "verdicts between facts"))
     return found, [str(len(graph.said)), str(verdicts), str(links), str(len(graph.digests))]
@@ -241,14 +244,19 @@ def _embedded(embedder: Embedder, texts: Sequence[str], kind: str = "document") 
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
-def _answered(answer: str, messages: str, digests: str) -> tuple[bool, bool] | None:
-    """Return whether all words of an answer are in some messages, and whether they are in these or the digests."""
+def _answered(answer: str, messages: Sequence[str], digests: str) -> tuple[bool, bool, bool] | None:
+    """Return whether the words of an answer are in the first messages, with digests, and with as many words more."""
     lexer = lexer_of("english")
     wanted = set(lexer.lexemes(answer))
     if not wanted:
         return None
-    said = set(lexer.lexemes(messages))
-    return wanted <= said, wanted <= said | set(lexer.lexemes(digests))
+    said = set(lexer.lexemes(" ".join(messages[: DEPTHS[0]])))
+    more = " ".join(messages[DEPTHS[0] :]).split()[: len(digests.split())]
+    return (
+        wanted <= said,
+        wanted <= said | set(lexer.lexemes(digests)),
+        wanted <= said | set(lexer.lexemes(" ".join(more))),
+    )
 
 
 def _of(asked: Sequence[_Asked], category: str) -> list[_Asked]:
@@ -264,18 +272,26 @@ def _means(
 def _row(asked: Sequence[_Asked], name: str | None, columns: Sequence[str]) -> list[str]:
     """Return the row of a way, with the start and the bonus that are best for the first column."""
     plain = _means(asked, columns, 0.0, None)
-    means, chosen = plain, "nothing: the search as it is"
-    if name is not None:
-        tried = [
-            (_means(asked, columns, bonus, way), way, bonus)
-            for way in asked[0].reached
-            if way[0] == name
-            for bonus in BONUSES
-        ]
-        means, way, bonus = max(tried, key=lambda one: float(one[0][0].sum()))
-        chosen = f"{name} (first {way[1]}, {bonus})"
+    if name is None:
+        return ["nothing: the search as it is", *map(_shown, plain), "", ""]
+    tried = [
+        (_means(asked, columns, bonus, way), f"{name} (first {way[1]}, {bonus})")
+        for way in asked[0].reached
+        if way[0] == name
+        for bonus in BONUSES
+    ]
+    gains = [
+        [float(value) for after, before in zip(means, plain, strict=True) for value in after - before]
+        for means, _ in tried
+    ]
+    harmless = [max(each) for each in gains if min(each) >= -LOSS]
+    means, chosen = max(tried, key=lambda one: float(one[0][0].sum()))
     lost = max((float((before - after).max()) for before, after in zip(plain[1:], means[1:], strict=True)), default=0.0)
-    return [chosen, *(", ".join(f"{value:.3f}" for value in mean) for mean in means), f"{max(0.0, lost):.3f}"]
+    return [chosen, *map(_shown, means), f"{max(0.0, lost):.3f}", f"{max(harmless, default=0.0):.3f}"]
+
+
+def _shown(mean: NDArray[Any]) -> str:
+    return ", ".join(f"{value:.3f}" for value in mean)
 
 
 def _missing(asked: Sequence[_Asked], ways: Sequence[str]) -> str:
@@ -307,12 +323,11 @@ def _missing(asked: Sequence[_Asked], ways: Sequence[str]) -> str:
 
 
 def _answers(asked: Sequence[_Asked]) -> str:
-    """Return the table of the answers whose words all are in the first messages, and in these with digests."""
+    """Return the table of the answers whose words all are there."""
     rows = []
     for category in CATEGORIES.values():
         known = [one.answer for one in _of(asked, category) if one.answer is not None]
         if known:
-            alone, together = (np.mean([pair[n] for pair in known]) for n in (0, 1))
-            rows.append([category, str(len(known)), f"{alone:.3f}", f"{together:.3f}"])
-    header = ["questions", "how many", f"all words of the answer in the first {DEPTHS[0]} messages", "or in digests"]
+            rows.append([category, str(len(known)), *(f"{np.mean(shares):.3f}" for shares in zip(*known, strict=True))])
+    header = ["questions", "how many", f"in the first {DEPTHS[0]} messages", "with digests", "with as many words more"]
     return table(header, rows)

@@ -246,6 +246,7 @@ def _change(context: Context, query: SQL, values: dict[str, Any], guard: Guard) 
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, context.claims.user_id)
         guard.admit(tx)
+        tx.execute(_QUERIES["withdraw_doubt"], {"verdict": LinkVerdict.REJECTED, **values})  # actions before links
         try:
             changed = tx.execute(query, values).fetchone()
         except psycopg.errors.CheckViolation as error:

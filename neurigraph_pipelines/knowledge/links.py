@@ -1,6 +1,7 @@
 """Writing the links that rules and models find, in the transaction of what they were found in.
 
-What a model is not sure of waits as an action; rules read closed forms, and what they find is written.
+What is not sure waits for the owner as an action. What a model finds is written once it is approved. Rules read closed
+forms: what they find is written at once, and rejecting the action rejects it.
 
 People state links in ``linking``; ``listing.links`` shows both.
 """
@@ -24,7 +25,7 @@ from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 SURE = 0.8
-"""Least confidence of a link of a language model that is written by itself."""
+"""Least confidence of a link that nobody is asked about."""
 
 LIKELY = 0.6
 """Least confidence of one that waits for a person; what is less sure is dropped."""
@@ -82,11 +83,11 @@ def link_facts(
     """
     facts = [StatedFact(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
     observer = f"model:{model}"
-    found = _found(facts, observer, read)
+    found, causes = _found(facts, observer, read), find_causes(facts, messages)
     sure = [one for one in found if one.confidence >= SURE]
-    replace_links(tx, user_id, record_id, [OBSERVER, observer], [*find_causes(facts, messages), *sure])
-    likely = sorted((one for one in found if LIKELY <= one.confidence < SURE), key=lambda one: -one.confidence)
-    for one in likely[:MAX_ASKED]:
+    replace_links(tx, user_id, record_id, [OBSERVER, observer], [*causes, *sure])
+    likely = [one for one in (*found, *causes) if LIKELY <= one.confidence < SURE]
+    for one in sorted(likely, key=lambda one: -one.confidence)[:MAX_ASKED]:
         _ask(tx, user_id, one)
 
 
@@ -112,9 +113,14 @@ def _found(facts: Sequence[StatedFact], observer: str, read: Sequence[Fact]) -> 
 
 
 def _ask(tx: Transaction, user_id: UUID, link: NewLink) -> None:
-    """Put a link in the queue, unless its ends are or were linked so."""
+    """Put a link in the queue, unless its ends are or were linked so otherwise than by a rule.
+
+    One of a rule that was not written is impossible.
+    """
     ends = {"user_id": user_id, "from_id": link.start.id, "to_id": link.end.id, "relation": link.relation}
-    if tx.execute(_QUERIES["any_link"], ends).fetchone() is not None:
+    known = tx.execute(_QUERIES["known_link"], {**ends, "sure": SURE}).fetchone()
+    assert known is not None
+    if known["is_doubtful"] is False or (known["is_doubtful"] is None and link.detected_by is Detector.RULE):
         return
     doubt = Doubt(
         ActionKind.LINK,

@@ -34,15 +34,18 @@ SELECT t.link_id FROM there AS t
 WHERE t.verdict <> 'rejected' AND t.ended_at IS NULL
 LIMIT 1;
 
--- name: any_link
--- A link between two ends in a relation, also one that was rejected or has ended.
-SELECT l.link_id
+-- name: known_link
+-- Whether all links between two ends in a relation are of rules that are not sure, and wait for a decision; null if
+-- there is none.
+SELECT
+    bool_and(
+        l.detected_by = 'rule' AND l.confidence < %(sure)s AND l.verdict = 'unverified' AND l.ended_at IS NULL
+    ) AS is_doubtful
 FROM neurigraph.links AS l
 WHERE l.user_id = %(user_id)s AND l.relation = %(relation)s AND (
     (l.from_id = %(from_id)s AND l.to_id = %(to_id)s)
     OR (l.bidirectional AND l.from_id = %(to_id)s AND l.to_id = %(from_id)s)
-)
-LIMIT 1;
+);
 
 -- name: delete_inferred
 DELETE FROM neurigraph.links AS l
@@ -184,6 +187,18 @@ RETURNING l.link_id;
 UPDATE neurigraph.links AS l SET verdict = %(verdict)s, verdict_by = %(verdict_by)s, verdict_at = now()
 WHERE l.link_id = %(link_id)s
 RETURNING l.link_id;
+
+-- name: withdraw_doubt
+-- Somebody decides about a link: what asks about it waits no longer, and is not asked again.
+UPDATE neurigraph.actions AS a SET
+    state = CASE WHEN %(verdict)s = 'confirmed' THEN 'executed' ELSE 'rejected' END,
+    decided_at = clock_timestamp(),
+    finished_at = clock_timestamp()
+FROM neurigraph.links AS l
+WHERE l.link_id = %(link_id)s AND a.user_id = l.user_id AND a.kind = 'link' AND a.origin = 'doubt'
+    AND a.state = 'open' AND a.details ->> 'relation' = l.relation
+    AND coalesce(a.fact_id, a.record_id) = l.from_id
+    AND coalesce(a.other_fact_id, a.other_record_id, a.other_node_id) = l.to_id;
 
 -- name: register_key
 INSERT INTO neurigraph.signing_keys AS k (user_id, holder, public_key, registered_by)

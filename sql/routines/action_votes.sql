@@ -14,6 +14,17 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     WHERE s.source_id = held_source AND s.held
 $$;
 
+-- Reject what a rule has written and asks about. Other links between these ends stay as they are.
+CREATE OR REPLACE FUNCTION neurigraph_private.reject_inferred(asked neurigraph.actions, voting text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    UPDATE neurigraph.links AS l SET verdict = 'rejected', verdict_by = voting, verdict_at = clock_timestamp()
+    WHERE asked.kind = 'link' AND asked.origin = 'doubt' AND l.user_id = asked.user_id
+        AND l.from_id = coalesce(asked.fact_id, asked.record_id)
+        AND l.to_id = coalesce(asked.other_fact_id, asked.other_record_id, asked.other_node_id)
+        AND l.relation = asked.details ->> 'relation'
+        AND l.detected_by = 'rule' AND l.verdict = 'unverified' AND l.ended_at IS NULL
+$$;
+
 -- Vote on an action that the caller sees. The voter is who the signed claims say, and a model with its user's key is
 -- not its user. The owner decides alone; a persona, or several, as the standard says now. Returns what became of it:
 -- a state, or absent, mine (the caller asked for it), model or voted (the other way).
@@ -71,6 +82,7 @@ BEGIN
     WHERE a.action_id = wanted;
     IF NOT cast_vote.approves THEN
         PERFORM neurigraph_private.drop_held(asked.source_id);
+        PERFORM neurigraph_private.reject_inferred(asked, voting);
     END IF;
     RETURN CASE WHEN cast_vote.approves THEN 'approved' ELSE 'rejected' END;
 END
@@ -117,6 +129,6 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph.cast_vote(uuid, boolean), neurigraph_private.drop_held(uuid),
-neurigraph.request_action(text, uuid) FROM PUBLIC;
+neurigraph_private.reject_inferred(neurigraph.actions, text), neurigraph.request_action(text, uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.cast_vote(uuid, boolean), neurigraph.request_action(text, uuid)
 TO neurigraph_agent;

@@ -1,6 +1,6 @@
 """Every table of what is known and decided, attacked by direct SQL by callers of each kind.
 
-What they read of each node is tested in ``test_node_isolation_sql``. Here strangers read nothing, and nobody writes past
+What they read of a node is tested in ``test_node_isolation_sql``. Here strangers read nothing, and nobody writes past
 the functions, the owner of the graph included.
 """
 

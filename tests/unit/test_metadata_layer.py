@@ -19,10 +19,16 @@ from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Postings, lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
+from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
-from neurigraph_pipelines.retrieval.query.rank import RankingQuery, rank
+from neurigraph_pipelines.retrieval.query.found import found_messages
+from neurigraph_pipelines.retrieval.query.load import LoadedNode
+from neurigraph_pipelines.retrieval.query.rank import Ranked, RankingQuery, rank
+from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.retrieval.query.weights import WEIGHTS
 from neurigraph_pipelines.text.lexemes import ASKING
+from neurigraph_pipelines.text.statement_key import statement_key
+from tests.unit.test_shells import id_of, row_of
 
 FIRST, SECOND, SOURCE, FILE, NO_FILE = UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=0)
 NOTHING: dict[str, Any] = dict.fromkeys(
@@ -132,6 +138,16 @@ def test_origin_and_voices(layer: MetadataLayer) -> None:
     assert sorted(layer.current_statements.tolist()) == sorted(layer.statement.tolist())
     without = layer.without(layer.ids[:1])
     assert len(without.current_statements) == layer.passages - int((layer.record == 0).sum())
+
+
+def test_passages_without_words_repeat_nothing(layer: MetadataLayer) -> None:
+    """They have the digest 0, as those of which no digest is known."""
+    assert layer.statement.tolist() == [0, 0, -7, -7, 0]
+    node = LoadedNode(Anchor(0, str(id_of(0)), None, "bob", "words", 1.0, 1.0), layer)
+    ranked = [Ranked(0, row, 1.0, {}) for row in range(layer.passages)]
+    found = found_messages([node], ranked, Shells(row_of()), None, str)
+    assert [(one.statement, one.restated) for one in found] == [(0, 1), (0, 1), (-7, 2), (-7, 2), (0, 1)]
+    assert [statement_key(text) for text in ("", "?! …", "_ 👍")] == [None] * 3
 
 
 def test_lexemes_are_found(layer: MetadataLayer) -> None:

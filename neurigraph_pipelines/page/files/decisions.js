@@ -25,7 +25,7 @@ export function decisionsOf(action) {
     { key: "a", label: APPROVALS[action.kind] ?? "Approve", work: vote(true) },
     { key: "r", label: "Reject", work: vote(false) },
     hasTwoFacts && action.kind === "resolve" && { key: "s", label: "Keep the second, take the first back", work: keepSecond(action) },
-    hasTwoFacts && { key: "m", label: "Both hold: compare them no more", work: keepBoth(action) },
+    hasTwoFacts && action.kind !== "link" && { key: "m", label: "Both hold: compare them no more", work: keepBoth(action) },
     { key: "i", label: "Ignore for now", work: null },
   ].filter(Boolean);
 }
