@@ -149,7 +149,8 @@ def test_signed_links(story: Story) -> None:
         "from_fact_id": str(story.moved), "relation": "supports", "to_record_id": str(story.records[0]),
         "valid_from": SINCE.isoformat(), "signature": _signed(key, private, said),
     }  # fmt: skip
-    flipped = base64.b64encode(private.sign(said)[:-1] + b"\x00").decode()
+    right = private.sign(said)
+    flipped = base64.b64encode(right[:-1] + bytes([right[-1] ^ 1])).decode()
     story.ask("POST", "links", body | {"signature": body["signature"] | {"value": flipped}}, 422)  # type: ignore[operator]
     made = story.ask("POST", "links", body, 201)["link_id"]
     assert story.ask("GET", f"links/{made}")["attest"] == "self"
