@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import numpy as np
@@ -239,9 +239,12 @@ def _both_ways(pairs: Iterable[tuple[UUID, UUID]]) -> dict[UUID, set[UUID]]:
     return found
 
 
-def _embedded(embedder: Embedder, texts: Sequence[str], kind: str = "document") -> NDArray[Any]:
-    vectors = np.asarray(embedder.embed(list(texts), kind)) if texts else np.zeros((0, 1))
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+def _embedded(
+    embedder: Embedder, texts: Sequence[str], kind: Literal["document", "query"] = "document"
+) -> NDArray[np.float32]:
+    vectors = embedder.embed(list(texts), kind) if texts else np.zeros((0, 1), np.float32)
+    unit: NDArray[np.float32] = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return unit
 
 
 def _answered(answer: str, messages: Sequence[str], digests: str) -> tuple[bool, bool, bool] | None:

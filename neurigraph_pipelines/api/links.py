@@ -17,12 +17,16 @@ from neurigraph_pipelines.api.responses import links as responses
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.knowledge import linking, signing
 from neurigraph_pipelines.listing import links as listing
+from neurigraph_pipelines.listing.computed_links import computed_links
 from neurigraph_pipelines.model.links import LinkVerdict
 
 router = APIRouter(tags=["links"], responses=documented(401, 404, 422, 503))
 
 _Relation = Annotated[str | None, Query(max_length=60, description="Only in this relation.")]
 _All = Annotated[bool, Query(alias="all", description="Include rejected and ended ones.")]
+_Computed = Annotated[
+    bool, Query(description="List what is computed now instead: what is alike, near in time, or mentions the same.")
+]
 _Ended = Annotated[bool, Query(alias="all", description="Include rotated and revoked ones.")]
 
 
@@ -48,10 +52,13 @@ def links_of_fact(
     installation: InstallationDep,
     relation: _Relation = None,
     all_of_them: _All = False,
+    computed: _Computed = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> dict[str, Any]:
     """List the links of a fact, newest first: those of which you see both ends."""
+    if computed:
+        return computed_links(installation.acting_for(caller), fact_id, relation)
     wanted = listing.LinkFilter(fact_id=fact_id, relation=relation, with_ended=all_of_them)
     return _page(caller, installation, wanted, limit, cursor)
 

@@ -101,11 +101,15 @@ def list_of(
     user: UserSlug,
     relation: Annotated[str | None, filter_option("Only in this relation.")] = None,
     all_of_them: Annotated[bool, typer.Option("--all", help="Include rejected and ended ones.")] = False,
+    computed: Annotated[
+        bool, typer.Option(help="Of a fact: what is alike, near in time, or mentions the same, computed now.")
+    ] = False,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
     """List the links of a fact, or of a memory and its facts, newest first."""
+    from neurigraph_pipelines.listing.computed_links import computed_links
     from neurigraph_pipelines.listing.links import LinkFilter, list_links
 
     with opened() as installation:
@@ -113,14 +117,19 @@ def list_of(
         of = _end(installation, claims, start)
         if of.kind not in (EndKind.FACT, EndKind.RECORD):
             raise InvalidInputError("give a fact or a memory: fact:ID or record:ID")
+        if computed and of.kind is not EndKind.FACT:
+            raise InvalidInputError("links are computed of a fact: give fact:ID with --computed")
         wanted = LinkFilter(
             fact_id=of.id if of.kind is EndKind.FACT else None,
             record_id=of.id if of.kind is EndKind.RECORD else None,
             relation=relation and argument(relation),
             with_ended=all_of_them,
         )
-        found = list_links(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
-    shown = found.shown("links", presentation.link)
+        if computed:
+            shown: dict[str, Any] = computed_links(installation.acting_for(claims), of.id, wanted.relation)
+        else:
+            found = list_links(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
+            shown = found.shown("links", presentation.link)
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views

@@ -87,7 +87,7 @@ class AsyncFacts(ABC):
         """Yield the links of a fact, or of a memory and its facts, newest first, page after page.
 
         Args:
-            filters: ``relation``, or ``all`` with rejected and ended ones.
+            filters: ``relation``, ``all`` with rejected and ended ones, or ``computed`` of a fact.
         """
         if (fact_id is None) == (record_id is None):
             raise ValueError("give a fact or a memory")

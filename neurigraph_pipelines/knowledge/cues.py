@@ -1,4 +1,4 @@
-"""Causes that messages state in closed forms, such as "X because Y" and "Y. That is why X".
+"""Links that messages state in closed forms, such as "X because Y", "Y. That is why X" and "X. For example, Y".
 
 Each side of a cue is matched with the fact that shares most of its words. English, German, Spanish and French.
 """
@@ -30,8 +30,15 @@ MAX_CUES = 100
 # each text is read once.
 _CAUSE_FOLLOWS = re.compile(r"\b(?:because|was caused by|were caused by|weil|porque|parce que)\b", re.IGNORECASE)
 _EFFECT_FOLLOWS = re.compile(r"\b(?:led to|resulted in|which is why|führte zu|llevó a|a conduit à)\b", re.IGNORECASE)
-# A sentence that begins with these is the effect of the one before.
+_PART = re.compile(
+    r"\b(?:is part of|are part of|ist teil von|sind teil von|es parte de|fait partie de)\b", re.IGNORECASE
+)
 _SO = re.compile(r"(?:that is why|that's why|that’s why|deshalb|deswegen|por eso|c'est pourquoi)\b", re.IGNORECASE)
+_EXAMPLE = re.compile(r"(?:for example|for instance|zum beispiel|por ejemplo|par exemple)\b", re.IGNORECASE)
+# Sentences that begin so are the effect of the one before, or an example of it.
+_BEGINNINGS = ((_SO, "caused_by"), (_EXAMPLE, "instance_of"))
+# Within a sentence: the relation, and whether the side before the words is where the link starts.
+_WITHIN = ((_CAUSE_FOLLOWS, "caused_by", True), (_EFFECT_FOLLOWS, "caused_by", False), (_PART, "part_of", True))
 _SENTENCE = re.compile(r"[^.!?\n]+")
 _WORD = re.compile(r"\w{3,}")
 
@@ -46,23 +53,23 @@ class StatedFact:
     last_message: int
 
 
-def find_causes(facts: Sequence[StatedFact], messages: Sequence[Message]) -> list[NewLink]:
+def find_links(facts: Sequence[StatedFact], messages: Sequence[Message]) -> list[NewLink]:
     """Return the links that the cues in some messages state between the facts that these say."""
     words = {fact.fact_id: _words(fact.statement) for fact in facts}
-    found: dict[tuple[UUID, UUID], NewLink] = {}
+    found: dict[tuple[UUID, UUID, str], NewLink] = {}
     for message, said in _said_in(facts, messages):
         if len(said) < 2:
             continue
-        for effect, cause, cue in islice(_sides(message.content), MAX_CUES):
-            ends = [_best(side, said, words) for side in (effect, cause)]
+        for start, end, relation, cue in islice(_sides(message.content), MAX_CUES):
+            ends = [_best(side, said, words) for side in (start, end)]
             if ends[0] is None or ends[1] is None or ends[0] == ends[1]:
                 continue
             found.setdefault(
-                (ends[0], ends[1]),
+                (ends[0], ends[1], relation),
                 NewLink(
                     End.fact(ends[0]),
                     End.fact(ends[1]),
-                    "caused_by",
+                    relation,
                     OBSERVER,
                     Detector.RULE,
                     CONFIDENCE,
@@ -89,20 +96,21 @@ def _said_in(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterat
         yield message, said
 
 
-def _sides(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield effects and causes, each with the words that say so."""
+def _sides(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield where links start and end, each with the relation and the words that say so."""
     before = ""
     for match in _SENTENCE.finditer(text):
         sentence = match[0].strip()
-        so = _SO.match(sentence)
-        if so is not None and before:
-            yield sentence[so.end() :], before, so[0].lower()
-        for pattern, cause_follows in ((_CAUSE_FOLLOWS, True), (_EFFECT_FOLLOWS, False)):
+        for pattern, relation in _BEGINNINGS:
+            begins = pattern.match(sentence)
+            if begins is not None and before:
+                yield sentence[begins.end() :], before, relation, begins[0].lower()
+        for pattern, relation, starts_before in _WITHIN:
             cue = pattern.search(sentence)
             if cue is not None:
                 sides = sentence[: cue.start()], sentence[cue.end() :]
-                effect, cause = sides if cause_follows else sides[::-1]
-                yield effect, cause, cue[0].lower()
+                start, end = sides if starts_before else sides[::-1]
+                yield start, end, relation, cue[0].lower()
         before = sentence or before
 
 

@@ -16,7 +16,7 @@ import psycopg
 
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.governance.proposals import Doubt, propose
-from neurigraph_pipelines.knowledge.cues import OBSERVER, StatedFact, find_causes
+from neurigraph_pipelines.knowledge.cues import OBSERVER, StatedFact, find_links
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.facts import Fact
@@ -83,10 +83,10 @@ def link_facts(
     """
     facts = [StatedFact(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
     observer = f"model:{model}"
-    found, causes = _found(facts, observer, read), find_causes(facts, messages)
+    found, stated = _found(facts, observer, read), find_links(facts, messages)
     sure = [one for one in found if one.confidence >= SURE]
-    replace_links(tx, user_id, record_id, [OBSERVER, observer], [*causes, *sure])
-    likely = [one for one in (*found, *causes) if LIKELY <= one.confidence < SURE]
+    replace_links(tx, user_id, record_id, [OBSERVER, observer], [*stated, *sure])
+    likely = [one for one in (*found, *stated) if LIKELY <= one.confidence < SURE]
     for one in sorted(likely, key=lambda one: -one.confidence)[:MAX_ASKED]:
         _ask(tx, user_id, one)
 

@@ -49,6 +49,7 @@ _CHANGE = re.compile(
 )
 _BESIDES = re.compile(r"\b(?:also|too|as well|another|second|both|besides)\b", re.I)
 _NEGATION = re.compile(r"\b(?:not|never|no|none|cannot|without|nobody|nothing)\b|n['’]t\b", re.I)
+_DENYING = re.compile(r"\b(?:(?:do|does|did)(?:\s+not|n['’]t)|not|never|no|cannot)\b|n['’]t\b", re.I)
 _TENTATIVE = re.compile(
     r"\b(?:if|would|could|might|may|maybe|perhaps|imagin(?:e|es|ed)|suppos(?:e|es|ed)|wish(?:es|ed)?|hop(?:es?|ed)|"
     r"dreams?|pretends?|thinks?|believes?|heard|says?|said|claims?|claimed|guess(?:es)?|unless|probably|apparently|"
@@ -150,7 +151,8 @@ def _by_words(later: KnownFact, earlier: KnownFact) -> Judgement:
     if _is_negated(later) != _is_negated(earlier):
         if _CHANGE.search(later.statement):
             return Judgement(Verdict.UPDATES, _LIKELY, "it says that something is no longer so")
-        return Judgement(Verdict.CONTRADICTS, _GUESSED, "one of them denies what the other one says")
+        certain = _CLOSED if _without_negation(later) == _without_negation(earlier) else _GUESSED
+        return Judgement(Verdict.CONTRADICTS, certain, "one of them denies what the other one says")
     figures = _figures(later), _figures(earlier)
     if figures[0] and figures[1] and figures[0].isdisjoint(figures[1]):
         return Judgement(Verdict.UPDATES, _GUESSED, "another figure")
@@ -169,6 +171,11 @@ def _is_past(fact: KnownFact) -> bool:
 
 def _is_negated(fact: KnownFact) -> bool:
     return len(_NEGATION.findall(fact.statement)) % 2 == 1
+
+
+def _without_negation(fact: KnownFact) -> frozenset[str]:
+    """The words of a statement without those that deny it: equal if one only denies the other."""
+    return _lexemes(_DENYING.sub(" ", fact.statement))
 
 
 def _share(one: str, other: str) -> bool:

@@ -92,7 +92,7 @@ class Spaces:
             ("POST", "/v1/duplicates", {"text": "Ana owns a villa in Zanzibar."}),
             ("POST", "/v1/duplicates", {"text": "Ana has two dogs."}),
             *(("GET", f"/v1/facts/{one}{more}", None)
-              for one in facts for more in ("", "/links", "/belief", "/history")),
+              for one in facts for more in ("", "/links", "/links?computed=true", "/belief", "/history")),
             *(("GET", f"/v1/records/{one}/{more}", None) for one in records for more in ("facts", "links")),
             *(("GET", f"/v1/digests?record_id={one}", None) for one in records),
             *(("POST", "/v1/facts/query", {"fact_id": str(one), "kind": kind, "include_graph": True})

@@ -1,4 +1,4 @@
-"""Causes that messages state in closed forms."""
+"""Causes, examples and parts that messages state in closed forms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.knowledge.cues import StatedFact, find_causes
+from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
 from neurigraph_pipelines.model import Message, Role
 
 
@@ -17,15 +17,15 @@ def message(text: str) -> Message:
     return Message(seq=1, role=Role.USER, author="Bob", content=text, token_count=9, occurred_at=when)
 
 
-def causes(text: str, *statements: str) -> list[tuple[str, str]]:
+def causes(text: str, *statements: str, relation: str = "caused_by") -> list[tuple[str, str]]:
     facts = {uuid4(): statement for statement in statements}
     told = [StatedFact(fact_id, statement, 1, 1) for fact_id, statement in facts.items()]
-    found = find_causes(told, [message(text)])
+    found = find_links(told, [message(text)])
 
     def said(end: UUID) -> str:
         return facts[end]
 
-    return [(said(link.start.id), said(link.end.id)) for link in found if link.relation == "caused_by"]
+    return [(said(link.start.id), said(link.end.id)) for link in found if link.relation == relation]
 
 
 MOVED, SMALL = "Bob moved to Porto.", "The office was small."
@@ -48,6 +48,26 @@ def test_other_languages() -> None:
     assert causes("Me mudé porque la oficina era pequeña.", "Bob se mudé.", "La oficina era pequeña.") == [
         ("Bob se mudé.", "La oficina era pequeña.")
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The workshop repairs old chairs. For example, Ana mended a rocking chair.",
+        "Die Werkstatt repairs old chairs. Zum Beispiel mended Ana a rocking chair.",
+    ],
+)
+def test_an_example_names_what_it_is_of(text: str) -> None:
+    general, example = "The workshop repairs old chairs.", "Ana mended a rocking chair."
+    assert causes(text, general, example, relation="instance_of") == [(example, general)]
+    assert causes("For example, Ana mended a rocking chair.", general, example, relation="instance_of") == []
+
+
+def test_a_part_names_the_whole() -> None:
+    part, whole = "The catalogue has pictures.", "The launch of Willow is in May."
+    text = "The catalogue with pictures is part of the launch of Willow in May."
+    assert causes(text, part, whole, relation="part_of") == [(part, whole)]
+    assert causes(text, part, whole) == []
 
 
 @pytest.mark.parametrize(

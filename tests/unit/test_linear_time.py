@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.growth import segment_of
 from benchmarks.hostile_inputs import lives
-from neurigraph_pipelines.knowledge.cues import StatedFact, find_causes
+from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Outline
 from neurigraph_pipelines.model.facts import MAX_PER_1000_TOKENS, MAX_SHARE, Fact
@@ -137,4 +137,4 @@ def test_facts_of_a_quarter_of_a_million_tokens(
     said = Said(segment.messages)
     assert processor_seconds(lambda: [fact for fact in found if said.grounds(fact)]) < reading / 4
     told = [StatedFact(uuid4(), fact.statement, fact.first_message, fact.last_message) for fact in found]
-    assert processor_seconds(lambda: find_causes(told, segment.messages)) < reading / 4
+    assert processor_seconds(lambda: find_links(told, segment.messages)) < reading / 4

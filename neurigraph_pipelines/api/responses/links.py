@@ -24,8 +24,9 @@ class Link(BaseModel):
     """A relation from a fact or a memory to something else, with who says so."""
 
     link_id: UUID | None = Field(description="Null for what versions of facts say: the versions decide.")
-    computed_from: Literal["verdict", "versions"] | None = Field(
-        description="Null for a stored link; others are computed from a verdict on two facts, or from their versions."
+    computed_from: Literal["verdict", "versions", "mentions", "times", "words", "place"] | None = Field(
+        description="Null for a stored link; others are computed from a verdict on two facts, or from their versions. "
+        "With `computed`: from what both mention, when both happened, their words, or where the fact lies."
     )
     from_kind: Literal[EndKind.FACT, EndKind.RECORD]
     from_id: UUID

@@ -1,0 +1,109 @@
+-- Links of a fact that are computed when somebody asks. All run with the claims of the caller.
+
+-- name: fact
+-- The fact, the node that it lies in, and what it was said in, if the caller sees that.
+SELECT
+    f.fact_id,
+    f.root_id,
+    f.record_id,
+    f.statement,
+    f.first_message,
+    f.last_message,
+    f.recorded_at,
+    lower(f.occurred) AS since,
+    upper(f.occurred) AS until,
+    i.node_id,
+    (
+        SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
+        FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
+        WHERE g.node_id = i.node_id
+    ) AS node_path,
+    s.source_id,
+    s.title
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+WHERE f.fact_id = %(fact_id)s;
+
+-- name: around
+-- The facts that stand in its memory, and those of messages that mention a node which its messages mention. Of a node
+-- the last 200 mentions count. Those with most nodes in common come first, then the newest.
+WITH asked AS MATERIALIZED (
+    SELECT
+        f.fact_id,
+        f.record_id,
+        ARRAY(SELECT generate_series(f.first_message, f.last_message)) AS messages
+    FROM neurigraph.facts AS f
+    WHERE f.fact_id = %(fact_id)s
+),
+
+named AS MATERIALIZED (
+    SELECT DISTINCT m.node_id
+    FROM asked AS a INNER JOIN neurigraph.mentions AS m ON a.record_id = m.record_id
+    WHERE m.node_id IS NOT NULL AND m.role <> 'author' AND m.messages && a.messages
+),
+
+places AS MATERIALIZED (
+    SELECT
+        n.node_id,
+        x.record_id,
+        x.messages
+    FROM named AS n
+    CROSS JOIN LATERAL (
+        SELECT
+            m.record_id,
+            m.messages
+        FROM neurigraph.mentions AS m
+        WHERE m.node_id = n.node_id AND m.role <> 'author'
+        ORDER BY m.created_at DESC, m.mention_id DESC
+        LIMIT 200
+    ) AS x
+),
+
+candidates AS (
+    SELECT
+        f.fact_id,
+        p.node_id
+    FROM places AS p
+    INNER JOIN neurigraph.facts AS f
+        ON p.record_id = f.record_id
+        AND p.messages && ARRAY(SELECT generate_series(f.first_message, f.last_message))
+    UNION ALL
+    SELECT
+        f.fact_id,
+        NULL AS node_id
+    FROM asked AS a INNER JOIN neurigraph.facts AS f ON a.record_id = f.record_id
+),
+
+counted AS (
+    SELECT
+        c.fact_id,
+        count(DISTINCT c.node_id) AS shared
+    FROM candidates AS c
+    GROUP BY c.fact_id
+)
+
+SELECT
+    f.fact_id,
+    f.root_id,
+    f.record_id,
+    f.statement,
+    f.first_message,
+    f.last_message,
+    f.recorded_at,
+    lower(f.occurred) AS since,
+    upper(f.occurred) AS until,
+    c.shared,
+    (SELECT count(*) FROM named AS n) AS named
+FROM counted AS c INNER JOIN neurigraph.facts AS f ON c.fact_id = f.fact_id
+WHERE f.fact_id <> %(fact_id)s AND f.status <> 'archived' AND f.forgotten_at IS NULL
+    AND (f.forget_after IS NULL OR f.forget_after > now())
+ORDER BY c.shared DESC, f.recorded_at DESC, f.fact_id
+LIMIT %(limit)s;
+
+-- name: words
+SELECT
+    t.relation,
+    t.forward,
+    t.backward
+FROM neurigraph.relation_words() AS t;
