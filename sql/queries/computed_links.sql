@@ -94,7 +94,7 @@ SELECT
     lower(f.occurred) AS since,
     upper(f.occurred) AS until,
     c.shared,
-    (SELECT count(*) FROM named AS n) AS named
+    (SELECT count(*) FROM named) AS named
 FROM counted AS c INNER JOIN neurigraph.facts AS f ON c.fact_id = f.fact_id
 WHERE f.fact_id <> %(fact_id)s AND f.status <> 'archived' AND f.forgotten_at IS NULL
     AND (f.forget_after IS NULL OR f.forget_after > now())
