@@ -229,7 +229,7 @@ def _row(link: Mapping[str, Any]) -> dict[str, str]:
         "what": link[f"{other}_text"] or f"{link[f'{other}_kind']}:{link[f'{other}_id']}",
         "confidence": f"{link['confidence']:.2f}",
         "says": ", ".join([link["observed_by"], *decided, *signed, *ended]),
-        "id": str(link["link_id"] or "from the versions"),
+        "id": str(link["link_id"] or f"from {link['computed_from']}"),
     }
 
 

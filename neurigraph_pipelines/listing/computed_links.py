@@ -14,8 +14,9 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, Attest, EndKind, LinkVerdict
+from neurigraph_pipelines.retrieval.duplicates import likeness
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.statement_key import statement_key
 
 OBSERVER = "pipeline:computed"
 
@@ -46,13 +47,23 @@ def computed_links(context: Context, fact_id: UUID, relation: str | None = None)
     if not found:
         raise NotFoundError
     asked = found[0]
-    around = database.ask(claims, _QUERIES["around"], {"fact_id": fact_id, "limit": _MAX_AROUND})
+    rows = database.ask(claims, _QUERIES["around"], {"fact_id": fact_id, "limit": _MAX_AROUND})
+    around = _said_once(asked, rows)
     worded = {row["relation"]: row for row in database.ask(claims, _QUERIES["words"], {})}
     links = [*_places(asked), *_related(asked, around), *_in_time(asked, around)]
     links += _similar(asked, around, context.settings.language)
     for one in links:
         one |= {side: worded[one["relation"]][side] for side in ("forward", "backward")}
     return {"links": [one for one in links if relation in (None, one["relation"])], "next_cursor": None}
+
+
+def _said_once(asked: _Row, rows: Sequence[_Row]) -> list[_Row]:
+    """Return the first of those that say the same, without those that say what the asked one says."""
+    first: dict[int | None, _Row] = {}
+    for row in rows:
+        first.setdefault(statement_key(row["statement"]), row)
+    first.pop(statement_key(asked["statement"]), None)
+    return list(first.values())
 
 
 def _places(asked: _Row) -> Iterator[dict[str, Any]]:
@@ -86,16 +97,10 @@ def _in_time(asked: _Row, around: Sequence[_Row]) -> Iterator[dict[str, Any]]:
 
 
 def _similar(asked: _Row, around: Sequence[_Row], language: str) -> Iterator[dict[str, Any]]:
-    lexer = lexer_of(language)
-    words = set(lexer.lexemes(asked["statement"]))
-    shares = []
-    for number, one in enumerate(around):
-        others = set(lexer.lexemes(one["statement"]))
-        share = len(words & others) / max(1, len(words | others))
-        if share >= SIMILAR:
-            shares.append((-share, number))
-    for share, number in sorted(shares)[:MAX_SIMILAR]:
-        yield _link("similar_to", "words", asked, _fact(around[number]), -share)
+    shares = [likeness(asked["statement"], one["statement"], language) for one in around]
+    for number in sorted(range(len(around)), key=lambda number: -shares[number])[:MAX_SIMILAR]:
+        if shares[number] >= SIMILAR:
+            yield _link("similar_to", "words", asked, _fact(around[number]), shares[number])
 
 
 def _end(kind: EndKind, identifier: UUID, text: str | None, record_id: UUID | None = None) -> dict[str, Any]:

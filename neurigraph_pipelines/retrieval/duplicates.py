@@ -60,10 +60,10 @@ def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
     exact = [one._replace(score=1.0) for one in said]  # whatever has faded
     known = {fact.fields["fact_id"] for fact in exact}
     near = [
-        FoundFact(fact.fields, likeness)
+        FoundFact(fact.fields, share)
         for fact in found.facts or ()
         if fact.fields["fact_id"] not in known
-        and (likeness := _likeness(text, fact.fields["statement"], context.settings.language)) >= SIMILAR
+        and (share := likeness(text, fact.fields["statement"], context.settings.language)) >= SIMILAR
     ]
     key = statement_key(text)
     return Duplicates(
@@ -72,7 +72,7 @@ def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
     )
 
 
-def _likeness(one: str, other: str, language: str) -> float:
+def likeness(one: str, other: str, language: str) -> float:
     """Return the share of common words; 0 for other figures, or if one of both denies."""
     if set(_FIGURE.findall(one)) != set(_FIGURE.findall(other)):
         return 0.0

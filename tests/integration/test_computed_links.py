@@ -59,6 +59,7 @@ def told(shared_installation: Installation) -> tuple[Graph, dict[str, UUID], lis
     said = {
         "asked": (0, "Ana sold four oak chairs.", on(10)), "same day": (1, "It rained all day.", on(10)),
         "before": (1, "Ana built oak chairs.", on(3)), "long before": (2, "Ana bought oak.", on(1)),
+        "again": (2, "Ana built oak chairs!", on(3)), "the same": (1, "Ana sold four oak chairs!", on(10)),
         "after": (2, "The market closed.", on(12)), "elsewhere": (3, "Ana sold four oak chairs again.", on(10)),
     }  # fmt: skip
     facts = {
