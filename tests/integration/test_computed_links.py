@@ -59,7 +59,7 @@ def told(shared_installation: Installation) -> tuple[Graph, dict[str, UUID], lis
     said = {
         "asked": (0, "Ana sold four oak chairs.", on(10)), "same day": (1, "It rained all day.", on(10)),
         "before": (1, "Ana built oak chairs.", on(3)), "long before": (2, "Ana bought oak.", on(1)),
-        "again": (2, "Ana built oak chairs!", on(3)), "the same": (1, "Ana sold four oak chairs!", on(10)),
+        "again": (2, "Ana built oak chairs.", on(3)), "the same": (1, "Ana sold four oak chairs!", on(10)),
         "after": (2, "The market closed.", on(12)), "elsewhere": (3, "Ana sold four oak chairs again.", on(10)),
     }  # fmt: skip
     facts = {
@@ -88,8 +88,21 @@ def test_what_a_fact_has_to_do_with(told: tuple[Graph, dict[str, UUID], list[UUI
 
 def test_few_are_computed(told: tuple[Graph, dict[str, UUID], list[UUID]]) -> None:
     graph, facts, records = told
-    for number in range(MAX_COMPUTED + 5):
-        plant_fact(graph.here, records[1], f"Ana sold four oak chairs, number {number}.", occurred=on(10))
+    for colour in (
+        "red",
+        "blue",
+        "green",
+        "white",
+        "black",
+        "brown",
+        "grey",
+        "pink",
+        "yellow",
+        "orange",
+        "violet",
+        "gold",
+    ):
+        plant_fact(graph.here, records[1], f"Ana sold four {colour} oak chairs.", occurred=on(10))
     ends = found(graph, facts["asked"])
     assert {relation: len(ends[relation]) for relation in ("relates_to", "cooccurred_with", "similar_to")} == {
         "relates_to": MAX_COMPUTED, "cooccurred_with": MAX_COMPUTED, "similar_to": MAX_SIMILAR,
