@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from benchmarks.bench import Bench, SkippedError
 from benchmarks.report import Section, number, table
 from neurigraph_pipelines.errors import UnreadableFileError
-from resources.extractors.text_extractor import Limits, SubprocessExtractor, can_recognize
+from resources.extractors.confined import Limits
+from resources.extractors.text_extractor import SubprocessExtractor, can_recognize
 
 _METHOD = """Eighteen pages of A4 at 150 dots per inch are drawn: made texts in English, German and Spanish, each in
 six conditions, in fonts with and without serifs, of even width, and narrow. The character error rate is the edit

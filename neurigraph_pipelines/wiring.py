@@ -21,6 +21,7 @@ from neurigraph_pipelines.model_wiring import WiredModels
 from neurigraph_pipelines.paging import Cursors
 from neurigraph_pipelines.ports import (
     DropPlace,
+    ExportReader,
     ObjectStore,
     Redactor,
     Replica,
@@ -306,12 +307,23 @@ class Installation(WiredModels):
         """The uploads of this installation."""
         from neurigraph_pipelines.ingestion.uploads import Uploads
 
-        return Uploads(self.context)
+        return Uploads(self.context, self.export_reader)
+
+    @cached_property
+    def export_reader(self) -> ExportReader:
+        """The reader of uploaded exports of conversations, which reads each in a process of its own."""
+        from resources.extractors.confined import Limits
+        from resources.extractors.export_reader import SubprocessExportReader
+
+        uploads = self.settings.uploads
+        limits = Limits(uploads.import_seconds, uploads.extraction_memory_bytes, "NEURIGRAPH_IMPORT_SECONDS")
+        return SubprocessExportReader(limits, self.settings.ingestion.max_message_bytes)
 
     @cached_property
     def text_extractor(self) -> TextExtractor:
         """The reader of uploaded files, which reads each in a process of its own."""
-        from resources.extractors.text_extractor import Limits, SubprocessExtractor, can_recognize
+        from resources.extractors.confined import Limits
+        from resources.extractors.text_extractor import SubprocessExtractor, can_recognize
 
         uploads = self.settings.uploads
         reads_images = uploads.ocr_seconds > 0 and can_recognize()

@@ -82,8 +82,10 @@ async def _wanted(
     received_before: Annotated[datetime | None, Query(description="Received before this time.")] = None,
     started_after: Annotated[datetime | None, Query(description="Started at this time or later.")] = None,
     started_before: Annotated[datetime | None, Query(description="Started before this time.")] = None,
+    upload_id: Annotated[UUID | None, Query(description="Only those of this uploaded export.")] = None,
 ) -> SourceFilter:
-    return SourceFilter(state, external_id, title, received_after, received_before, started_after, started_before)
+    times = (received_after, received_before, started_after, started_before)
+    return SourceFilter(state, external_id, title, *times, upload_id)
 
 
 Wanted = Annotated[SourceFilter, Depends(_wanted)]

@@ -47,6 +47,10 @@ class _Fields(VersionFields):
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     occurred_at: datetime | None = Field(default=None, description="Default: now.")
     privacy: Literal["shared", "private"] | None = Field(default=None, description=PRIVACY)
+    format: Literal["document"] | None = Field(
+        default=None,
+        description="`document` stores the file as it is, also if it is an export of conversations.",
+    )
     metadata: Json[dict[str, Scalar]] = Field(
         default_factory=dict, description="A JSON object: texts, numbers and booleans by name, at most 16 KiB."
     )
@@ -93,7 +97,13 @@ async def upload(request: Request, response: Response, caller: Owner, installati
         fields = _fields({name: value for name, value in form.items() if name != "file"})
         look(installation, caller, replaces=fields.replaces)
         receive = (
-            partial(installation.uploads.receive, caller, file.filename or "", _chunks(file.file))
+            partial(
+                installation.uploads.receive,
+                caller,
+                file.filename or "",
+                _chunks(file.file),
+                is_document=fields.format == "document",
+            )
             if isinstance(file, UploadFile)
             else partial(receive_page, installation.uploads, installation.web, caller, fields.url or "")
         )

@@ -75,6 +75,7 @@ def import_document(
                 occurred_at=datetime.fromtimestamp(status.st_mtime, UTC),
                 details=details,
                 privacy=stated_privacy(private),
+                is_document=True,
             )
         state = _read(installation, claims, received.upload_id, path.name)
     data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document", "new": received.new}

@@ -280,6 +280,8 @@ class RowsEraser:
             },
         ).rowcount
         finished = self._tx.execute(_QUERIES["finished_sources"], values).fetchall()
+        ids = {"user_id": self._user_id, "source_ids": [row["source_id"] for row in finished]}
+        finished += self._tx.execute(_QUERIES["emptied_exports"], ids).fetchall()
         self._note(
             Entry(row["staging_key"], row["sha256"], row["size_bytes"])
             for row in finished

@@ -70,25 +70,21 @@ def import_file(
     """
     settings = context.settings
     checked_details(details, settings.ingestion.unstorable_text, None)
-    if format_name in _PROGRAMS:
-        details = details.over(SourceDetails(origin=format_name))
     report = ImportReport()
-    reject = _rejecting(report, on_rejected)
 
     def count_bytes(more: int) -> None:
         report.bytes_read += more
         if on_bytes is not None:
             on_bytes(more)
 
-    importer = _Importer(context, privacy, replace(details, replaces=None), reject, dry_run)
     items = read_conversations(
         path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
     )
     if details.replaces is not None:
         items = _as_version(items, details.replaces)
-    for conversation, result in importer.add_all(_groups(items, reject)):
-        if result is not None:
-            _count(report, conversation, *result, reject)
+    importer = Importer(context, format_name, privacy, details, report, on_rejected, dry_run=dry_run)
+    for _ in importer.add(items):
+        pass
     return report
 
 
@@ -132,20 +128,42 @@ class _UndoneError(Exception):
     """A transaction of a dry run ends."""
 
 
-class _Importer:
-    """Adds conversations to the inbox of the context's caller."""
+class Importer:
+    """Adds conversations to the inbox of the context's caller, and counts them in a report.
+
+    Args:
+        format_name: The format that they were read from.
+        privacy: As for ``import_file``, like the others.
+    """
 
     def __init__(
-        self, context: Context, privacy: Privacy | None, details: SourceDetails, reject: Reject, dry_run: bool
+        self,
+        context: Context,
+        format_name: str,
+        privacy: Privacy | None,
+        details: SourceDetails,
+        report: ImportReport,
+        on_rejected: Reject | None = None,
+        *,
+        dry_run: bool = False,
     ) -> None:
+        program = SourceDetails(origin=format_name if format_name in _PROGRAMS else None)
         self._context = context
         self._inbox = Inbox(context)
         self._privacy = privacy
-        self._details = details
-        self._reject = reject
+        self._details = replace(details.over(program), replaces=None)
+        self._report = report
+        self._reject = _rejecting(report, on_rejected)
         self._dry_run = dry_run
 
-    def add_all(self, groups: Iterable[Sequence[NewConversation]]) -> Iterator[tuple[NewConversation, Result]]:
+    def add(self, items: Iterator[NewConversation | RejectedItem]) -> Iterator[NewConversation]:
+        """Add conversations as a reader yields them, and yield those that are there once that is committed."""
+        for conversation, result in self._add_all_groups(_groups(items, self._reject)):
+            if result is not None:
+                _count(self._report, conversation, *result, self._reject)
+                yield conversation
+
+    def _add_all_groups(self, groups: Iterable[Sequence[NewConversation]]) -> Iterator[tuple[NewConversation, Result]]:
         """Add groups of conversations, a few groups at once, and yield each conversation with its result in order.
 
         A group waits for those before it if one of its conversations is among them: a later version follows.

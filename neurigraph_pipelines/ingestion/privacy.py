@@ -30,7 +30,7 @@ def set_privacy(
     *,
     guard: Guard = FREE,
 ) -> None:
-    """Make a source private, or share it again. Idempotent.
+    """Make a source private, or share it again; of an uploaded export, its conversations too. Idempotent.
 
     Rebuilds the shells that follow from its records, without or with their keywords and summaries. Edges, mentions and
     names that only its records state are hidden with them. Nodes that were made for it while it was shared stay,
@@ -56,15 +56,16 @@ def set_privacy(
     with database.pipeline() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
         guard.admit(tx)
-        row = tx.execute(_QUERIES["set_privacy"], values).fetchone()
-        if row is None:
+        rows = tx.execute(_QUERIES["set_privacy"], values).fetchall()
+        if not rows:
             raise NotFoundError
         guard.note_result(tx)
-        if row["privacy"] == privacy:
+        changed = [row["source"] for row in rows if row["privacy"] != privacy]
+        if not changed:
             return
-        values["source"] = f"{row['kind']}:{source_id}"
-        records = tx.execute(_QUERIES["records_of_source"], values).fetchall()
-        for node in tx.execute(_QUERIES["nodes_of_source"], values).fetchall():
+        changes = {"user_id": claims.user_id, "sources": changed}
+        records = tx.execute(_QUERIES["records_of_sources"], changes).fetchall()
+        for node in tx.execute(_QUERIES["nodes_of_sources"], changes).fetchall():
             # Node schemas of older versions have no privacy policies.
             upgrade_node(tx, node["node_id"], node["schema_name"])
         followers = followers_of(tx, [one["record_id"] for one in records])

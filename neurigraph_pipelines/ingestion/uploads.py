@@ -2,7 +2,7 @@
 
 The bytes are in the object store before any row refers to them, and stay staged until a record has its own copy. The
 extractor reads the text, ``extraction`` turns it into messages, ``detection`` makes segments of those, and ``commit``
-copies the file to its record.
+copies the file to its record. ``uploaded_exports`` adds the conversations of a file that is an export of such.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from neurigraph_pipelines.ingestion.extraction import document_messages
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.triggers import retry_delay
+from neurigraph_pipelines.ingestion.uploaded_exports import import_export, may_be_export
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
 from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough, SourceKind, StoredObject
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
-from neurigraph_pipelines.ports import TextExtractor, Transaction
+from neurigraph_pipelines.ports import ExportReader, TextExtractor, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
@@ -63,6 +64,7 @@ class _Arrival:
     occurred_at: datetime | None
     privacy: Privacy | None
     is_labelled: bool
+    is_document: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Read:
     """The result of reading one upload.
 
     Attributes:
-        parts: Number of messages made of it, including its description.
+        parts: Number of messages made of it, including its description; of an export, of its conversations.
         error: Why it could not be read; None on success.
     """
 
@@ -84,7 +86,9 @@ class Read:
 class Uploads:
     """The uploads of an installation."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, exports: ExportReader) -> None:
+        self._context = context
+        self._exports = exports
         self._database = context.database
         self._objects = context.objects
         self._inbox = Inbox(context)
@@ -102,8 +106,11 @@ class Uploads:
         privacy: Privacy | None = None,
         details: SourceDetails = NO_DETAILS,
         is_labelled: bool = False,
+        is_document: bool = False,
     ) -> Received:
         """Receive a file, piece by piece.
+
+        With ``is_document``, it is stored as the file that it is, also if it is an export of conversations.
 
         The same bytes of the same user are one upload, whatever the file name, and keep their first privacy and
         details. If that upload failed, it is retried. Other bytes under the external id of an upload are its next
@@ -122,7 +129,7 @@ class Uploads:
         stored = self._objects.put(key, self._checked(content, head))
         name = _file_name(file_name)
         media = media_type_of(bytes(head), name)
-        arrival = _Arrival(name, stored, media, title, external_id, occurred_at, privacy, is_labelled)
+        arrival = _Arrival(name, stored, media, title, external_id, occurred_at, privacy, is_labelled, is_document)
         try:
             with self._database.agent(claims) as tx:
                 received = self._insert(tx, claims, arrival, details)
@@ -173,6 +180,7 @@ class Uploads:
             "media_type": arrival.media.name,
             "size_bytes": arrival.stored.size_bytes,
             "staging_key": arrival.stored.key,
+            "is_document": arrival.is_document,
         }
         tx.execute(_QUERIES["insert"], row)
         return Received(source_id, new=True)
@@ -234,18 +242,26 @@ class Uploads:
     def _lease(self, user_id: UUID | None) -> dict[str, Any] | None:
         """Lease the next due upload, and fail those without attempts left."""
         max_attempts = self._settings.ingestion.max_attempts
-        limits = self._settings.uploads
-        seconds = max(self._settings.ingestion.claim_lease_seconds, 2 * limits.extraction_seconds + limits.ocr_seconds)
         with self._database.pipeline() as tx:
             tx.execute(_QUERIES["fail_silent_uploads"], {"max_attempts": max_attempts, "step": STEP})
             return tx.execute(
-                _QUERIES["lease_upload"], {"user_id": user_id, "lease_seconds": seconds, "max_attempts": max_attempts}
+                _QUERIES["lease_upload"],
+                {"user_id": user_id, "lease_seconds": self._lease_seconds, "max_attempts": max_attempts},
             ).fetchone()
+
+    @property
+    def _lease_seconds(self) -> float:
+        limits = self._settings.uploads
+        return max(self._settings.ingestion.claim_lease_seconds, 2 * limits.extraction_seconds + limits.ocr_seconds)
 
     def _read(self, extractor: TextExtractor, upload: dict[str, Any]) -> Read:
         source_id, name, key = upload["source_id"], upload["file_name"], upload["staging_key"]
         head = self._objects.get_range(key, 0, min(_MEDIA_BYTES, upload["size_bytes"]))
         media = media_type_of(head, name)
+        if may_be_export(upload, media):
+            imported = import_export(self._context, self._exports, upload)
+            if imported is not None:
+                return Read(source_id, name, imported.messages_added, imported.tokens_added)
         reader = _reader_of(media, upload["received_through"])
         found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
         messages = list(document_messages(name, media, upload["size_bytes"], found))

@@ -31,6 +31,7 @@ class SourceFilter:
         title: Words that the title has, in any order and case.
         received_after: Received at this time or later; so ``started_after``.
         received_before: Received before this time; so ``started_before``.
+        upload_id: In this uploaded export, and in no later one.
     """
 
     state: Progress | None = None
@@ -40,6 +41,7 @@ class SourceFilter:
     received_before: datetime | None = None
     started_after: datetime | None = None
     started_before: datetime | None = None
+    upload_id: UUID | None = None
 
 
 def list_sources(

@@ -8,6 +8,7 @@ from neurigraph_pipelines.ports.database import Database, Replica, TokenVerifier
 from neurigraph_pipelines.ports.files import (
     DropPlace,
     EncryptedStore,
+    ExportReader,
     FetchedPage,
     ObjectStore,
     TextExtractor,
@@ -30,6 +31,7 @@ __all__ = [
     "Embedder",
     "EncryptedStore",
     "Expander",
+    "ExportReader",
     "FetchedPage",
     "KeptFacts",
     "LanguageModel",

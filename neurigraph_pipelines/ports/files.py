@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from neurigraph_pipelines.model import DroppedFile, Extraction, StoredObject
 
@@ -78,6 +79,24 @@ class TextExtractor(Protocol):
 
         Raises:
             UnreadableFileError: The file is damaged, or exceeds the limits of time, memory or space.
+        """
+        ...
+
+
+class ExportReader(Protocol):
+    """Reads untrusted exports of conversations."""
+
+    def lines(
+        self, content: Iterable[bytes], file_name: str, modified: datetime
+    ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
+        """Read a file in isolation, and give the lines of ``ingestion.export_lines``.
+
+        Args:
+            content: Its bytes.
+            modified: The time of what has none of its own.
+
+        Raises:
+            UnreadableFileError: By the iterator: the file exceeds the limits of time, memory or space.
         """
         ...
 

@@ -135,6 +135,12 @@ class UploadSettings(BaseModel):
     extraction_text_bytes: int = Field(
         default=20_000_000, ge=1_000, description="Most text that is read from one file, in bytes of UTF-8."
     )
+    import_seconds: float = Field(
+        default=1_800.0,
+        gt=0,
+        description="Longest time for reading the conversations of one uploaded export, in seconds, without the time "
+        "in which they are stored.",
+    )
     ocr_seconds: float = Field(
         default=300.0,
         ge=0,

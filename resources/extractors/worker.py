@@ -1,7 +1,8 @@
 """The process that reads one file: sets its limits, reads stdin, writes lines of JSON to stdout.
 
-Started by ``text_extractor`` as ``python -E -m resources.extractors.worker READER SECONDS BYTES`` with an empty
-environment. A line is ``{"place", "text", "section"}``; the last line is ``{"facts", "unread"}`` or ``{"error"}``.
+Started by ``confined`` as ``python -E -m resources.extractors.worker READER SECONDS BYTES`` with an empty environment.
+A line is ``{"place", "text", "section"}``; the last line is ``{"facts", "unread"}`` or ``{"error"}``. The reader
+``conversations`` reads the file of a path instead, and its lines are those of ``export_lines``.
 """
 
 from __future__ import annotations
@@ -16,13 +17,18 @@ from resources.extractors.unread import UnreadError
 
 _READERS = {"pdf", "docx", "sheets", "html", "page", "csv", "markdown", "text", "media", "image", "scan"}
 _LONGEST_ERROR = 300
+_CONVERSATIONS = "neurigraph_pipelines.ingestion.export_lines"
 
 
-def main(reader: str, seconds: int, memory_bytes: int) -> None:
-    """Read stdin with a reader and write the result."""
+def main(reader: str, seconds: int, memory_bytes: int, *arguments: str) -> None:
+    """Read stdin, or what the arguments name, with a reader and write the result."""
     _limit(seconds, memory_bytes)
     facts: dict[str, str] = {}
     try:
+        if reader == "conversations":
+            for line in importlib.import_module(_CONVERSATIONS).lines(*arguments):
+                _write(sys.stdout.buffer, line)
+            return
         if reader not in _READERS:
             raise ValueError(f"there is no reader {reader!r}")
         read = importlib.import_module(f".{reader}_reader", __package__).read
@@ -61,4 +67,4 @@ def _write(out: BinaryIO, value: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

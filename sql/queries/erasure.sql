@@ -358,6 +358,23 @@ WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s
 ORDER BY s.source_id
 FOR UPDATE OF s;
 
+-- name: emptied_exports
+-- Uploaded exports of which no conversation is left when these sources are erased.
+SELECT
+    u.source_id,
+    u.staging_key,
+    u.sha256,
+    u.size_bytes
+FROM neurigraph.uploads AS u
+WHERE u.user_id = %(user_id)s AND u.imported IS NOT NULL
+    AND u.source_id IN (SELECT s.upload_id FROM neurigraph.sources AS s WHERE s.source_id = ANY(%(source_ids)s))
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.sources AS o
+        WHERE o.upload_id = u.source_id AND o.source_id <> ALL(%(source_ids)s)
+    )
+ORDER BY u.source_id
+FOR UPDATE OF u;
+
 -- name: erase_sources
 DELETE FROM neurigraph.sources WHERE source_id = ANY(%(source_ids)s) AND user_id = %(user_id)s;
 

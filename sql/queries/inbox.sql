@@ -75,36 +75,40 @@ WHERE s.user_id = %(user_id)s
 ORDER BY w.kind, w.external_id, s.version DESC;
 
 -- name: set_privacy
--- Of one kind, or of any; no row for another caller's or member's source, and the value before.
+-- Of one kind, or of any, with the conversations of an uploaded export; no row for another caller's or member's source,
+-- and the value before.
 UPDATE neurigraph.sources AS s SET privacy = %(privacy)s
 FROM (
     SELECT
         b.source_id,
         b.privacy
     FROM neurigraph.sources AS b
-    WHERE b.source_id = %(source_id)s AND b.user_id = %(user_id)s
-        AND (%(kind)s::text IS NULL OR b.kind = %(kind)s::neurigraph.source_kind)
+    WHERE b.user_id = %(user_id)s
+        AND (
+            (b.upload_id = %(source_id)s AND coalesce(%(kind)s::text, 'upload') = 'upload')
+            OR (b.source_id = %(source_id)s AND (%(kind)s::text IS NULL OR b.kind = %(kind)s::neurigraph.source_kind))
+        )
         AND (%(member_id)s::uuid IS NULL OR b.member_id = %(member_id)s)
     FOR NO KEY UPDATE
 ) AS before
 WHERE s.source_id = before.source_id
 RETURNING
     before.privacy,
-    s.kind;
+    s.kind || ':' || s.source_id AS source;
 
--- name: nodes_of_source
+-- name: nodes_of_sources
 SELECT DISTINCT
     i.node_id,
     g.schema_name
 FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
-WHERE i.user_id = %(user_id)s AND i.source = %(source)s
+WHERE i.user_id = %(user_id)s AND i.source = ANY(%(sources)s)
 ORDER BY i.node_id;
 
--- name: records_of_source
+-- name: records_of_sources
 SELECT i.record_id
 FROM neurigraph.record_index AS i
-WHERE i.user_id = %(user_id)s AND i.source = %(source)s
+WHERE i.user_id = %(user_id)s AND i.source = ANY(%(sources)s)
 ORDER BY i.record_id;
 
 -- name: sources_by_external_id

@@ -22,6 +22,7 @@ SELECT
     u.size_bytes,
     encode(u.sha256, 'hex') AS sha256,
     u.file_id,
+    u.imported,
     p.state,
     f.failure_id,
     coalesce(f.error, u.error) AS error
@@ -41,6 +42,12 @@ LEFT JOIN LATERAL (
         FROM neurigraph.storage_triggers AS t
         INNER JOIN neurigraph.pipeline_failures AS i ON t.trigger_id = i.trigger_id
         WHERE t.source_id = s.source_id
+        UNION ALL
+        SELECT i.*
+        FROM neurigraph.sources AS c
+        INNER JOIN neurigraph.storage_triggers AS t ON c.source_id = t.source_id
+        INNER JOIN neurigraph.pipeline_failures AS i ON t.trigger_id = i.trigger_id
+        WHERE c.upload_id = s.source_id
     ) AS l
     WHERE l.replayed_at IS NULL
     ORDER BY l.occurred_at DESC, l.failure_id
@@ -57,6 +64,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = {kind}
     AND (%(source_id)s::uuid IS NULL OR s.source_id = %(source_id)s)
     AND (s.created_at, s.source_id) < (%(at)s::timestamptz, %(id)s::uuid)
     AND (%(external_id)s::text IS NULL OR s.external_id = %(external_id)s)
+    AND (%(upload_id)s::uuid IS NULL OR s.upload_id = %(upload_id)s)
     AND s.title ILIKE ALL(%(words)s::text [])
     AND s.created_at >= coalesce(%(received_after)s::timestamptz, '-infinity')
     AND s.created_at < coalesce(%(received_before)s::timestamptz, 'infinity')

@@ -36,9 +36,12 @@ ORDER BY s.version DESC
 LIMIT 1;
 
 -- name: insert
-INSERT INTO neurigraph.uploads (source_id, user_id, file_name, media_type, size_bytes, sha256, staging_key)
+INSERT INTO neurigraph.uploads (
+    source_id, user_id, file_name, media_type, size_bytes, sha256, staging_key, is_document
+)
 VALUES (
-    %(source_id)s, %(user_id)s, %(file_name)s, %(media_type)s, %(size_bytes)s, %(sha256)s, %(staging_key)s
+    %(source_id)s, %(user_id)s, %(file_name)s, %(media_type)s, %(size_bytes)s, %(sha256)s, %(staging_key)s,
+    %(is_document)s
 );
 
 -- name: try_again
@@ -69,6 +72,7 @@ RETURNING
     u.size_bytes,
     u.staging_key,
     u.attempts,
+    u.is_document,
     (SELECT s.received_through FROM neurigraph.sources AS s WHERE s.source_id = u.source_id) AS received_through;
 
 -- name: fail_silent_uploads
@@ -87,6 +91,50 @@ SELECT
     g.error,
     g.attempts
 FROM given_up AS g;
+
+-- name: renew_upload
+-- No row if another process has leased it since.
+UPDATE neurigraph.uploads SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
+WHERE source_id = %(source_id)s AND state = 'received' AND attempts = %(attempts)s
+RETURNING source_id;
+
+-- name: stated_of_upload
+-- What its sender stated, for the conversations in it.
+SELECT
+    s.started_at,
+    s.privacy,
+    s.origin,
+    s.url,
+    s.channel,
+    s.author,
+    s.metadata,
+    s.tier,
+    ARRAY(
+        SELECT p.container_tag
+        FROM neurigraph.source_spaces AS m
+        INNER JOIN neurigraph.spaces AS p ON m.space_id = p.space_id
+        WHERE m.source_id = s.source_id
+    ) AS container_tags
+FROM neurigraph.sources AS s
+WHERE s.source_id = %(source_id)s;
+
+-- name: note_in_export
+-- Conversations and events of the owner, new or not, are in this export.
+UPDATE neurigraph.sources AS s SET upload_id = %(source_id)s
+FROM unnest(%(kinds)s::text [], %(external_ids)s::text []) AS n (kind, external_id)
+WHERE s.user_id = %(user_id)s AND s.kind = n.kind::neurigraph.source_kind AND s.external_id = n.external_id
+    AND s.persona_id IS NULL AND s.member_id IS NULL AND s.binding IS NULL
+    AND s.upload_id IS DISTINCT FROM %(source_id)s;
+
+-- name: imported
+-- All conversations of an export are added, and no message of the file itself.
+WITH ended AS (
+    UPDATE neurigraph.sources SET ended_at = coalesce(ended_at, now())
+    WHERE source_id = %(source_id)s
+)
+
+UPDATE neurigraph.uploads SET state = 'extracted', error = NULL, imported = %(imported)s
+WHERE source_id = %(source_id)s AND state = 'received';
 
 -- name: extracted
 UPDATE neurigraph.uploads SET state = 'extracted', error = NULL
@@ -120,7 +168,8 @@ WHERE f.state = 'failed';
 -- Uploads for which a sensor requests a run: to be read, or to be cleared.
 SELECT count(*) AS uploads
 FROM neurigraph.uploads AS u
-WHERE (u.state = 'received' AND u.next_attempt_at <= now()) OR (u.file_id IS NOT NULL AND u.staging_key IS NOT NULL);
+WHERE (u.state = 'received' AND u.next_attempt_at <= now())
+    OR ((u.file_id IS NOT NULL OR u.imported IS NOT NULL) AND u.staging_key IS NOT NULL);
 
 -- name: trigger_extracted
 -- Segments of documents that were read: the whole text, or runs of about the target size. Parts of a file are short, so
@@ -195,7 +244,7 @@ SELECT
     u.source_id,
     u.staging_key
 FROM neurigraph.uploads AS u
-WHERE u.file_id IS NOT NULL AND u.staging_key IS NOT NULL
+WHERE (u.file_id IS NOT NULL OR u.imported IS NOT NULL) AND u.staging_key IS NOT NULL
 LIMIT %(limit)s;
 
 -- name: cleared

@@ -1,16 +1,16 @@
 -- Progress of sources, for callers who wait for what they sent.
 
 -- The state of a source: open while more may arrive; then waiting for a run, storing during one, and stored; or failed,
--- which needs a person, whatever else is under way. Runs with the caller's rights, and has no search path of its own so
--- that it becomes a part of the query that calls it.
+-- which needs a person, whatever else is under way. That of an uploaded export is the state of its conversations. Runs
+-- with the caller's rights, and has no search path of its own so that it becomes a part of the query that calls it.
 CREATE OR REPLACE FUNCTION neurigraph.progress_of(source neurigraph.sources) RETURNS SETOF text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
-        WHEN q.failed OR u.state = 'failed' THEN 'failed'
+        WHEN q.failed OR u.state = 'failed' OR i.failed THEN 'failed'
         WHEN source.ended_at IS NULL AND u.source_id IS NULL THEN 'open'
-        WHEN q.claimed THEN 'storing'
-        WHEN q.pending OR source.triggered_through < source.last_message OR u.state = 'received'
-            OR (u.source_id IS NOT NULL AND u.file_id IS NULL) THEN 'waiting'
+        WHEN q.claimed OR i.claimed THEN 'storing'
+        WHEN q.pending OR source.triggered_through < source.last_message OR u.state = 'received' OR i.waits
+            OR (u.source_id IS NOT NULL AND u.file_id IS NULL AND u.imported IS NULL) THEN 'waiting'
         ELSE 'stored'
     END
     FROM (
@@ -22,6 +22,15 @@ LANGUAGE sql STABLE AS $$
         WHERE t.source_id = source.source_id
     ) AS q
     LEFT JOIN neurigraph.uploads AS u ON u.source_id = source.source_id
+    LEFT JOIN LATERAL (
+        SELECT
+            bool_or(t.state = 'failed') AS failed,
+            bool_or(t.state = 'claimed') AS claimed,
+            bool_or(t.state = 'pending' OR c.triggered_through < c.last_message) AS waits
+        FROM neurigraph.sources AS c
+        LEFT JOIN neurigraph.storage_triggers AS t ON c.source_id = t.source_id AND t.state <> 'stored'
+        WHERE c.upload_id = u.source_id
+    ) AS i ON u.imported IS NOT NULL
 $$;
 
 -- The newest records of a graph that meet all conditions that are set, of those that the caller sees. record_index

@@ -45,6 +45,11 @@ DROP POLICY IF EXISTS replaces_own ON neurigraph.sources;
 CREATE POLICY replaces_own ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (replaces IS NULL OR neurigraph.may_replace(replaces));
 
+-- The pipeline says which export a conversation was in, when it has read that.
+DROP POLICY IF EXISTS no_export ON neurigraph.sources;
+CREATE POLICY no_export ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (upload_id IS NULL);
+
 -- Trigger on sources: when the version before is forgotten, the records of the version after it no longer name it, and
 -- neither do cached layers. Writing a record makes them read it again.
 CREATE OR REPLACE FUNCTION neurigraph.note_forgotten_version() RETURNS trigger

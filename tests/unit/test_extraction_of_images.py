@@ -10,7 +10,8 @@ from pypdf import PdfReader, PdfWriter
 
 from neurigraph_pipelines.model import Extraction
 from neurigraph_pipelines.text.media_types import media_type_of
-from resources.extractors.text_extractor import Limits, SubprocessExtractor, can_recognize
+from resources.extractors.confined import Limits
+from resources.extractors.text_extractor import SubprocessExtractor, can_recognize
 from tests.support.documents import pdf_of
 
 _WORDS = ("The ferry leaves at nine.", "Invoice 4711: 12.50 EUR")

@@ -111,6 +111,25 @@ class ListedEvent(Source):
     kind: EventKind
 
 
+class Rejected(BaseModel):
+    """An item of an export that was not added, and why."""
+
+    where: str
+    reason: str
+
+
+class Imported(BaseModel):
+    """What was read of an export of conversations."""
+
+    format: str = Field(description="Such as `chatgpt`, `mail` or `slack`.")
+    conversations: int = Field(description="Those in the file; `GET /v1/conversations?upload_id=` lists them.")
+    conversations_added: int = Field(description="Those that were new.")
+    messages_added: int
+    messages_known: int = Field(description="Messages that were there already.")
+    rejected_count: int
+    rejected: list[Rejected] = Field(description="The first 20 of them.")
+
+
 class ListedUpload(Source):
     """An uploaded file and how far it is. It is never `open`; sending a failed one again retries it."""
 
@@ -120,6 +139,9 @@ class ListedUpload(Source):
     size_bytes: int
     sha256: str
     file_id: UUID | None = Field(description="The id to open the file by, once it is stored.")
+    imported: Imported | None = Field(
+        description="Set if it was an export of conversations: these are stored, and not the file."
+    )
 
 
 class ListedNote(Source):

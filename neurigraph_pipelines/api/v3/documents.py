@@ -53,6 +53,7 @@ def add_document(
         occurred_at=body.published_at,
         details=body.details,
         is_labelled=True,
+        is_document=True,
     )
     if not received.new:
         response.status_code = 200

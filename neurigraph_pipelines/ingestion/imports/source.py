@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
 CHUNK_BYTES = 65_536
@@ -114,7 +114,8 @@ def parts_of(path: Path) -> tuple[Part, ...]:
 
     Raises:
         InvalidInputError: The path does not exist or is a folder; or the file is empty, unreadable, or a zip that is
-            damaged, encrypted, without conversations, or suspiciously large when unpacked.
+            damaged or without conversations.
+        UnreadableFileError: It is a zip of conversations that is encrypted, or suspiciously large when unpacked.
     """
     try:
         if path.is_dir():
@@ -147,13 +148,13 @@ def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ..
             "it is not an export of conversations."
         )
     if any(info.flag_bits & 1 for info in members):
-        raise InvalidInputError(f"{path} is encrypted: unpack it, then import what it contains.")
+        raise UnreadableFileError(f"{path} is encrypted: unpack it, then import what it contains.")
     if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in members):
-        raise InvalidInputError(f"{path} uses an unusual compression: unpack it, then import what it contains.")
+        raise UnreadableFileError(f"{path} uses an unusual compression: unpack it, then import what it contains.")
     # zipfile never reads more of a member than its directory declares, so this also bounds the real size.
     size = sum(info.file_size for info in members)
     if size > MAX_ARCHIVE_BYTES or size > max(UNSUSPICIOUS_BYTES, packed_size * MAX_ARCHIVE_RATIO):
-        raise InvalidInputError(
+        raise UnreadableFileError(
             f"{path} would unpack to {size:,} bytes, which looks like a zip bomb: "
             "unpack it yourself if you trust it, then import what it contains."
         )
