@@ -35,7 +35,7 @@ def lines(path: str, max_message_bytes: str) -> Iterator[dict[str, Any]]:
     try:
         found = import_format(file)
     except UnreadableFileError as error:
-        yield {"error": _without_folder(error, file)}
+        yield {"error": _without_folder(error.__cause__ or error, file)}
         return
     except InvalidInputError:
         found = DOCUMENT
@@ -65,7 +65,7 @@ def _lines_of(item: NewConversation | RejectedItem, longest: int) -> Iterator[di
     yield {"conversation": _plain(asdict(replace(item, messages=())))}
 
 
-def _without_folder(error: Exception, file: Path) -> str:
+def _without_folder(error: BaseException, file: Path) -> str:
     return str(error).replace(str(file), file.name)
 
 

@@ -35,7 +35,7 @@ def import_format(path: Path) -> str:
         if media is None:
             raise
         if media.name in _EXPORTS:
-            raise InvalidInputError(f"{error} To store the file as it is: --format {DOCUMENT}.") from error
+            raise type(error)(f"{error} To store the file as it is: --format {DOCUMENT}.") from error
         return DOCUMENT
     prose = media is not None and media.file_type == "export" and media.name in _PROSE
     return DOCUMENT if found == "text" and not (prose and is_dialogue(path)) else found

@@ -23,6 +23,7 @@ from neurigraph_pipelines.model import (
     NewConversation,
     Privacy,
     ReceivedThrough,
+    RejectedItem,
     SourceKind,
     Tier,
 )
@@ -73,20 +74,29 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
             return None
         _note_group(context, upload, ())
         importer = Importer(caller, name, privacy, _details(stated), report)
-        try:
-            added = importer.add(conversations_of(lines))
-            while group := list(islice(added, _AT_ONCE)):
-                _note_group(context, upload, group)
-        except UnreadableFileError as error:
-            raise UnreadableFileError(
-                f"{error} ({report.conversations_seen:,} conversations before that were added)"
-            ) from error
+        errors: list[UnreadableFileError] = []
+        added = importer.add(_until_unreadable(conversations_of(lines), errors))
+        while group := list(islice(added, _AT_ONCE)):
+            _note_group(context, upload, group)
+        for error in errors:
+            seen = report.conversations_seen
+            raise UnreadableFileError(f"{error} (conversations added before that: {seen:,})") from error
     if not report.conversations_seen:
         return None
     imported = {"source_id": upload["source_id"], "imported": json.dumps(_shown(name, report))}
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["imported"], imported)
     return report
+
+
+def _until_unreadable(
+    items: Iterator[NewConversation | RejectedItem], errors: list[UnreadableFileError]
+) -> Iterator[NewConversation | RejectedItem]:
+    """Yield items up to the error that ends them, and note that: those before it are added first."""
+    try:
+        yield from items
+    except UnreadableFileError as error:
+        errors.append(error)
 
 
 def _details(stated: Mapping[str, Any]) -> SourceDetails:

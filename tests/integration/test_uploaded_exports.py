@@ -14,7 +14,6 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.erasure.forget import forget_records
 from neurigraph_pipelines.ingestion import uploaded_exports
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.listing.sources import SourceFilter, list_sources
@@ -22,18 +21,25 @@ from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
+from tests.integration.test_uploads_http import key_of
 from tests.support.api_server import serving
+from tests.support.erasures import RECORD, erase, sound
 from tests.support.exports import chatgpt_dialogue, claude, claude_message
-from tests.support.memories import rows
-from tests.support.uploads import found, read_upload, staged, store, upload, user
+from tests.support.memories import new_user, rows
+from tests.support.uploads import found, read_upload, store, upload
 
 KEEL = "The keel of the sloop needs new bolts."
 DAY = "2024-05-20"
 
 
 @pytest.fixture
+def installation(shared_installation: Installation) -> Installation:
+    return shared_installation
+
+
+@pytest.fixture
 def bob(installation: Installation) -> Claims:
-    return user(installation, "bob")
+    return new_user(installation)[1]
 
 
 def zipped(**members: Any) -> bytes:
@@ -58,7 +64,10 @@ TELEGRAM = {"id": 2, "type": "message", "date": "2024-05-20T12:00:00", "date_uni
 EXPORTS = {
     "chatgpt": ("conversations.json", json.dumps([chatgpt_dialogue(1, words=KEEL)]).encode()),
     "claude": ("claude.zip", zipped(**{"conversations.json": [claude("u1", [claude_message("m1", "human", KEEL)])]})),
-    "whatsapp": ("WhatsApp Chat with Ann.txt", f"24/12/2023, 18:05 - Ann: {KEEL}\n24/12/2023, 18:06 - Bo: Yes.".encode()),
+    "whatsapp": (
+        "WhatsApp Chat with Ann.txt",
+        f"24/12/2023, 18:05 - Ann: {KEEL}\n24/12/2023, 18:06 - Bo: Yes.".encode(),
+    ),
     "slack": ("workspace.zip", zipped(**{f"general/{DAY}.json": [SLACK], "users.json": [{"id": "U1", "name": "ann"}]})),
     "telegram": (
         "result.json",
@@ -94,7 +103,9 @@ def test_export_becomes_conversations(installation: Installation, bob: Claims, f
     (conversation,) = conversations_of(installation, bob, upload_id)
     hit = found(installation, bob, "Which boat needs new bolts in its keel?").hits[0]
     assert (hit["source_kind"], hit["source_id"]) == ("conversation", str(conversation["source_id"]))
-    assert staged(installation) == [], "no copy of what may be forgotten one day"
+    assert rows(installation, "SELECT staging_key FROM neurigraph.uploads WHERE source_id = %s", upload_id) == [
+        {"staging_key": None}
+    ], "no copy of what may be forgotten one day"
     again = installation.uploads.receive(bob, "again", [content])
     assert (again.new, again.upload_id) == (False, upload_id)
     assert store(installation) == []
@@ -103,8 +114,7 @@ def test_export_becomes_conversations(installation: Installation, bob: Claims, f
 def test_export_over_http_with_status(installation: Installation) -> None:
     content = json.dumps([chatgpt_dialogue(n, words=f"{KEEL} {n}") for n in range(3)]).encode()
     with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as client:
-        created = client.post("/v1/users", json={"slug": "bob"}).json()
-        headers = {"Authorization": f"Bearer {created['api_key']}"}
+        headers = key_of(client, "bob-of-exports")
         form = {"container_tags": "boats", "metadata": json.dumps({"backup": 7})}
         sent = client.post("/v1/files", headers=headers, files={"file": ("c.json", content)}, data=form)
         assert sent.status_code == 202
@@ -122,7 +132,9 @@ def test_export_over_http_with_status(installation: Installation) -> None:
         assert {one["metadata"]["backup"] for one in of_upload["conversations"]} == {7}
         asked = {"q": "bolts of the keel", "containerTags": ["boats"]}
         assert client.post("/v3/search", headers=headers, json=asked).json()["count"] == 3
-        kept = client.post("/v1/files", headers=headers, files={"file": ("m.json", EXPORTS["mem0"][1])}, data={"format": "document"})
+        kept = client.post(
+            "/v1/files", headers=headers, files={"file": ("m.json", EXPORTS["mem0"][1])}, data={"format": "document"}
+        )
         store(installation)
         state = client.get(f"/v1/uploads/{kept.json()['upload_id']}", headers=headers).json()
         assert (state["state"], state["imported"], len(state["record_ids"])) == ("stored", None, 1)
@@ -208,7 +220,9 @@ def test_forgotten_export_can_be_sent_again(installation: Installation, bob: Cla
 
 def forget_all(here: Installation, claims: Claims) -> None:
     found = rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", claims.user_id)
-    forget_records(here.context, claims, [row["record_id"] for row in found])
+    for row in found:
+        erase(here, claims, RECORD, row["record_id"])
+    assert sound(here)
 
 
 def _die_after(settings: Settings, groups: int, moment: str) -> None:
@@ -246,7 +260,9 @@ def test_killed_import_goes_on_and_doubles_nothing(
     assert read.error is None
     imported = read_upload(installation, bob, upload_id)["imported"]
     assert (imported["conversations"], imported["rejected_count"]) == (400, 0)
-    held = "SELECT count(*) AS n, count(DISTINCT external_id) AS names, count(upload_id) AS noted FROM neurigraph.sources "
+    held = (
+        "SELECT count(*) AS n, count(DISTINCT external_id) AS names, count(upload_id) AS noted FROM neurigraph.sources "
+    )
     assert rows(installation, f"{held} WHERE user_id = %s AND kind = 'conversation'", bob.user_id) == [
         {"n": 400, "names": 400, "noted": 400}
     ]
@@ -254,12 +270,18 @@ def test_killed_import_goes_on_and_doubles_nothing(
     assert rows(installation, kept, bob.user_id) == [{"n": 400}]
 
 
-def test_reader_that_lost_its_lease_stops(installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_that_lost_its_lease_stops(
+    installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another process took the upload over while this one was suspended."""
     note = uploaded_exports._note_group
 
     def overtaken(context: Any, leased: Any, group: Any) -> None:
-        rows(installation, "UPDATE neurigraph.uploads SET attempts = attempts + 1 WHERE user_id = %s RETURNING 1", bob.user_id)
+        rows(
+            installation,
+            "UPDATE neurigraph.uploads SET attempts = attempts + 1 WHERE user_id = %s RETURNING 1",
+            bob.user_id,
+        )
         note(context, leased, group)
 
     monkeypatch.setattr(uploaded_exports, "_note_group", overtaken)
