@@ -40,13 +40,13 @@ LEFT JOIN LATERAL (
         UNION ALL
         SELECT i.*
         FROM neurigraph.storage_triggers AS t
-        INNER JOIN neurigraph.pipeline_failures AS i ON t.trigger_id = i.trigger_id
+        INNER JOIN neurigraph.pipeline_failures AS i ON i.trigger_id = t.trigger_id
         WHERE t.source_id = s.source_id
         UNION ALL
         SELECT i.*
         FROM neurigraph.sources AS c
         INNER JOIN neurigraph.storage_triggers AS t ON c.source_id = t.source_id
-        INNER JOIN neurigraph.pipeline_failures AS i ON t.trigger_id = i.trigger_id
+        INNER JOIN neurigraph.pipeline_failures AS i ON i.trigger_id = t.trigger_id
         WHERE c.upload_id = s.source_id
     ) AS l
     WHERE l.replayed_at IS NULL

@@ -20,7 +20,7 @@ export function show(main, _, signal) {
   const fields = () => ({ title: title.value, container_tags: tags.value.replaceAll(" ", ""), privacy: privacy.value });
   const take = (files) => [...files].forEach((file) => sent.prepend(sending(file, fields(), signal)));
   fill(main,
-    heading("Upload", "Files of any kind: their text is read, and the file is kept byte for byte."),
+    heading("Upload", "Files of any kind: their text is read, and the file is kept byte for byte. Exports of chats become conversations."),
     dropField(take),
     el("div", { class: "fields" }, field("Title", title), field("Spaces", tags, "Tags with commas between them"), field("Privacy", privacy)),
     sent,
@@ -64,7 +64,7 @@ async function untilStored(uploadId, bar, said, signal) {
     if (found.state === "stored") {
       forgetGraph();
       bar.hidden = true;
-      fill(said, "Stored: ", found.record_ids.map((id, place) => [place ? ", " : "", link(`#/records/${id}`, found.title || found.file_name)]));
+      fill(said, "Stored: ", found.imported ? imported(found.imported) : found.record_ids.map((id, place) => [place ? ", " : "", link(`#/records/${id}`, found.title || found.file_name)]));
       return;
     }
     if (found.state === "failed") throw new Error(`It could not be stored: ${found.error}`);
@@ -73,8 +73,14 @@ async function untilStored(uploadId, bar, said, signal) {
   }
 }
 
+/** Say what was read of an export of conversations. */
+function imported({ conversations, conversations_added: added, messages_added: messages, rejected_count: rejected }) {
+  const parts = [`${conversations} conversations, ${added} of them new`, `${messages} new messages`];
+  return parts.concat(rejected ? `${rejected} parts could not be read` : []).join("; ");
+}
+
 function uploadRow(found) {
   return el("div", {},
     el("div", { class: "line" }, el("strong", {}, found.title || found.file_name), el("span", { class: `tag ${found.state === "failed" ? "warn" : ""}` }, phrase(found.state))),
-    meta(found.file_name, size(found.size_bytes), found.media_type, moment(found.received_at), found.error));
+    meta(found.file_name, size(found.size_bytes), found.media_type, moment(found.received_at), found.imported && imported(found.imported), found.error));
 }
