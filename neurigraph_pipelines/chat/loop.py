@@ -15,7 +15,8 @@ from itertools import islice
 from typing import Any
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines.chat.remembering import open_chat, remember_answer
+from neurigraph_pipelines.chat.follow_ups import standing_alone
+from neurigraph_pipelines.chat.remembering import earlier_turns, open_chat, remember_answer
 from neurigraph_pipelines.chat.tools import DISPUTES, OPEN, WALK, Outcome, Toolbox
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
@@ -24,13 +25,19 @@ from neurigraph_pipelines.model.chat import SEARCH, Exchange, ToolCall, Turn
 from neurigraph_pipelines.retrieval.ask import Reply, reply_from
 from neurigraph_pipelines.retrieval.documents import records_of
 from neurigraph_pipelines.retrieval.query.parse import parse
-from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.text.lexemes import lexer_of
 
 FOLLOWED = 5
 """Most related names that the fixed plan searches for."""
 
 OPENED = 2
 """Messages whose windows are opened for more context."""
+
+TOLD_TURNS = 6
+"""Turns before the question that a language model reads when it answers."""
+
+_TOLD_CHARACTERS = 600
 
 
 class Mode(StrEnum):
@@ -51,7 +58,8 @@ class Asked:
     """A message to a chat.
 
     Attributes:
-        turns: The chat as the client has it; the last is the user's question.
+        turns: The chat as the client has it; the last is the user's question. If the client sends that alone, the turns
+            before it are those that were kept.
         chat_id: The conversation to go on with; None begins one.
         container_tag: The space that is searched and that the chat is in; None for all.
         document_ids: Only these sources are evidence; None for all.
@@ -66,6 +74,11 @@ class Asked:
     document_ids: Collection[UUID] | None = None
     with_context: bool = False
     tone: str | None = None
+
+    def standing_alone(self, language: str) -> str:
+        """Return the question with what it leaves unsaid; unchanged if it stands alone."""
+        question = standing_alone(self.turns, lexer_of(language))
+        return question if len(question) <= MAX_QUERY_CHARACTERS else self.turns[-1].content
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +110,9 @@ def chat(context: Context, asked: Asked) -> Iterator[Event]:
         ForbiddenError: The caller may not write, so that the chat could not be remembered.
     """
     parse(Question(asked.turns[-1].content), context.settings.language)  # what no search takes is refused unstored
+    before = earlier_turns(context, asked.chat_id) if asked.chat_id and len(asked.turns) == 1 else []
     chat_id = open_chat(context, asked.turns, asked.chat_id, asked.container_tag)
+    asked = replace(asked, turns=[*before, *asked.turns])
     claims = context.claims.within([asked.container_tag] if asked.container_tag else None)
     return _answering(context, context.acting_for(claims), asked, chat_id)
 
@@ -115,7 +130,8 @@ def _answering(context: Context, limited: Context, asked: Asked, chat_id: UUID) 
     own = frozenset(records_of(limited, [chat_id]))
     box = Toolbox(limited, moment, chat_id, own, asked.document_ids, scope)
     steps: list[_Step] = []
-    for call in islice(_calls(limited, asked, box, steps), asked.mode.most_calls):
+    query = asked.standing_alone(context.settings.language)
+    for call in islice(_calls(limited, asked, query, box, steps), asked.mode.most_calls):
         event_id = uuid4().hex
         yield Event("tool_use", {"id": event_id, "name": call.name, "input": call.arguments})
         started = time.monotonic()
@@ -126,7 +142,7 @@ def _answering(context: Context, limited: Context, asked: Asked, chat_id: UUID) 
         yield Event("tool_result", {**shown, "duration_ms": took})
     if asked.with_context:
         box.widen(OPENED)
-    reply = _reply(limited, asked, box)
+    reply = _reply(limited, asked, query, box)
     calls = [
         {"id": one.event_id, "name": one.call.name, "input": one.call.arguments, "result": one.outcome.shown}
         for one in steps
@@ -137,11 +153,20 @@ def _answering(context: Context, limited: Context, asked: Asked, chat_id: UUID) 
 
 
 @measured("chat.answer")
-def _reply(context: Context, asked: Asked, box: Toolbox) -> Reply:
-    query = asked.turns[-1].content
-    worded = f"{query}\n(The answer should sound: {asked.tone})" if asked.tone and context.tool_caller else None
+def _reply(context: Context, asked: Asked, query: str, box: Toolbox) -> Reply:
+    worded = _told(asked) if context.tool_caller else None
     reply = reply_from(context, query, box.moment, box.passages, box.notes, worded=worded, without=box.own_records)
     return replace(reply, notes=list(dict.fromkeys(reply.notes)))
+
+
+def _told(asked: Asked) -> str:
+    """Return the question as a language model reads it: with the turns before it, and how the answer should sound."""
+    *before, last = asked.turns[-TOLD_TURNS - 1 :]
+    told = last.content
+    if before:
+        chat = "\n".join(f"{turn.role}: {turn.content[:_TOLD_CHARACTERS]}" for turn in before)
+        told += f"\n(The question refers to this chat, which is no evidence:\n{chat})"
+    return f"{told}\n(The answer should sound: {asked.tone})" if asked.tone else told
 
 
 def _shown(reply: Reply) -> dict[str, Any]:
@@ -150,11 +175,11 @@ def _shown(reply: Reply) -> dict[str, Any]:
     return shown
 
 
-def _calls(context: Context, asked: Asked, box: Toolbox, steps: Sequence[_Step]) -> Iterator[ToolCall]:
+def _calls(context: Context, asked: Asked, query: str, box: Toolbox, steps: Sequence[_Step]) -> Iterator[ToolCall]:
     """Yield the calls of an answer, as a language model chooses them or as the fixed plan has them."""
     caller = context.tool_caller
     if asked.mode is Mode.SIMPLE or caller is None:
-        yield from _planned(asked, box)
+        yield from _planned(asked, query, box)
         return
     exchanges: list[Exchange] = []
     while True:
@@ -162,24 +187,23 @@ def _calls(context: Context, asked: Asked, box: Toolbox, steps: Sequence[_Step])
             calls = caller.calls(asked.turns, box.moment, box.specs, exchanges)
         except NeurigraphError as error:
             box.notes.append(f"{caller.name} chose no tools, so a fixed plan did. {error}")
-            yield from _planned(asked, box)
+            yield from _planned(asked, query, box)
             return
         if not calls:
             if not steps:  # an answer rests on one search at least
-                yield _call(SEARCH, query=asked.turns[-1].content)
+                yield _call(SEARCH, query=query)
             return
         before = len(steps)
         yield from calls
         exchanges.append(Exchange(calls, [one.outcome.text for one in steps[before:]]))
 
 
-def _planned(asked: Asked, box: Toolbox) -> Iterator[ToolCall]:
+def _planned(asked: Asked, query: str, box: Toolbox) -> Iterator[ToolCall]:
     """Yield the calls of a fixed plan: search, walk, search for what is related, open windows, name disputes.
 
     The caller runs each before it takes the next one, and takes no more than the mode allows. Of an agentic chat that
     leaves a search, a walk, a search for the first related name and the disputes.
     """
-    query = asked.turns[-1].content
     yield _call(SEARCH, query=query)
     is_deep = asked.mode is Mode.DEEP
     if asked.document_ids is None:

@@ -11,13 +11,23 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access import require_writer
+from neurigraph_pipelines.chat.follow_ups import MOST_TURNS
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import NewMessage, Privacy, Role, SourceKind
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN, Turn
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.statements import statements
 
 _TITLE_LENGTH = 80
+_QUERIES = statements("documents")
+
+
+def earlier_turns(context: Context, chat_id: UUID) -> list[Turn]:
+    """Return the last turns of a chat that the caller sees, of those whose text is not stored in a file yet."""
+    values = {"source_id": chat_id, "limit": MOST_TURNS}
+    rows = context.database.ask(context.claims, _QUERIES["turns_of_chat"], values)
+    return [Turn(row["role"], row["content"]) for row in reversed(rows)]
 
 
 def open_chat(context: Context, turns: Sequence[Turn], chat_id: UUID | None, container_tag: str | None) -> UUID:

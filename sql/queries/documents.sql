@@ -44,3 +44,15 @@ WHERE s.user_id = %(user_id)s
     )
 ORDER BY s.created_at DESC, s.source_id DESC
 LIMIT %(limit)s;
+
+-- name: turns_of_chat
+-- The last messages of a chat that still have their text, newest first.
+SELECT
+    m.role::text AS role,
+    m.content
+FROM neurigraph.messages AS m
+INNER JOIN neurigraph.sources AS s ON m.source_id = s.source_id
+WHERE m.source_id = %(source_id)s AND s.origin = 'neurigraph-chat'
+    AND m.role IN ('user', 'assistant') AND m.content IS NOT NULL
+ORDER BY m.seq DESC
+LIMIT %(limit)s;
