@@ -124,6 +124,38 @@ def test_a_simple_chat_is_one_search_and_is_remembered(client: httpx.Client, bob
     assert len(messages_of(bob, chat_id)) == 4
 
 
+@pytest.mark.parametrize("sends_all", [True, False])
+def test_follow_up_question_takes_the_chat_into_account(client: httpx.Client, bob: Memory, sends_all: bool) -> None:
+    """Whether the client sends the turns before it, or only names the chat that was kept."""
+    alone = bob.ask(client, "Since when does he?")
+    assert "May" not in alone[-2][1]["content"], "nobody knows who that is"
+    first = bob.ask(client, "Where does Dave work?")
+    chat_id, answer = first[0][1]["conversationId"], first[-2][1]["content"]
+    turns = [("user", "Where does Dave work?"), ("assistant", answer), ("user", "Since when does he?")]
+    sent = [{"role": role, "content": content} for role, content in (turns if sends_all else turns[-1:])]
+    body = {"messages": sent, "conversationId": chat_id, "stream": False}
+    reply = client.post("/chat/v2", json=body, headers=bob.key).json()
+    assert "since May" in reply["content"]
+    assert [row["content"] for row in messages_of(bob, chat_id)[::2]] == [
+        "Where does Dave work?",
+        "Since when does he?",
+    ]
+
+
+def test_follow_up_question_reaches_a_model_with_its_chat(
+    model_client: httpx.Client, provider: ModelProvider, bob: Memory
+) -> None:
+    first = bob.ask(model_client, "Where does Dave work?")
+    provider.reset()
+    found = bob.ask(model_client, "Since when does he?", conversationId=first[0][1]["conversationId"], mode="agentic")
+    chosen = [request for request in provider.requests if "tools" in request.body]
+    worded = [request for request in provider.requests if request.asks("Since when does he?", "StatementsAnswer")]
+    assert all("user: Where does Dave work?" in str(request.body) for request in (*chosen, *worded))
+    assert chosen
+    assert len(worded) == 1
+    assert found[1][1]["input"] == {"query": "Since when does Dave, work?"}
+
+
 def test_a_chat_is_no_evidence_for_itself(client: httpx.Client, bob: Memory) -> None:
     told = bob.ask(client, "Remember that the cellar key hangs behind the barometer.")
     chat_id = told[0][1]["conversationId"]
