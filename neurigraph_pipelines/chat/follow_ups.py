@@ -139,10 +139,7 @@ def _refers_back(words: Sequence[_Word], place: int) -> bool:
         return not any(near is not None and near.low in _BEING for near in (before, after))
     if word.low == "then":
         return after is None
-    is_named = any(
-        one.low in _DETERMINERS and following.is_content
-        for one, following in pairwise(words[:place])
-    )
+    is_named = any(one.low in _DETERMINERS and following.is_content for one, following in pairwise(words[:place]))
     return word.low in _PERSONS | _POSSESSIVES | _THINGS and not is_named
 
 
