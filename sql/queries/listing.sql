@@ -40,14 +40,15 @@ LEFT JOIN LATERAL (
         UNION ALL
         SELECT i.*
         FROM neurigraph.storage_triggers AS t
-        INNER JOIN neurigraph.pipeline_failures AS i ON i.trigger_id = t.trigger_id
+        INNER JOIN neurigraph.pipeline_failures AS i ON t.trigger_id = i.trigger_id
         WHERE t.source_id = s.source_id
         UNION ALL
-        SELECT i.*
-        FROM neurigraph.sources AS c
-        INNER JOIN neurigraph.storage_triggers AS t ON c.source_id = t.source_id
-        INNER JOIN neurigraph.pipeline_failures AS i ON i.trigger_id = t.trigger_id
-        WHERE c.upload_id = s.source_id
+        SELECT n.*
+        FROM neurigraph.pipeline_failures AS n
+        WHERE n.trigger_id IN (
+            SELECT k.trigger_id FROM neurigraph.storage_triggers AS k
+            WHERE k.source_id IN (SELECT c.source_id FROM neurigraph.sources AS c WHERE c.upload_id = s.source_id)
+        )
     ) AS l
     WHERE l.replayed_at IS NULL
     ORDER BY l.occurred_at DESC, l.failure_id
