@@ -12,6 +12,7 @@ import typer
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import installed, opened
+from neurigraph_pipelines.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.navigation import TreeNode
@@ -141,3 +142,34 @@ def daemon(as_json: Json = False) -> None:
         dagster = dagster_home(installation)
     Output(as_json).data({"dagster_home": str(dagster.folder)})
     dagster.become(dagster.daemon_command())
+
+
+@commands.command(name="code-server")
+def code_server(
+    host: Annotated[str, typer.Option(help="Address to listen on. Whoever reaches it can start runs.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 4000,
+    as_json: Json = False,
+) -> None:
+    """Serve Dagster's definitions until interrupted, for daemons and UIs of other machines."""
+    from neurigraph_pipelines.stack.dagster_home import dagster_home
+
+    with opened() as installation:
+        dagster = dagster_home(installation)
+    Output(as_json).data({"code_server": f"{host}:{port}"})
+    dagster.become(dagster.code_server_command("-h", host, "-p", str(port)))
+
+
+@commands.command()
+def worker(
+    runs: Annotated[int, typer.Option(min=1, max=1_000, help="Runs that this worker executes at once.")] = 2,
+    as_json: Json = False,
+) -> None:
+    """Execute runs that the setting broker_url hands out, until interrupted; runs under way end first."""
+    from neurigraph_pipelines.stack.dagster_home import dagster_home
+
+    with opened() as installation:
+        if installation.settings.runs.broker_url is None:
+            raise ConfigurationError("workers get their runs from a Redis: set NEURIGRAPH_BROKER_URL")
+        dagster = dagster_home(installation)
+    Output(as_json).data({"runs": runs})
+    dagster.become(dagster.worker_command(runs))

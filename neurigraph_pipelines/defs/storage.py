@@ -68,15 +68,29 @@ class HomeStorage(DagsterPostgresStorage):
         Raises:
             DagsterInvariantViolationError: The file is missing.
         """
-        path = Path(os.environ["DAGSTER_HOME"]) / DATABASE_FILE
-        try:
-            url = path.read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise DagsterInvariantViolationError(
-                f"{path} cannot be read ({error.strerror}): start Dagster by `neurigraph up`, `neurigraph ui` or "
-                "`neurigraph daemon`, which write it"
-            ) from error
-        return cls(url, inst_data)
+        return cls(home_file(DATABASE_FILE), inst_data)
+
+
+def home_file(name: str) -> str:
+    """Return the content of a file in ``DAGSTER_HOME``.
+
+    Raises:
+        DagsterInvariantViolationError: It is missing.
+    """
+    path = Path(os.environ["DAGSTER_HOME"]) / name
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise DagsterInvariantViolationError(
+            f"{path} cannot be read ({error.strerror}): start Dagster by `neurigraph up`, `neurigraph ui` or "
+            "`neurigraph daemon`, which write it"
+        ) from error
+
+
+def home_engine() -> sqlalchemy.Engine:
+    """Return this process's pool of connections to Dagster's storage."""
+    url = home_file(DATABASE_FILE)
+    return _engines.setdefault(url, _engine(url))
 
 
 def _engine(url: str) -> sqlalchemy.Engine:

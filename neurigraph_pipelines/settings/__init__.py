@@ -27,7 +27,7 @@ from neurigraph_pipelines.settings.faces import (
     WebSettings,
 )
 from neurigraph_pipelines.settings.group import PREFIX, variable_of
-from neurigraph_pipelines.settings.operation import LogSettings, TelemetrySettings
+from neurigraph_pipelines.settings.operation import LogSettings, RunSettings, TelemetrySettings
 from neurigraph_pipelines.settings.pipeline import IngestionSettings, LifecycleSettings, UploadSettings
 from neurigraph_pipelines.settings.providers import ModelCallSettings, ModelSettings, RerankerSettings, TokenSettings
 from neurigraph_pipelines.settings.retrieval import AskSettings, ExpansionSettings, RetrievalSettings
@@ -122,6 +122,7 @@ class Settings(BaseSettings):
     api: ApiSettings = ApiSettings()
     readiness: ReadinessSettings = ReadinessSettings()
     ui: UiSettings = UiSettings()
+    runs: RunSettings = RunSettings()
     logs: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
 

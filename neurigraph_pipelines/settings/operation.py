@@ -1,4 +1,4 @@
-"""Settings of logs and traces."""
+"""Settings of runs, logs and traces."""
 
 from __future__ import annotations
 
@@ -7,6 +7,33 @@ from typing import Literal
 from pydantic import BaseModel, Field, SecretStr
 
 from neurigraph_pipelines.settings.group import group
+
+
+class RunSettings(BaseModel):
+    """Where the runs of Dagster execute, and how many at once."""
+
+    model_config = group()
+
+    broker_url: SecretStr | None = Field(
+        default=None,
+        validation_alias="NEURIGRAPH_BROKER_URL",
+        description="Redis that hands runs to `neurigraph worker`, such as `redis://:password@redis:6379/0` "
+        "(docs/machines.md). Unset: the code server starts runs on its own machine.",
+    )
+    at_once: int = Field(
+        default=4,
+        ge=2,
+        le=1_000,
+        validation_alias="NEURIGRAPH_RUNS_AT_ONCE",
+        description="Runs that go on at once, in all workers together. One place is always left to ingestion.",
+    )
+    code_server: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$",
+        validation_alias="NEURIGRAPH_CODE_SERVER",
+        description="Host and port of `neurigraph code-server`, for `neurigraph ui` and `neurigraph daemon`. "
+        "Unset: each of them starts one of its own.",
+    )
 
 
 class LogSettings(BaseModel):

@@ -13,9 +13,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.settings import given_settings
+from neurigraph_pipelines.settings.operation import RunSettings
 from neurigraph_pipelines.settings.sources import ENV_FILE
 from neurigraph_pipelines.shipped import shipped
 from neurigraph_pipelines.wiring import Installation
@@ -39,7 +43,8 @@ _PASSED_ON = re.compile(
 )
 """Variables that hold no secret and that programs and libraries need; a proxy's may hold a password and then stays."""
 
-_SECRET_FILES = ("database_url", "settings.json", "aws_credentials")
+_SECRET_FILES = ("database_url", "broker_url", "settings.json", "aws_credentials")
+_WORKERS = {"module": "neurigraph_pipelines.defs.worker_launcher", "class": "WorkerRunLauncher"}
 _AWS_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
@@ -52,12 +57,14 @@ class DagsterHome:
         environment: The whole environment of Dagster's processes.
         token_file: The file with the UI's token.
         allowed_hosts: Names under which browsers may reach the UI, besides those of this machine.
+        workspace: The file that says where the definitions are loaded.
     """
 
     folder: Path
     environment: dict[str, str]
     token_file: Path
     allowed_hosts: tuple[str, ...]
+    workspace: Path = WORKSPACE
 
     @property
     def token(self) -> str:
@@ -73,15 +80,24 @@ class DagsterHome:
         """Return the link that opens a page of the UI, which runs at an address such as ``http://localhost:3000``."""
         return f"{address}{path}?token={self.token}"
 
-    def ui_command(self, host: str, port: int, workspace: Path = WORKSPACE) -> list[str]:
+    def ui_command(self, host: str, port: int, workspace: Path | None = None) -> list[str]:
         """Return the command of the UI's process."""
         hosts = [f"--allow-host={name}" for name in (*self.allowed_hosts, host) if name not in ("0.0.0.0", "::")]  # noqa: S104
-        files = [f"--workspace={workspace}", f"--token-file={self.token_file}"]
+        files = [f"--workspace={workspace or self.workspace}", f"--token-file={self.token_file}"]
         return [sys.executable, "-m", "neurigraph_pipelines.ui", f"--host={host}", f"--port={port}", *files, *hosts]
 
-    def daemon_command(self, workspace: Path = WORKSPACE) -> list[str]:
+    def daemon_command(self, workspace: Path | None = None) -> list[str]:
         """Return the command of the daemon's process."""
-        return [sys.executable, "-m", "neurigraph_pipelines.daemon", f"--workspace={workspace}"]
+        return [sys.executable, "-m", "neurigraph_pipelines.daemon", f"--workspace={workspace or self.workspace}"]
+
+    def code_server_command(self, *place: str) -> list[str]:
+        """Return the command of the code server's process; ``place`` are the options that say where it listens."""
+        options = ["-m", "neurigraph_pipelines.definitions", "--location-name", "neurigraph", *place]
+        return [sys.executable, "-m", "neurigraph_pipelines.code_server", *options]
+
+    def worker_command(self, runs: int) -> list[str]:
+        """Return the command of a worker's process, which executes so many runs at once."""
+        return [sys.executable, "-m", "neurigraph_pipelines.worker", f"--runs={runs}"]
 
     def become(self, command: Sequence[str]) -> None:
         """Replace this process by one of Dagster's; does not return."""
@@ -101,7 +117,10 @@ def dagster_home(installation: Installation) -> DagsterHome:
         raise ConfigurationError(f"{WORKSPACE} is missing: install the project completely")
     folder = installation.home / "dagster"
     folder.mkdir(exist_ok=True, mode=0o700)
-    write_whole(folder / "dagster.yaml", INSTANCE.read_bytes())
+    runs = installation.settings.runs
+    write_whole(folder / "dagster.yaml", _instance(runs).encode())
+    if runs.broker_url is not None:
+        write_whole(folder / "broker_url", runs.broker_url.get_secret_value().encode())
     write_whole(folder / "database_url", installation.dagster_url.encode())
     write_whole(folder / "settings.json", json.dumps(given_settings()).encode())
     environment = {name: value for name, value in os.environ.items() if _may_pass(name, value)}
@@ -118,9 +137,30 @@ def dagster_home(installation: Installation) -> DagsterHome:
         "NEURIGRAPH_HOME": str(installation.home),
         ENV_FILE: str(folder / "settings.json"),
     }
-    return DagsterHome(
-        folder, environment, installation.secrets.ui_token_file(), installation.settings.ui.allowed_hosts
-    )
+    token, hosts = installation.secrets.ui_token_file(), installation.settings.ui.allowed_hosts
+    return DagsterHome(folder, environment, token, hosts, _workspace(folder, runs))
+
+
+def _instance(runs: RunSettings) -> str:
+    """Return Dagster's settings: those of the project, with the number of runs and what launches them."""
+    instance: dict[str, Any] = yaml.safe_load(INSTANCE.read_bytes())
+    if runs.broker_url is not None:
+        instance["run_launcher"] = _WORKERS
+    concurrency = instance["concurrency"]
+    concurrency["runs"]["max_concurrent_runs"] = concurrency["pools"]["default_limit"] = runs.at_once
+    concurrency["runs"]["tag_concurrency_limits"][0]["limit"] = runs.at_once - 1
+    return yaml.safe_dump(instance, sort_keys=False)
+
+
+def _workspace(folder: Path, runs: RunSettings) -> Path:
+    """Return the file that says where the definitions are: in a code server elsewhere, or in a module."""
+    if runs.code_server is None:
+        return WORKSPACE
+    host, _, port = runs.code_server.rpartition(":")
+    server = {"host": host, "port": int(port), "location_name": "neurigraph"}
+    file = folder / "code_server.yaml"
+    write_whole(file, yaml.safe_dump({"load_from": [{"grpc_server": server}]}).encode())
+    return file
 
 
 def _may_pass(name: str, value: str) -> bool:

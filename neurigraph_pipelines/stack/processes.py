@@ -11,7 +11,6 @@ import logging
 import os
 import secrets
 import socket
-import sys
 import tempfile
 import urllib.error
 import urllib.request
@@ -170,9 +169,8 @@ class LocalStack:
             place = Path(folder) / "code.sock"
         server = {"grpc_server": {"socket": str(place), "location_name": "neurigraph"}}
         self._workspace.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")  # JSON is YAML
-        options = ["-m", "neurigraph_pipelines.definitions", "--location-name", "neurigraph", "-s", str(place)]
         place.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "neurigraph_pipelines.code_server", *options]
+        command = self.dagster.code_server_command("-s", str(place))
         return Part(CODE_SERVER, command, self.dagster.environment, partial(_listens, place))
 
     def _ui(self) -> Part:

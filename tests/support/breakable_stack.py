@@ -101,15 +101,15 @@ class BreakableStack:
 
 
 @contextmanager
-def breakable_stack(folder: Path, disk: Path | None) -> Iterator[BreakableStack]:
-    """Start everything in ``folder``; objects go to ``disk``, or to the home folder."""
+def breakable_stack(folder: Path, disk: Path | None, **settings: str) -> Iterator[BreakableStack]:
+    """Start everything in ``folder``; objects go to ``disk``, or to the home folder. ``settings`` are variables."""
     with ModelProvider() as provider, new_home(folder) as home, pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith(("NEURIGRAPH_", "OPENAI_"))]:
             environment.delenv(name)
         places = {"NEURIGRAPH_HOME": str(home), "OPENAI_BASE_URL": provider.base_url}
         if disk is not None:
             places["NEURIGRAPH_OBJECTS_URL"] = str(disk / "objects")
-        for name, value in {**_SETTINGS, **places}.items():
+        for name, value in {**_SETTINGS, **places, **settings}.items():
             environment.setenv(name, value)
         with Installation() as installation:
             installation.migrate()
