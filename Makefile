@@ -60,7 +60,7 @@ site: $(READY)  ## Build the documentation as a site in build/site; broken links
 
 lock:  ## Pin the newest compatible versions (needs uv)
 	uv pip compile --quiet --generate-hashes --no-header --no-emit-index-url --no-annotate --no-strip-extras \
-		--python-version 3.11 --extra dev --extra docs --extra ocr --extra telemetry --extra workers pyproject.toml -o requirements/lock.txt
+		--python-version 3.11 --extra dev --extra docs --extra ocr --extra telemetry --extra workers --extra kubernetes pyproject.toml -o requirements/lock.txt
 	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-emit-index-url --no-annotate \
 		requirements/weights.in >> requirements/lock.txt
 

@@ -49,6 +49,20 @@ def metrics_token(as_json: Json = False) -> None:
     Output(as_json).result({"metrics_token": token}, view)
 
 
+@commands.command(name="dagster-password")
+def dagster_password(as_json: Json = False) -> None:
+    """Print the password of the database role `neurigraph_dagster`, for a Dagster that something else starts."""
+    with installed() as installation:
+        password = installation.secret.role_password("neurigraph_dagster")
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.unbroken(password)
+
+    Output(as_json).result({"dagster_password": password}, view)
+
+
 @commands.command(name="rotate-secret")
 def rotate_secret(as_json: Json = False) -> None:
     """Replace what signs claims and the passwords of the database roles. Restart `serve` and the like afterwards.
