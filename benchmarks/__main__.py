@@ -56,6 +56,7 @@ from benchmarks import (
     throughput,
     unstored,
     webhooks,
+    workers,
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.ratios import check
@@ -106,6 +107,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "belief": belief.run,
     "expanding": expanding.run,
     "webhooks": webhooks.run,
+    "workers": workers.run,
     "peers": peers.run,
     "organisations": organisations.run,
     "access": access.run,

