@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.deciding import upkeep
@@ -91,6 +92,13 @@ def late_bodies(context: Context, grace_seconds: float) -> int:
         row = tx.execute(_QUERIES["late_bodies"], {"age_seconds": kept_seconds + grace_seconds}).fetchone()
     assert row is not None
     return int(row["segments"])
+
+
+def records_of_days(database: Database, days: Iterable[date]) -> dict[date, int]:
+    """Count the records that were stored on each of these days (UTC), and leave out days without any."""
+    with database.pipeline() as tx:
+        found = tx.execute(_QUERIES["records_of_days"], {"days": sorted(days)}).fetchall()
+    return {row["day"]: row["records"] for row in found}
 
 
 def report_day(context: Context, since: datetime, until: datetime) -> DailyReport:

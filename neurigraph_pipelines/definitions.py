@@ -1,7 +1,5 @@
 """The definitions that ``workspace.yaml`` and ``dg`` load, merged from the modules of ``defs``."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from neurigraph_pipelines.defs import (

@@ -17,7 +17,7 @@ from neurigraph_pipelines.defs import step_values
 from neurigraph_pipelines.defs.backfills import EMBEDDER_POOL, LANGUAGE_MODEL_POOL
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
-from neurigraph_pipelines.defs.memory_assets import queue_observation, stored_by_day
+from neurigraph_pipelines.defs.memory_assets import missing_marks, queue_observation, stored_by_day
 from neurigraph_pipelines.defs.run_metadata import table
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
@@ -181,7 +181,8 @@ def commit(
     taken = embedded.seconds + sum(sum(step.seconds.values()) for step in (assigned, summarized, described, result))
     plans = {plan.record_id: plan for plan in assigned.plans}
     model = installation.context.language_model.name
-    for event in stored_by_day(result, plans, embedded.model, model, taken):
+    late = missing_marks(context.instance, installation.context.database)
+    for event in [*stored_by_day(result, plans, embedded.model, model, taken), *late]:
         context.log_event(event)
     tokens = {plan.ref.trigger_id: plan.ref.token_count for plan in assigned.plans}
     return dg.Output(

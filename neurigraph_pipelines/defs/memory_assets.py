@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import dagster as dg
 
-from neurigraph_pipelines.daily_report import Backlog
-from neurigraph_pipelines.defs.backfills import OWNERS, days, partition_of
+from neurigraph_pipelines.daily_report import Backlog, records_of_days
+from neurigraph_pipelines.defs.backfills import FIRST_DAY, OWNERS, days, partition_of
 from neurigraph_pipelines.ingestion.records import BatchResult, Committed, RecordPlan
+from neurigraph_pipelines.ports import Database
 
 GROUP = "memory"
+
+LAST_MARK = "segments"
+"""The asset whose event ends those of a commit: a day without it lacks some, or all."""
+
+MARKED = ("records", "passages", "files", "record_summaries", "record_keywords", "record_embeddings")
+"""The other assets that a commit marks by day."""
+
+LOOK_BACK = timedelta(days=31)
 
 
 def reported(
@@ -102,7 +111,6 @@ def stored_by_day(
         messages = sum(plan.filing.last_message - plan.filing.first_message + 1 for plan in of_day)
         share = seconds * len(records) / len(result.stored)
         said: dict[str, dict[str, Any]] = {
-            "segments": {"segments": len(refs), "tokens": sum(ref.token_count for ref in refs)},
             "records": {
                 "records": len(records),
                 "messages": messages,
@@ -117,9 +125,31 @@ def stored_by_day(
                 "embedding model": embedding_model,
                 "embeddings pending": sum(record.pending_embedding for record in records),
             },
+            LAST_MARK: {"segments": len(refs), "tokens": sum(ref.token_count for ref in refs)},
         }
+        assert set(said) == {*MARKED, LAST_MARK}
         found += [dg.AssetMaterialization(name, partition=day, metadata=about) for name, about in said.items()]
     return found
+
+
+def missing_marks(instance: dg.DagsterInstance, database: Database) -> list[dg.AssetMaterialization]:
+    """Return events for the days of the last month on which records were stored and whose marks are missing.
+
+    A run that died between its commit and its events leaves such a day, if no other run stored anything on it. Today is
+    left out: a run of now may be about to report it.
+    """
+    today = datetime.now(UTC).date()
+    earliest = max(today - LOOK_BACK, date.fromisoformat(FIRST_DAY))
+    looked_at = {(earliest + timedelta(days=number)).isoformat() for number in range((today - earliest).days)}
+    marked = instance.event_log_storage.get_latest_storage_id_by_partition(
+        dg.AssetKey(LAST_MARK), dg.DagsterEventType.ASSET_MATERIALIZATION, looked_at
+    )
+    unmarked = [date.fromisoformat(day) for day in looked_at.difference(marked)]
+    return [
+        dg.AssetMaterialization(asset, partition=day.isoformat(), metadata={"records of the day": count, "late": True})
+        for day, count in sorted(records_of_days(database, unmarked).items() if unmarked else ())
+        for asset in (*MARKED, LAST_MARK)
+    ]
 
 
 def definitions() -> dg.Definitions:

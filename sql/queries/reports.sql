@@ -54,3 +54,16 @@ SELECT
     t.total
 FROM neurigraph.pipeline_totals AS t
 WHERE t.name = 'object_bytes';
+
+-- name: records_of_days
+-- Those of the given days (UTC) on which records were stored.
+SELECT
+    d.day,
+    c.records
+FROM unnest(%(days)s::date []) AS d (day)
+CROSS JOIN LATERAL (
+    SELECT count(*) AS records FROM neurigraph.record_index AS r
+    WHERE r.created_at >= d.day::timestamp AT TIME ZONE 'UTC'
+        AND r.created_at < (d.day + 1)::timestamp AT TIME ZONE 'UTC'
+) AS c
+WHERE c.records > 0;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,13 +16,14 @@ from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.backfills import partition_of
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.memory_assets import LAST_MARK, MARKED
 from neurigraph_pipelines.defs.step_values import KEY, step_values
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe
-from tests.support.memories import converse, new_user, plain_context, rows
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.word_traces import found_in_database
 
 
@@ -62,6 +63,47 @@ def in_files(folder: Path, word: str) -> list[Path]:
     ]
 
 
+def run_ingestion(here: Installation, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    """Run the ingestion job on what is due."""
+    batch = triggers.lease_due(here.context, "tests")
+    assert batch is not None
+    result = ingestion_job.execute_in_process(
+        run_config=run_config(batch.batch_id),
+        instance=instance,
+        resources={"installation": PlainInstallation(), "io_manager": dg.mem_io_manager, KEY: step_values},
+    )
+    assert result.success
+    return result
+
+
+def marks(instance: dg.DagsterInstance, day: str) -> dict[str, int]:
+    """Return how often each asset of ingestion is marked on a day."""
+    found = {
+        asset: instance.get_event_records(
+            dg.EventRecordsFilter(dg.DagsterEventType.ASSET_MATERIALIZATION, dg.AssetKey(asset), asset_partitions=[day])
+        )
+        for asset in (*MARKED, LAST_MARK)
+    }
+    return {asset: len(records) for asset, records in found.items()}
+
+
+def test_next_run_marks_day_of_run_that_died(here: Installation, instance: dg.DagsterInstance) -> None:
+    """A run that dies between its commit and its events has stored its records, as an ingestion without Dagster."""
+    user, claims = new_user(here)
+    converse(here, claims, "#trips/Dave says hello.")
+    assert ingest(plain_context(here), user)
+    with here.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.record_index SET created_at = created_at - interval '3 days'")
+    day = partition_of(datetime.now(UTC) - timedelta(days=3))
+    assert set(marks(instance, day).values()) == {0}
+    for text in ("#trips/Ana says hello.", "#trips/Zoe says hello."):
+        converse(here, claims, text)
+        detect(here.context)
+        run_ingestion(here, instance)
+        assert set(marks(instance, day).values()) == {1}, "once, and not again"
+    assert set(marks(instance, partition_of(datetime.now(UTC))).values()) == {2}
+
+
 def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterInstance, tmp_path: Path) -> None:
     words = [f"mark{uuid4().hex[:12]}" for _ in range(6)]
     slug, said, node, title, file, dropped = words
@@ -75,13 +117,7 @@ def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterIns
     place.mkdir()
     (place / f"{dropped}.txt").write_text("")
     detect(here.context)
-    batch = triggers.lease_due(here.context, "tests")
-    assert batch is not None
-    assert ingestion_job.execute_in_process(
-        run_config=run_config(batch.batch_id),
-        instance=instance,
-        resources={"installation": PlainInstallation(), "io_manager": dg.mem_io_manager, KEY: step_values},
-    ).success
+    run_ingestion(here, instance)
     here.objects.put(durable_key(slug, [node], uuid4(), uuid4()), [b"left by a crash"])
     (path,) = (here.home / "objects").glob(f"durable/{slug}/*/*/*.gz")
     path.unlink()  # damage is reported too
