@@ -17,10 +17,11 @@ CONVERSATIONS = 12
 ROUNDS = 2
 MODEL_SECONDS = 2.0
 
-_METHOD = """`neurigraph up` with a Redis, and workers that execute one run at once. Conversations of 800 words, each a run
-of its own, end in the same moment; the time is until all are stored. A language model and an embedder answer on loopback:
-at once, so that only processor time counts, or after 2 s a call, as models elsewhere do. Rounds with one worker and with
-two alternate. All of it, with Postgres, shares the cores of one machine; workers on two machines do not."""
+_METHOD = """`neurigraph up` with a Redis, and workers that execute one run at once. Conversations of 800 words,
+each a run of its own, end in the same moment; the time is until all are stored. A language model and an embedder
+answer on loopback: at once, so that only processor time counts, or after 2 s a call, as models elsewhere do. Rounds
+with one worker and with two alternate. All of it, with Postgres, shares the cores of one machine; workers on two
+machines do not."""
 
 
 def run(bench: Bench) -> Section:

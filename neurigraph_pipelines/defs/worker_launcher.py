@@ -108,9 +108,7 @@ class WorkerRunLauncher(CeleryRunLauncher):
             return CheckRunHealthResult(WorkerStatus.FAILED, "no worker executes it any more")
         return CheckRunHealthResult(WorkerStatus.RUNNING)
 
-    def get_run_worker_debug_info(
-        self, run: DagsterRun, include_container_logs: bool | None = True
-    ) -> str | None:
+    def get_run_worker_debug_info(self, run: DagsterRun, include_container_logs: bool | None = True) -> str | None:
         """Return nothing: Celery's results are not stored."""
         return None
 
