@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 from dagster import DagsterInstance, DagsterRunStatus
+from psycopg import sql
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
@@ -24,7 +25,7 @@ def present(instance: DagsterInstance, run_id: str, stop: threading.Event) -> It
     Returns after another process that holds the lock has ended.
     """
     done = threading.Event()
-    with _held(run_id, "hold") as connection:
+    with _held(run_id, RUN_WORKERS["hold"]) as connection:
         watch = threading.Thread(target=_watch, args=(instance, run_id, connection, stop, done), daemon=True)
         watch.start()
         try:
@@ -35,11 +36,11 @@ def present(instance: DagsterInstance, run_id: str, stop: threading.Event) -> It
 
 
 @contextmanager
-def _held(run_id: str, query: str) -> Iterator[Connection]:
+def _held(run_id: str, query: sql.SQL) -> Iterator[Connection]:
     """Hold the lock by a connection of its own, which ends with the block."""
     with home_engine().connect() as connection:
         connection.detach()
-        connection.exec_driver_sql(RUN_WORKERS[query].as_string(), {"run_id": run_id})
+        connection.exec_driver_sql(query.as_string(), {"run_id": run_id})
         yield connection
 
 
@@ -51,7 +52,7 @@ def _watch(
         while not done.wait(LOOK_SECONDS):
             with suppress(DBAPIError):  # the database is away: the next look may find it again
                 if connection.invalidated:
-                    connection = opened.enter_context(_held(run_id, "hold_again"))
+                    connection = opened.enter_context(_held(run_id, RUN_WORKERS["hold_again"]))
                 run = instance.get_run_by_id(run_id)
                 if run is None or run.status in _STOPPED:
                     stop.set()

@@ -79,12 +79,10 @@ def run_ingestion(here: Installation, instance: dg.DagsterInstance) -> dg.Execut
 def marks(instance: dg.DagsterInstance, day: str) -> dict[str, int]:
     """Return how often each asset of ingestion is marked on a day."""
     found = {
-        asset: instance.get_event_records(
-            dg.EventRecordsFilter(dg.DagsterEventType.ASSET_MATERIALIZATION, dg.AssetKey(asset), asset_partitions=[day])
-        )
+        asset: instance.fetch_materializations(dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[day]), 100)
         for asset in (*MARKED, LAST_MARK)
     }
-    return {asset: len(records) for asset, records in found.items()}
+    return {asset: len(events.records) for asset, events in found.items()}
 
 
 def test_next_run_marks_day_of_run_that_died(here: Installation, instance: dg.DagsterInstance) -> None:
