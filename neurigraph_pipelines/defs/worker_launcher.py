@@ -49,7 +49,9 @@ _CONFIG = {
 def worker_app() -> Celery:
     """Return the application of workers, with the broker of the home folder."""
     broker = home_file(BROKER_FILE)
-    return make_app({"broker": broker, "backend": "disabled://", "config_source": dict(_CONFIG)})
+    return make_app(  # type: ignore[no-untyped-call]
+        {"broker": broker, "backend": "disabled://", "config_source": dict(_CONFIG)}
+    )
 
 
 class WorkerRunLauncher(CeleryRunLauncher):

@@ -13,6 +13,7 @@ import socket
 from dagster._grpc.types import ExecuteRunArgs
 from dagster._serdes import unpack_value
 from dagster_celery.config import TASK_EXECUTE_JOB_NAME
+from dagster_shared.serdes.serdes import JsonSerializableValue
 
 from neurigraph_pipelines.code_server import preloaded  # noqa: F401 - only loaded
 from neurigraph_pipelines.defs.worker_launcher import worker_app
@@ -31,7 +32,7 @@ def main() -> None:
     app.worker_main(["worker", f"--concurrency={runs}", f"--hostname={name}", *quiet])
 
 
-def _execute_job(execute_job_args_packed: dict[str, object]) -> None:
+def _execute_job(execute_job_args_packed: JsonSerializableValue) -> None:
     """Execute the run that dagster-celery's launcher has put into Redis."""
     execute(unpack_value(execute_job_args_packed, as_type=ExecuteRunArgs).run_id)
 

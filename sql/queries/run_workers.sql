@@ -1,5 +1,5 @@
--- Locks by which the daemon knows that the process of a run lives, on whichever machine. A lock ends with the connection
--- of the process that holds it, and so with the process.
+-- Locks by which the daemon knows that the process of a run lives, on whichever machine. A lock ends with the
+-- connection of the process that holds it, and so with the process.
 
 -- name: hold
 -- Waits while another process holds the lock: one process at a time executes a run.

