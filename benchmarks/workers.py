@@ -13,8 +13,8 @@ from tests.support.breakable_stack import BreakableStack, breakable_stack
 from tests.support.memories import rows
 from tests.support.workers import Workers
 
-CONVERSATIONS = 12
-ROUNDS = 2
+CONVERSATIONS = 8
+ROUNDS = 1
 MODEL_SECONDS = 2.0
 
 _METHOD = """`neurigraph up` with a Redis, and workers that execute one run at once. Conversations of 800 words,
