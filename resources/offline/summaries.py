@@ -15,6 +15,7 @@ from resources.offline.anchors import Anchors
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, sentences, tidy
+from resources.offline.relations import StatedRelation
 from resources.offline.salience import Salience
 from resources.offline.telling import Teller
 from resources.offline.themes import Themes
@@ -60,6 +61,7 @@ def summarize(prose: Prose, words: int) -> Summary:
     lead = teller.period()
     budget = max(10, min(words, MAX_WORDS) - len(lead.split()))
     told = _Choice(prose, names, teller, phrases).told(budget)
+    told += _related(prose, names, teller, " ".join(told), budget) if told else []
     return Summary(title=title, text=f"{lead}: {' '.join(told) or _fallback(prose, title)}")
 
 
@@ -185,6 +187,26 @@ class _Choice:
         new = len(stems - self._covered) / max(1, len(stems))
         worth = self._weights[number] * (SHARE_KNOWN + (1 - SHARE_KNOWN) * new)
         return float(worth / (unit.length + SMALL_UNIT) ** LENGTH_POWER)
+
+
+def _related(prose: Prose, names: Names, teller: Teller, told: str, budget: int) -> list[str]:
+    """Return who the people named in a summary are, as short sentences, as far as its words go."""
+    left = budget - len(told.split())
+    found: list[str] = []
+    people = {one.name for one in names.persons}.difference(one.name for one in names.others)
+    known = (one for one in names.relations if one.person in people and one.person in told)
+    for relation in known if prose.language == "en" else ():
+        sentence = teller.relate(relation)
+        length = len(sentence.split())
+        if 0 < length <= left and not _states(told, relation):
+            found.append(sentence)
+            left -= length
+    return found
+
+
+def _states(told: str, relation: StatedRelation) -> bool:
+    """Whether a sentence of a summary holds the person and the relation's word."""
+    return any(relation.person in one and relation.label in one for one in sentences(told))
 
 
 def _fallback(prose: Prose, title: str) -> str:

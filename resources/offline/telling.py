@@ -11,7 +11,8 @@ from resources.offline.lexicon import english, lexicon_of
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.quotation_marks import paired
-from resources.offline.retelling import lacks_subject, retold
+from resources.offline.relations import StatedRelation
+from resources.offline.retelling import lacks_subject, possessive, retold
 from resources.offline.units import Unit
 
 MAX_MENTIONS = 3
@@ -78,6 +79,16 @@ class Teller:
                 is_own = called in text or self._prose.segment.messages[message].role is not Role.ASSISTANT
                 return _ended(text) if is_own else f"{self._speaker(message)}: {_ended(text)}"
         return f'{self._speaker(message)}: "{_inside(_ended(self._joined(texts)))}"'
+
+    def relate(self, relation: StatedRelation) -> str:
+        """Return a relation as one sentence; empty if it is not known whose it is."""
+        speakers = self._names.speakers
+        owner = self._names.owner or (next(iter(speakers)) if len(speakers) == 1 else "")
+        whose = relation.whose or speakers.get(owner)
+        if whose is None:
+            return ""
+        whose = whose[:MAX_NAME]
+        return f"{relation.person} is {possessive(whose)} {relation.label}."
 
     def _dated(self, text: str, message: int) -> str:
         messages = self._prose.segment.messages

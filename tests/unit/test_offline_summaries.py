@@ -100,6 +100,18 @@ def test_pronouns_need_what_they_mean(text: str, clear: bool) -> None:
     assert References({"Peter", "Marek", "Achieng"}, {"mediation"}).are_clear(text) is clear
 
 
+def test_people_of_a_summary_are_explained_where_words_are_left() -> None:
+    said = (
+        ("Nora", "You know my sister Ana."),
+        ("Tom", "And my brother Emil."),
+        ("Nora", "Ana paid 640 euros for the tent on 2 May."),
+    )
+    told = MODEL.summarize(chat(*said), words=19).text
+    assert told == "On 8 May 2023: Ana paid 640 euros for the tent on 2 May. Ana is Nora's sister."
+    assert len(told.split()) == 18
+    assert "sister" not in MODEL.summarize(chat(*said), words=17).text
+
+
 def test_conversation_is_told_in_sentences_that_stand_alone() -> None:
     summary = MODEL.summarize(
         chat(
