@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from pydantic import SecretStr
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConfigurationError, ProviderError
+from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims, Evidence, Outline
 from neurigraph_pipelines.settings.outgoing import destinations
@@ -76,6 +77,17 @@ def test_answers_fit_a_small_context(provider: ModelProvider, client: ProviderCl
     model.answer("Who repaired the boat?", NOON, passages)
     for request in provider.requests:
         assert TOKENS.count(request.body["messages"][-1]["content"]) < 1_250
+
+
+def test_slow_answers_need_a_longer_timeout(provider: ModelProvider) -> None:
+    provider.speak(DIALECTS["thinks"])
+    provider.slow_down(1.5)
+    slow = r"did not answer within 0\.5 s"
+    hasty, patient = make_client(provider, timeout=0.5, max_retries=0), make_client(provider, timeout=60.0)
+    with closing(hasty), pytest.raises(TransientError, match=slow):
+        make_model(hasty, is_compatible=True).summarize(TALK, 150)
+    with closing(patient):
+        assert "Mercy Hospital" in make_model(patient, is_compatible=True).summarize(TALK, 150).text
 
 
 def test_settings_name_a_local_server(
