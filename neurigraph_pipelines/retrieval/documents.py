@@ -20,7 +20,7 @@ from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.ports import TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
-from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_messages
+from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
 from neurigraph_pipelines.retrieval.query.phase_one import WORDS_ALONE
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Answer, Question
@@ -50,6 +50,9 @@ _GAP = 2
 _PER_DOCUMENT = 10
 _RERANKED_CHARACTERS = 2_000
 """About 512 tokens of each document, which a reranker reads."""
+
+_Read = Mapping[UUID, Sequence[OpenedMessage] | StorageError]
+"""The messages that were read, by file, or why a file could not be read."""
 
 _FILE = "file"
 _QUERIES = statements("documents")
@@ -136,6 +139,10 @@ class _Group:
         found = [*self.hits, *(one for each in self.messages.values() for one in each)]
         return min(1.0, max(0.0, *(float(one["score"]) for one in found)))
 
+    def scores_of(self, hit: Mapping[str, Any]) -> dict[int, float]:
+        """Return the scores of the messages of a hit that chunks are made of, by their numbers."""
+        return {one["seq"]: one["score"] for one in self.messages.get(key_of(hit), ())[:_PER_DOCUMENT]}
+
 
 @measured("search.documents")
 def search_documents(context: Context, wanted: Wanted) -> FoundDocuments:
@@ -165,7 +172,8 @@ def search_documents(context: Context, wanted: Wanted) -> FoundDocuments:
         key=lambda one: -one[0],
     )
     chosen = [one for one in best if one[0] >= wanted.threshold][: wanted.limit]
-    documents = [_document(context, wanted, group, score, notes) for score, group in chosen]
+    read = open_in_files(context, _places_of(group for _, group in chosen))
+    documents = [_document(context, wanted, group, score, read, notes) for score, group in chosen]
     if not documents:
         return FoundDocuments(_recent(context, wanted), SearchPath.RECENT, notes)
     if wanted.is_reranked:
@@ -220,9 +228,21 @@ def _with_age(wanted: Wanted, group: _Group, now: datetime) -> float:
     return (1 - wanted.recency) * group.score + wanted.recency * fresh
 
 
-def _document(context: Context, wanted: Wanted, group: _Group, score: float, notes: list[str]) -> FoundDocument:
+def _places_of(groups: Iterable[_Group]) -> dict[UUID, list[int]]:
+    """Return the numbers of the messages that the chunks of some documents need, by the file that they are in."""
+    return {
+        UUID(hit["file_id"]): _with_gaps(sorted(found))
+        for group in groups
+        for hit in group.hits
+        if hit["stored"] and (found := group.scores_of(hit))
+    }
+
+
+def _document(
+    context: Context, wanted: Wanted, group: _Group, score: float, read: _Read, notes: list[str]
+) -> FoundDocument:
     hit = group.hits[0]
-    chunks = sorted(_chunks(context, wanted, group, notes), key=lambda one: -one.score)
+    chunks = sorted(_chunks(context, wanted, group, read, notes), key=lambda one: -one.score)
     found = FoundDocument(
         hit["source_id"],
         hit["title"],
@@ -243,23 +263,21 @@ def _document(context: Context, wanted: Wanted, group: _Group, score: float, not
         return found
 
 
-def _chunks(context: Context, wanted: Wanted, group: _Group, notes: list[str]) -> Iterator[Chunk]:
+def _chunks(context: Context, wanted: Wanted, group: _Group, read: _Read, notes: list[str]) -> Iterator[Chunk]:
     """Yield the chunks of a document: found messages that lie beside each other, with those between them."""
     kind = group.hits[0]["source_kind"]
     for hit in group.hits:
-        messages = sorted(group.messages.get(key_of(hit), ())[:_PER_DOCUMENT], key=lambda one: int(one["seq"]))
-        scores = {one["seq"]: one["score"] for one in messages}
+        scores = group.scores_of(hit)
         if not scores:
             continue
         if hit["stored"]:
-            try:
-                read = open_messages(context, UUID(hit["file_id"]), _with_gaps(list(scores)))
-            except StorageError:
+            opened = read[UUID(hit["file_id"])]
+            if isinstance(opened, StorageError):
                 notes.append(f"The file of {hit['title']!r} could not be read.")
                 continue
-            texts = {one.seq: _spoken(kind, one) for one in read}
+            texts = {one.seq: _spoken(kind, one) for one in opened}
         else:
-            texts = {one["seq"]: one["content"] for one in messages}
+            texts = {one["seq"]: one["content"] for one in group.messages[key_of(hit)][:_PER_DOCUMENT]}
         yield from _joined(context, wanted.query, texts, scores, _separator(kind))
 
 
@@ -278,19 +296,26 @@ def _joined(
     """Yield texts that follow each other as chunks of at most ``CHUNK_TOKENS``; each holds one that was found."""
     lexer = lexer_of(context.settings.language)
     asked = frozenset(lexer.lexemes(query))
+    numbers = sorted(texts)
+    sizes = dict(zip(numbers, context.tokens.count_each([f"{texts[one]}{separator}" for one in numbers]), strict=True))
     run: list[int] = []
-    content = ""
-    for number in [*sorted(texts), None]:
-        text = "" if number is None else texts[number]
-        longer = f"{content}{separator}{text}"
-        if run and (number is None or number != run[-1] + 1 or context.tokens.count(longer) > CHUNK_TOKENS):
+    content, size = "", 0
+    for number in [*numbers, None]:
+        if run and (number is None or number != run[-1] + 1 or size + sizes[number] > CHUNK_TOKENS):
             found = [scores[one] for one in run if one in scores]
             if found:
                 yield Chunk(content, round(min(1.0, max(found)), 6), run[0], run[-1])
-            run, longer = [], text
-        if number is not None:
-            run.append(number)
-            content = longer if len(run) > 1 else _cut(excerpt(text, asked, lexer, 4 * CHUNK_TOKENS), context.tokens)
+            run = []
+        if number is None:
+            return
+        if run:
+            content, size = f"{content}{separator}{texts[number]}", size + sizes[number]
+        elif sizes[number] <= CHUNK_TOKENS:
+            content, size = texts[number], sizes[number]
+        else:
+            content = _cut(excerpt(texts[number], asked, lexer, 4 * CHUNK_TOKENS), context.tokens)
+            size = context.tokens.count(content)
+        run.append(number)
 
 
 def _cut(text: str, tokens: TokenCounter) -> str:

@@ -17,7 +17,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.errors import LostObjectError, NotFoundError, StorageError
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
@@ -124,7 +124,9 @@ def open_file(
     name = manifest["file_name"]
     head = next(content.chunks(), b"")[:HEAD_BYTES]
     as_stored = as_stored or not is_transcript
-    speakers = {} if as_stored else {row["message"]: row for row in _places(context, place.file_id, None)}
+    speakers = (
+        {} if as_stored else {row["message"]: row for row in _places(context, {place.file_id: None})[place.file_id]}
+    )
     return OpenedFile(
         place.file_id,
         name,
@@ -200,7 +202,27 @@ def open_messages(
         LostObjectError: The bytes are lost or damaged; they are not returned.
         StorageError: The object store failed.
     """
-    places = _places(context, file_id, messages)
+    return _opened(context, file_id, _places(context, {file_id: messages})[file_id])
+
+
+def open_in_files(
+    context: Context, wanted: Mapping[UUID, Sequence[int]]
+) -> dict[UUID, list[OpenedMessage] | StorageError]:
+    """Open single messages of several transcripts as ``open_messages`` does, after one question to the database.
+
+    Returns:
+        For each file its messages, or why its bytes cannot be read.
+    """
+    opened: dict[UUID, list[OpenedMessage] | StorageError] = {}
+    for file_id, places in _places(context, wanted).items():
+        try:
+            opened[file_id] = _opened(context, file_id, places)
+        except StorageError as error:
+            opened[file_id] = error
+    return opened
+
+
+def _opened(context: Context, file_id: UUID, places: Sequence[Mapping[str, Any]]) -> list[OpenedMessage]:
     try:
         return [message for run in _runs(places) for message in _messages(context.objects, run, file_id)]
     except LostObjectError as error:
@@ -209,14 +231,17 @@ def open_messages(
         raise
 
 
-def _places(context: Context, file_id: UUID, messages: Sequence[int] | None) -> list[dict[str, Any]]:
-    """Return where messages of a transcript are and who speaks in them; None for all of them."""
+def _places(context: Context, wanted: Mapping[UUID, Sequence[int] | None]) -> dict[UUID, list[dict[str, Any]]]:
+    """Return for each transcript where messages are and who speaks in them; None for all of its messages."""
+    found: dict[UUID, list[dict[str, Any]]] = {file_id: [] for file_id in wanted}
+    asked = [{"file_id": str(file_id), "messages": messages} for file_id, messages in wanted.items()]
     values = {
-        "file_id": file_id,
-        "messages": None if messages is None else list(messages),
+        "wanted": json.dumps(asked, default=list),
         "ttl_seconds": context.settings.lifecycle.recompress_ttl_minutes * 60,
     }
-    return context.database.ask(context.claims, _LINES["open_messages"], values)
+    for row in context.database.ask(context.claims, _LINES["open_messages"], values) if wanted else ():
+        found[row["asked_file"]].append(row)
+    return found
 
 
 @retry_not_found

@@ -1,5 +1,9 @@
--- Phase two: byte ranges of single messages in a transcript.
+-- Phase two: byte ranges of single messages in transcripts.
 
 -- name: open_messages
-SELECT o.*
-FROM neurigraph.open_messages(%(file_id)s, %(messages)s::bigint [], %(ttl_seconds)s) AS o;
+-- Of several files, each with the numbers of its messages; null for all.
+SELECT
+    w.file_id AS asked_file,
+    o.*
+FROM jsonb_to_recordset(%(wanted)s) AS w (file_id uuid, messages bigint [])
+CROSS JOIN LATERAL neurigraph.open_messages(w.file_id, w.messages, %(ttl_seconds)s) AS o;
