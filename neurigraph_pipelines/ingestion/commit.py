@@ -58,7 +58,7 @@ from neurigraph_pipelines.voices import voices_of
 STEP = "commit"
 
 _MOST_AT_ONCE = 3
-"""Sources that are stored at the same time: more would wait for each other in Python."""
+"""Users whose segments are stored at the same time: more would wait for each other in Python."""
 
 _FACTS = statements("facts")
 _QUERIES = statements("commit")
@@ -108,15 +108,15 @@ def _store(
     failed: dict[UUID, ItemFailure],
     on_done: Progress | None,
 ) -> tuple[list[Committed], dict[UUID, float]]:
-    """Store the segments that have not failed, several sources at a time and those of one source in order.
+    """Store the segments that have not failed, several users at a time and those of one user in order.
 
     Returns:
         The records in the order of the plans, and the seconds by trigger; what fails is added to ``failed``.
     """
     segments = {trigger: list(group) for trigger, group in groupby(plans, key=lambda plan: plan.ref.trigger_id)}
-    by_source: dict[UUID, list[UUID]] = {}
+    by_user: dict[UUID, list[UUID]] = {}
     for trigger_id, records in segments.items():
-        by_source.setdefault(records[0].ref.source_id, []).append(trigger_id)
+        by_user.setdefault(records[0].ref.user_id, []).append(trigger_id)
     done: dict[UUID, list[Committed]] = {}
     seconds: dict[UUID, float] = {}
 
@@ -136,12 +136,12 @@ def _store(
 
     # One connection of the pool renews the lease.
     most = min(_MOST_AT_ONCE, context.settings.database.pool_size - 1)
-    if min(most, len(by_source)) < 2:
-        for trigger_ids in by_source.values():
+    if min(most, len(by_user)) < 2:
+        for trigger_ids in by_user.values():
             store(trigger_ids)
     else:
         with ThreadPoolExecutor(most, thread_name_prefix=STEP) as pool:
-            futures = [pool.submit(carried(store), trigger_ids) for trigger_ids in by_source.values()]
+            futures = [pool.submit(carried(store), trigger_ids) for trigger_ids in by_user.values()]
             try:
                 for future in futures:
                     future.result()

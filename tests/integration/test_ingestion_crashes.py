@@ -75,7 +75,7 @@ def test_killed_run_is_repeated_once(shared_installation: Installation, moment: 
 
 
 @pytest.mark.parametrize(("moment", "occurrence"), [("transaction open", 3), ("working copy written", 4)])
-def test_killed_run_that_stores_several_sources_at_once(
+def test_killed_run_with_several_threads(
     shared_installation: Installation, moment: str, occurrence: int
 ) -> None:
     here = shared_installation

@@ -193,17 +193,16 @@ class MeetingStore(ForgetfulStore):
         return self.inner.get(key)
 
 
-def test_sources_are_stored_at_once(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
-    user, claims = bob
+def test_users_are_stored_at_once(here: Installation, context: Context) -> None:
     for text in ("#Work/Desks One.", "#Family/Ana Two."):
-        converse(here, claims, text)
+        converse(here, new_user(here)[1], text)
     objects = MeetingStore(here.objects, 60)
-    (result,) = ingest(context.using(objects=objects), user)
+    (result,) = ingest(context.using(objects=objects))
     assert len(result.stored) == 2
     assert objects.met == 1
 
 
-def test_segments_of_one_source_are_stored_in_order(
+def test_segments_of_one_user_are_stored_in_order(
     here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob

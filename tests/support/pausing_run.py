@@ -1,7 +1,7 @@
 """A run that stores a batch and stops at a chosen moment, for tests to kill; or that dies by itself.
 
 Run as ``python -m tests.support.pausing_run URL SECRET OBJECTS USER_ID MOMENT OCCURRENCE [CONNECTIONS]``; prints
-``paused`` when it gets there. With two connections, the default, it stores one source after another. With the moment
+``paused`` when it gets there. With two connections, the default, it stores one user after another. With the moment
 ``never`` it runs to its end, unless a text says DEADLY: that kills the process, as the kernel does when memory runs
 out. The adapters are the real ones behind wrappers that implement the same ports.
 """
