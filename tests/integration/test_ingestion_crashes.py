@@ -75,9 +75,7 @@ def test_killed_run_is_repeated_once(shared_installation: Installation, moment: 
 
 
 @pytest.mark.parametrize(("moment", "occurrence"), [("transaction open", 3), ("working copy written", 4)])
-def test_killed_run_with_several_threads(
-    shared_installation: Installation, moment: str, occurrence: int
-) -> None:
+def test_killed_run_with_several_threads(shared_installation: Installation, moment: str, occurrence: int) -> None:
     here = shared_installation
     user, claims = new_user(here)
     for number in range(7):
