@@ -27,6 +27,8 @@ USERS = 4
 FLOOD_SECONDS, QUICK_FLOOD_SECONDS = 120.0, 4.0
 SEARCHES = 3
 """Searches of a client after each of its conversations."""
+NUMBERS = 2_000
+"""Conversations that a client has numbers for."""
 BATCH = 8
 SAMPLE_SECONDS = 5.0
 MOST_SECONDS_WITHOUT_PROGRESS = 600.0
@@ -154,7 +156,7 @@ def _flood(stack: LocalStack, installation: Installation, users: list[User], cli
     keys = [issue_api_key(installation.database, user.user_id) for user in users]
     url = stack.api.url
     with ThreadPoolExecutor(clients) as pool:
-        list(pool.map(lambda one: _call(url, keys[one % USERS], 1_000_000 * one, until, answers), range(clients)))
+        list(pool.map(lambda one: _call(url, keys[one % USERS], NUMBERS * one, until, answers), range(clients)))
     return answers
 
 
