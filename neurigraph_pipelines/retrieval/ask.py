@@ -30,6 +30,7 @@ from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.restating import Restated, once_a_source, restated, times_said
 from neurigraph_pipelines.text.lexemes import lexer_of
 
 HITS = 50
@@ -223,14 +224,15 @@ def reply_from(
     evidence = _within(_in_context(passages), settings.ask.tokens, context.tokens)
     retrieved = [passage.hit["record_id"] for passage in passages[: len(evidence)] if passage.hit["stored"]]
     note(context, "ask", retrieved, query)
-    statements = _statements(context.language_model, worded or query, moment, evidence, notes)
+    said = restated((_source_of(one), frozenset(lexer.lexemes(one.text))) for one in passages[: len(evidence)])
+    statements = once_a_source(_statements(context.language_model, worded or query, moment, evidence, notes), said)
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     notes += notes_of(context, places_of(passages[place - 1] for place in cited), without)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
     return Reply(
-        "\n".join(_worded(statement, numbers, evidence) for statement in statements) or NOTHING_FOUND,
+        "\n".join(_worded(statement, numbers, evidence, said) for statement in statements) or NOTHING_FOUND,
         bool(statements),
         [
             _citation(number, passages[place - 1], excerpt(passages[place - 1].text, asked, lexer, CITED_CHARACTERS))
@@ -340,14 +342,22 @@ def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
     ]
 
 
-def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Evidence]) -> str:
-    """Return a statement with its citations; what only others said begins with who says so."""
+def _source_of(passage: Passage) -> str:
+    """Return the persona that handed in a message, or else its source."""
+    return str(passage.hit["origin"]["persona_id"] or passage.hit["source_id"])
+
+
+def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Evidence], said: Restated) -> str:
+    """Return a statement with its citations; what only others said, or one source again and again, begins with that."""
     # Numbers in brackets would pass for citations.
     text = _LIKE_A_CITATION.sub(r"(\1)", " ".join(statement.text.split()))
     cited = [evidence[place - 1] for place in statement.evidence]
     if all(one.is_of_others for one in cited):
         speaker = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].speaker.split()))
         text = ACCORDING_TO + (text if text.startswith(speaker) else f"{speaker}: {text}")
+    elif times := times_said(statement.evidence, said):
+        title = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].title.split()))
+        text = f"{ACCORDING_TO}“{title}”, which says so {times} times: {text}"
     if statement.is_superseded:
         text = BEFORE_THAT + text.replace(ACCORDING_TO, ACCORDING_TO.lower(), 1)
     return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.evidence)}"

@@ -51,6 +51,14 @@ def test_others_are_not_quoted_as_fact(measured: Measured, places: list[int]) ->
     assert share([measured.ruled[place] for place in places], lambda one: one.quoted) <= 0.1
 
 
+def test_restatements_of_the_owner_are_no_facts(world: World, attacks: Sequence[Planted], measured: Measured) -> None:
+    """Through the owner's own key: an answer says that one conversation alone says so, and how often."""
+    attacked = {attack.fact.question for attack in attacks if attack.door is Door.OWNER}
+    places = [place for place, fact in enumerate(world.facts) if fact.question in attacked]
+    assert all(measured.unruled[place].quoted for place in places)
+    assert not any(measured.ruled[place].quoted for place in places)
+
+
 def test_poison_loses_places(measured: Measured, places: list[int]) -> None:
     taken = [
         sum(len(one.poisoned) for one in (asked[p] for p in places)) for asked in (measured.ruled, measured.unruled)
