@@ -21,6 +21,8 @@ from tests.support.lying_home import LyingHome, lying_home
 from tests.support.memories import converse, ingest, plain_context
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, mirrored, new_pair, offered
 
+pytestmark = pytest.mark.attack
+
 
 @pytest.fixture
 def pair(shared_installation: Installation, installation: Installation) -> Iterator[Pair]:

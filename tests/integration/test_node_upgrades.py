@@ -96,7 +96,9 @@ def test_node_in_use_is_left_and_done_later(installation: Installation, later_no
     used, free = provision(installation, user, "Used"), provision(installation, user, "Free")
     later_node_ddl()
     with installation.database.owner() as reading:
-        reading.execute(f"SELECT FROM {used.schema_name}.metadata_records")  # holds its lock until the end
+        # Holds its lock until the end. An upgrade that waits for it ends it, and the assertions fail.
+        reading.execute("SET LOCAL idle_in_transaction_session_timeout = '60s'")
+        reading.execute(f"SELECT FROM {used.schema_name}.metadata_records")
         assert upgrade_all(installation.database, lambda _: None, patience=0) == Upgraded(nodes=2, left=1)
         assert upgraded(installation, free)
         assert not upgraded(installation, used)
