@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,8 @@ def _instance(runs: RunSettings) -> str:
     """Return Dagster's settings: those of the project, with the number of runs and what launches them."""
     instance: dict[str, Any] = yaml.safe_load(INSTANCE.read_bytes())
     if runs.broker_url is not None:
+        if find_spec("dagster_celery") is None:
+            raise ConfigurationError("NEURIGRAPH_BROKER_URL needs Celery: pip install 'neurigraph[workers]'")
         instance["run_launcher"] = _WORKERS
     concurrency = instance["concurrency"]
     concurrency["runs"]["max_concurrent_runs"] = concurrency["pools"]["default_limit"] = runs.at_once
