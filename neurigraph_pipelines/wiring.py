@@ -372,11 +372,13 @@ class Installation(WiredModels):
 
     @cached_property
     def web(self) -> WebFetcher:
-        """What fetches the web pages that users name."""
+        """What fetches the web pages and repositories that users name."""
         from resources.web_fetcher import HttpWebFetcher
 
         settings = self.settings.web
-        return HttpWebFetcher(settings.hosts, settings.local_hosts, settings.timeout_seconds, settings.page_bytes)
+        repository = (settings.repository_seconds, settings.repository_bytes)
+        hosts = (settings.hosts, settings.local_hosts)
+        return HttpWebFetcher(*hosts, settings.timeout_seconds, settings.page_bytes, repository)
 
     @cached_property
     def peers(self) -> Peering:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from queue import Empty, Queue
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import httpx
 
@@ -47,6 +47,7 @@ def send(
     content: bytes = b"",
     max_bytes: int = 0,
     check_address: Callable[[str], None] = lambda _: None,
+    into: IO[bytes] | None = None,
 ) -> Answer:
     """Send one request and read the beginning of the answer.
 
@@ -61,6 +62,7 @@ def send(
         content: The body to send.
         max_bytes: Bytes of the answer's body to read, as they are sent; the rest is not read.
         check_address: Raises for an IP address that must not be connected to; called with each one of the host.
+        into: A file to write the body to; the answer has none then. It is written to once the host has answered.
 
     Returns:
         The status, at most ``max_bytes`` bytes of the body, and how long to wait.
@@ -76,8 +78,8 @@ def send(
             check_address(address)
         for address in addresses[:-1]:
             with suppress(httpx.ConnectError, httpx.ConnectTimeout):
-                return _exchange(method, target, address, headers, deadline, content, max_bytes)
-        return _exchange(method, target, addresses[-1], headers, deadline, content, max_bytes)
+                return _exchange(method, target, address, headers, deadline, content, max_bytes, into)
+        return _exchange(method, target, addresses[-1], headers, deadline, content, max_bytes, into)
     except (OSError, httpx.TransportError, httpx.InvalidURL) as error:
         raise ConnectionError(type(error).__name__) from error
 
@@ -135,6 +137,7 @@ def _exchange(
     deadline: float,
     content: bytes,
     max_bytes: int,
+    into: IO[bytes] | None,
 ) -> Answer:
     """Use the transport of httpx, because its client logs the whole address, which may contain a secret."""
     # Loading the system's certificates takes a while, and plain http needs none.
@@ -153,11 +156,12 @@ def _exchange(
         )
         answer = transport.handle_request(request)
         with closing(answer):
-            body = bytearray()
+            body, size = bytearray(), 0
             if max_bytes:
                 for chunk in answer.iter_raw():
-                    body += chunk
-                    if len(body) >= max_bytes:
+                    (body.extend if into is None else into.write)(chunk)
+                    size += len(chunk)
+                    if size >= max_bytes:
                         break
                 else:  # a body without a length ends like this when it is cut off, too
                     if time.monotonic() >= deadline:

@@ -12,13 +12,11 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urljoin, urlsplit
 
 from neurigraph_pipelines.errors import InvalidInputError, ProviderError, TransientError
-from neurigraph_pipelines.ports import FetchedPage
+from neurigraph_pipelines.ports import FetchedPage, FetchedRepository
 from resources.allowed_hosts import AllowedHosts
+from resources.answer_statuses import MAX_REDIRECTS, REDIRECTS, TRY_AGAIN
 from resources.outgoing_request import Answer, content_of, send
 
-MAX_REDIRECTS = 5
-_REDIRECTS = {301, 302, 303, 307, 308}
-_TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 _PAGES = ("text/html", "application/xhtml+xml")
 _ENDINGS = (".html", ".htm", ".xhtml")
 _HEADERS = {
@@ -36,24 +34,39 @@ class HttpWebFetcher:
         local_hosts: Names or addresses that may be called over http and at addresses that are not public.
         seconds: Time limit for one page, with its redirects.
         max_bytes: Largest page, unpacked.
+        repository: The same limits of a repository, as its server packs it.
     """
 
-    def __init__(self, hosts: tuple[str, ...], local_hosts: tuple[str, ...], seconds: float, max_bytes: int) -> None:
+    def __init__(
+        self,
+        hosts: tuple[str, ...],
+        local_hosts: tuple[str, ...],
+        seconds: float,
+        max_bytes: int,
+        repository: tuple[float, int] = (60.0, 100_000_000),
+    ) -> None:
         self._hosts = AllowedHosts(hosts, local_hosts, "page", "NEURIGRAPH_WEB_HOSTS")
         self._seconds = seconds
         self._max_bytes = max_bytes
+        self._repository = repository
 
     def fetch(self, url: str) -> FetchedPage:
         """Fetch a page."""
         deadline = time.monotonic() + self._seconds
         for _ in range(MAX_REDIRECTS + 1):
             answer = self._ask(url, deadline)
-            if answer.status not in _REDIRECTS or "location" not in answer.headers:
+            if answer.status not in REDIRECTS or "location" not in answer.headers:
                 return self._page(url, answer)
             url = urljoin(url, answer.headers["location"]).partition("#")[0]
         raise InvalidInputError(
             f"the page redirects more than {MAX_REDIRECTS} times: give the address that it leads to"
         )
+
+    def fetch_repository(self, url: str, known: str | None) -> FetchedRepository | None:
+        """Fetch the newest commit of a repository."""
+        from resources.repository_fetcher import fetch_repository
+
+        return fetch_repository(self._hosts, url, known, *self._repository)
 
     def _ask(self, url: str, deadline: float) -> Answer:
         check_address = self._hosts.check(url)
@@ -72,7 +85,7 @@ class HttpWebFetcher:
             raise TransientError(f"the page could not be fetched in {self._seconds:g} seconds ({error})") from error
 
     def _page(self, url: str, answer: Answer) -> FetchedPage:
-        if answer.status in _TRY_AGAIN:
+        if answer.status in TRY_AGAIN:
             raise TransientError(f"the page's server answered {answer.status}: try again later")
         if answer.status != 200:
             raise InvalidInputError(f"the page's server answered {answer.status}: check the address")

@@ -23,7 +23,7 @@ from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
-from neurigraph_pipelines.ingestion.web_pages import receive_page
+from neurigraph_pipelines.ingestion.web_pages import receive_address
 from neurigraph_pipelines.model import Privacy, SourceKind
 from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.model.spaces import MAX_TAGS
@@ -87,13 +87,14 @@ def _form_schema() -> dict[str, Any]:
 async def upload(request: Request, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, UUID]:
     """Upload a file, or without one have the web page at `url` fetched.
 
+    A `url` that ends with `.git`, or comes with the `document_type` `repository`, is fetched as a repository.
     It is read and stored in the background: see `GET /v1/uploads/{upload_id}`.
     """
     # The form goes to disk beyond a megabyte. It is read only here so that nobody without a key can fill the disk.
     async with request.form(max_files=1, max_fields=_MAX_FIELDS) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile) and (file is not None or not form.get("url")):
-            raise InvalidInputError("the form has no file in a field called `file`, and no `url` of a page to fetch")
+            raise InvalidInputError("the form has no file in a field called `file`, and no `url` to fetch")
         fields = _fields({name: value for name, value in form.items() if name != "file"})
         look(installation, caller, replaces=fields.replaces)
         receive = (
@@ -105,7 +106,7 @@ async def upload(request: Request, response: Response, caller: Owner, installati
                 is_document=fields.format == "document",
             )
             if isinstance(file, UploadFile)
-            else partial(receive_page, installation.uploads, installation.web, caller, fields.url or "")
+            else partial(receive_address, installation.uploads, installation.web, caller, fields.url or "")
         )
         received = await run_in_threadpool(
             receive,

@@ -49,7 +49,9 @@ _NOTHING_STORED = 5
 _What = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="An export (.json, .jsonl, .txt, .zip, a folder), any file, or the URL of a web page."
+        metavar="FILE",
+        help="An export (.json, .jsonl, .txt, .zip, a folder), any file, or the URL of a web page or "
+        "a repository (.git).",
     ),
 ]
 _FormatName = Annotated[
@@ -94,7 +96,8 @@ def import_file(
 
     What is said of where it comes from holds for all new conversations in it; only one can replace a source. The user
     is created if necessary. Messages that are in the inbox already are not added again: to finish an interrupted
-    import, run it again. A web page is fetched; one that has changed is its next version. A Neurigraph export is
+    import, run it again. A web page or a repository is fetched; one that has changed is its
+    next version. A Neurigraph export is
     restored completely, if its user does not exist here.
     """
     from neurigraph_pipelines.errors import InvalidInputError
@@ -104,7 +107,9 @@ def import_file(
     details = source_options.details_of(*where)
     if what.lower().startswith(_ADDRESSES):
         if dry_run:
-            raise InvalidInputError("--dry-run is for conversations: this page would be fetched and stored as a whole.")
+            raise InvalidInputError(
+                "--dry-run is for conversations: what is at an address is fetched and stored as a whole."
+            )
         import_page(what, user, output, private, external_id, details)
         return
     if not watch:

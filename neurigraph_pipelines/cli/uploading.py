@@ -85,12 +85,12 @@ def import_document(
 def import_page(
     url: str, user: str, output: Output, private: bool | None, external_id: str | None, details: SourceDetails
 ) -> None:
-    """Fetch a web page, and extract its main text.
+    """Fetch a web page or a repository, and extract its text.
 
     Raises:
-        UnreadableFileError: The page was received, and its text cannot be read.
+        UnreadableFileError: What was fetched was received; its text cannot be read.
     """
-    from neurigraph_pipelines.ingestion.web_pages import receive_page
+    from neurigraph_pipelines.ingestion.web_pages import receive_address
     from neurigraph_pipelines.model import Claims
 
     with opened() as installation:
@@ -98,7 +98,7 @@ def import_page(
         claims = Claims.of_user(owner.user_id)
         with output.progress() as progress:
             progress.add_task("fetching", total=None)
-            received = receive_page(
+            received = receive_address(
                 installation.uploads,
                 installation.web,
                 claims,

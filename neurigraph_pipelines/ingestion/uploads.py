@@ -20,21 +20,30 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
+from neurigraph_pipelines.ingestion.repository_files import known_commit, take_files
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.ingestion.uploaded_exports import import_export, may_be_export
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
-from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough, SourceKind, StoredObject
+from neurigraph_pipelines.model import (
+    Claims,
+    Extraction,
+    Privacy,
+    ReceivedThrough,
+    RepositoryFile,
+    SourceKind,
+    StoredObject,
+)
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import ExportReader, TextExtractor, Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.file_names import file_name_of
 from neurigraph_pipelines.text.hygiene import clean_text, utc
-from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
+from neurigraph_pipelines.text.media_types import GIT_PACK, HEAD_BYTES, MediaType, media_type_of
 
 STEP = "read_uploads"
 """The step name in failures of unreadable uploads."""
 
-MAX_FILE_NAME_LENGTH = 255
 _QUERIES = statements("uploads")
 _MEDIA_BYTES = 1 << 20
 """Bytes of a file without text that are searched for its metadata, such as its size in pixels."""
@@ -65,6 +74,7 @@ class _Arrival:
     privacy: Privacy | None
     is_labelled: bool
     is_document: bool
+    may_repeat: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +117,7 @@ class Uploads:
         details: SourceDetails = NO_DETAILS,
         is_labelled: bool = False,
         is_document: bool = False,
+        may_repeat: bool = False,
     ) -> Received:
         """Receive a file, piece by piece.
 
@@ -115,6 +126,9 @@ class Uploads:
         The same bytes of the same user are one upload, whatever the file name, and keep their first privacy and
         details. If that upload failed, it is retried. Other bytes under the external id of an upload are its next
         version.
+
+        Args:
+            may_repeat: Bytes of another upload are an upload of their own, under their external id.
 
         Raises:
             InvalidInputError: The file is empty or too large, or its title, id or a detail is not acceptable.
@@ -127,9 +141,10 @@ class Uploads:
         key = staging_key(datetime.now(UTC), uuid4())
         head = bytearray()
         stored = self._objects.put(key, self._checked(content, head))
-        name = _file_name(file_name)
+        name = file_name_of(file_name)
         media = media_type_of(bytes(head), name)
-        arrival = _Arrival(name, stored, media, title, external_id, occurred_at, privacy, is_labelled, is_document)
+        how = (is_labelled, is_document, may_repeat)
+        arrival = _Arrival(name, stored, media, title, external_id, occurred_at, privacy, *how)
         try:
             with self._database.agent(claims) as tx:
                 received = self._insert(tx, claims, arrival, details)
@@ -147,7 +162,9 @@ class Uploads:
         content = {"user_id": user_id, "sha256": bytes.fromhex(arrival.stored.sha256)}
         tx.execute(_QUERIES["lock_content"], content)
         before = self._newest_version(tx, user_id, arrival.external_id, details.replaces)
-        known = tx.execute(_QUERIES["find_by_content"], content).fetchone() if before is None else before
+        known = before
+        if before is None and not arrival.may_repeat:
+            known = tx.execute(_QUERIES["find_by_content"], content).fetchone()
         if known is not None and known["sha256"] == content["sha256"] and not known["is_replaced"]:
             tx.execute(_QUERIES["try_again"], {"source_id": known["source_id"]})
             return Received(known["source_id"], new=False)
@@ -216,6 +233,22 @@ class Uploads:
         if size == 0:
             raise InvalidInputError("the file is empty")
 
+    def known_commit(self, user_id: UUID, external_id: str) -> tuple[UUID, str] | None:
+        """Return the upload and the commit of the newest version of a repository; None if there is none to keep."""
+        return known_commit(self._database, user_id, external_id)
+
+    def receive_read(self, claims: Claims, file_name: str, file: RepositoryFile, **stated: Any) -> None:
+        """Receive a file whose text is known already; one whose text is not waits to be read like any other.
+
+        Args:
+            stated: What ``receive`` takes besides; the external id is among it.
+        """
+        received = self.receive(claims, file_name, [file.content], may_repeat=True, **stated)
+        if received.new and file.parts:
+            name = file_name_of(file_name)
+            media = media_type_of(file.content, name)
+            self._add_text(received.upload_id, name, media, len(file.content), Extraction(tuple(file.parts)))
+
     def read_due(
         self, extractor: TextExtractor, user_id: UUID | None = None, on_read: Callable[[Read], None] | None = None
     ) -> list[Read]:
@@ -263,8 +296,15 @@ class Uploads:
             if imported is not None:
                 return Read(source_id, name, imported.messages_added, imported.tokens_added)
         reader = _reader_of(media, upload["received_through"])
-        found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
-        messages = list(document_messages(name, media, upload["size_bytes"], found))
+        if reader == "repository":
+            most, seconds = self._settings.web.repository_files, self._lease_seconds
+            found = take_files(self, self._database, extractor, source_id, self._objects.get(key), most, seconds)
+        else:
+            found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
+        return self._add_text(source_id, name, media, upload["size_bytes"], found)
+
+    def _add_text(self, source_id: UUID, name: str, media: MediaType, size_bytes: int, found: Extraction) -> Read:
+        messages = list(document_messages(name, media, size_bytes, found))
         with self._database.pipeline() as tx:
             result = self._inbox.append(tx, SourceKind.UPLOAD, source_id, messages)
             self._inbox.end(tx, SourceKind.UPLOAD, source_id)
@@ -329,21 +369,15 @@ class Uploads:
 
 
 def _reader_of(media: MediaType, received_through: str) -> str:
-    """Return the extractor's reader: of a page that was fetched, the main text is read; of an upload, everything."""
+    """Return the extractor's reader: of a page that was fetched, the main text is read; of an upload, everything.
+
+    Only what was fetched is a repository: a pack that somebody uploads is a file like any other.
+    """
+    if media is GIT_PACK and received_through == ReceivedThrough.WEB:
+        return "repository"
     if media.reader == "html" and received_through == ReceivedThrough.WEB:
         return "page"
     return media.reader or "media"
-
-
-def _file_name(name: str) -> str:
-    """Return the last part of a path, printable, storable and at most ``MAX_FILE_NAME_LENGTH`` characters long."""
-    cleaned = clean_text(name.replace("\\", "/"), "repair")[0].rstrip("/").rpartition("/")[2].strip()
-    printable = "".join(character for character in cleaned if character.isprintable())
-    if printable in ("", ".", ".."):
-        return "upload"
-    path = PurePosixPath(printable)
-    suffix = path.suffix[:20]
-    return printable if len(printable) <= MAX_FILE_NAME_LENGTH else path.stem[: MAX_FILE_NAME_LENGTH - 20] + suffix
 
 
 def _require_newer(updated_at: datetime | None, newest: datetime | None) -> None:

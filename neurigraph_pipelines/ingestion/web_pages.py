@@ -1,19 +1,26 @@
-"""Web pages by address: fetched once, and stored like an upload whose next version is the page when it has changed."""
+"""Web pages and repositories by address: fetched once, and stored like an upload; one that changed is a new version."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
 
+from neurigraph_pipelines.ingestion.repository_files import pack_name
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.uploads import Received, Uploads
 from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
-from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
+from neurigraph_pipelines.model.sources import NO_DETAILS, DocumentType, SourceDetails
 from neurigraph_pipelines.ports import WebFetcher
 from neurigraph_pipelines.text.external_ids import external_id_of
 
+_ENDING = ".git"
+_READ_BYTES = 1 << 20
 
-def receive_page(
+
+def receive_address(
     uploads: Uploads,
     fetcher: WebFetcher,
     claims: Claims,
@@ -25,30 +32,46 @@ def receive_page(
     privacy: Privacy | None = None,
     details: SourceDetails = NO_DETAILS,
 ) -> Received:
-    """Fetch a page and receive its bytes; one that has not changed is the same upload.
+    """Fetch what is at an address and receive its bytes; what has not changed is the same upload.
+
+    An address that ends with ``.git``, or is said to be of a repository, is fetched as one: the files of its newest
+    commit. That of any other is a page.
 
     Args:
         uploads: Receives the bytes.
-        fetcher: Fetches the page.
-        claims: The caller, whatever the door: the page came through the web.
-        url: The address of the page.
-        external_id: Of the page and its versions; default: made of the address.
+        fetcher: Fetches the page or the repository.
+        claims: The caller, whatever the door: the bytes came through the web.
+        url: The address.
+        external_id: Of the page or repository and its versions; default: made of the address.
 
     Raises:
         ConflictError: The settings allow no host; or it was last changed before the newest version.
-        InvalidInputError: The address may not be called, the page is no page, or a detail is not acceptable.
-        TransientError: The page could not be fetched now.
+        InvalidInputError: The address may not be called, nothing usable is there, or a detail is not acceptable.
+        TransientError: It could not be fetched now.
     """
     details = replace(details, url=url)
     checked_details(details, "repair", None)
-    page = fetcher.fetch(url)
-    return uploads.receive(
+    is_repository = details.document_type is DocumentType.REPOSITORY or urlsplit(url).path.endswith(_ENDING)
+    if external_id is None:
+        external_id = external_id_of("repository" if is_repository else "page", url.partition("#")[0])
+    receive = partial(
+        uploads.receive,
         claims.through(ReceivedThrough.WEB),
-        page.file_name,
-        [page.content],
         title=title,
-        external_id=external_id if external_id is not None else external_id_of("page", url.partition("#")[0]),
+        external_id=external_id,
         occurred_at=occurred_at,
         privacy=privacy,
-        details=details,
     )
+    if not is_repository:
+        page = fetcher.fetch(url)
+        return receive(page.file_name, [page.content], details=details)
+    known = uploads.known_commit(claims.user_id, external_id) if details.replaces is None else None
+    fetched = fetcher.fetch_repository(url, known[1] if known is not None else None)
+    if fetched is None:
+        assert known is not None  # the known commit is the newest
+        return Received(known[0], new=False)
+    name = PurePosixPath(unquote(urlsplit(url).path)).name.removesuffix(_ENDING) or "repository"
+    with fetched.pack as pack:
+        pieces = iter(partial(pack.read, _READ_BYTES), b"")
+        details = replace(details, document_type=DocumentType.REPOSITORY)
+        return receive(pack_name(name, fetched.commit), pieces, details=details)

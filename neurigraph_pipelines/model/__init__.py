@@ -18,6 +18,7 @@ from neurigraph_pipelines.model.files import (
     DroppedFile,
     ExtractedPart,
     Extraction,
+    RepositoryFile,
     StoredObject,
 )
 from neurigraph_pipelines.model.filing import (
@@ -127,6 +128,7 @@ __all__ = [
     "ReceivedThrough",
     "RejectedItem",
     "Relation",
+    "RepositoryFile",
     "Role",
     "Segment",
     "SegmentRef",

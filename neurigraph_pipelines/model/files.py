@@ -42,6 +42,15 @@ class Extraction:
     unread: str | None = None
 
 
+@dataclass(slots=True)
+class RepositoryFile:
+    """A file of a repository: its path, its bytes, and the parts of its text; no parts if they cannot be read."""
+
+    path: str
+    content: bytes
+    parts: list[ExtractedPart] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class DroppedFile:
     """A file in a drop place: the slug of its user, its name below that folder, and its version."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
-from neurigraph_pipelines.model import DroppedFile, Extraction, StoredObject
+from neurigraph_pipelines.model import DroppedFile, Extraction, RepositoryFile, StoredObject
 
 
 class ObjectStore(Protocol):
@@ -82,6 +82,22 @@ class TextExtractor(Protocol):
         """
         ...
 
+    def unpack(self, content: Iterable[bytes], most_files: int, take: Callable[[RepositoryFile], None]) -> Extraction:
+        """Read a repository in isolation.
+
+        Args:
+            content: A pack with one commit.
+            most_files: Files to read; the facts say how many are left out.
+            take: Called with each file, once all of the pack has been read.
+
+        Returns:
+            What is known of the commit; its parts list the files.
+
+        Raises:
+            UnreadableFileError: The pack is damaged, or exceeds the limits of time, memory or space.
+        """
+        ...
+
 
 class ExportReader(Protocol):
     """Reads untrusted exports of conversations."""
@@ -109,16 +125,46 @@ class FetchedPage:
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class FetchedRepository:
+    """The newest commit of a repository.
+
+    Attributes:
+        commit: Its id, 40 hexadecimal digits.
+        pack: Its files as the server packed them, unchecked: an open file, which its receiver closes.
+    """
+
+    commit: str
+    pack: IO[bytes]
+
+
 class WebFetcher(Protocol):
-    """Fetches the web pages that users name."""
+    """Fetches the web pages and repositories that users name. Each redirect is checked like the first address."""
 
     def fetch(self, url: str) -> FetchedPage:
-        """Fetch a page. Each redirect is checked like the first address.
+        """Fetch a page.
 
         Raises:
             ConflictError: The settings allow no host.
             InvalidInputError: The address may not be called, redirects too often, or has no page of a size allowed.
             TransientError: The page could not be fetched in time, or its server asks to try again.
+        """
+        ...
+
+    def fetch_repository(self, url: str, known: str | None) -> FetchedRepository | None:
+        """Fetch the newest commit of a repository's default branch, without its history.
+
+        Args:
+            url: The address that Git clones.
+            known: The id of a commit that need not be fetched again.
+
+        Returns:
+            The commit; None if it is the known one.
+
+        Raises:
+            ConflictError: The settings allow no host.
+            InvalidInputError: The address may not be called, or has no repository of a size allowed.
+            TransientError: It could not be fetched in time, or its server asks to try again.
         """
         ...
 

@@ -216,7 +216,7 @@ class PeerSettings(BaseModel):
 
 
 class WebSettings(BaseModel):
-    """Web pages that users name (docs/uploads.md)."""
+    """Web pages and repositories that users name (docs/uploads.md)."""
 
     model_config = group("WEB_")
 
@@ -234,6 +234,18 @@ class WebSettings(BaseModel):
         default=20.0, gt=0, le=120.0, description="Seconds that one page may take, with its redirects."
     )
     page_bytes: int = Field(default=20_000_000, ge=1_000, le=1_000_000_000, description="Largest page, in bytes.")
+    repository_seconds: float = Field(
+        default=60.0, gt=0, le=600.0, description="Seconds that fetching one repository may take, with its redirects."
+    )
+    repository_bytes: int = Field(
+        default=100_000_000,
+        ge=1_000,
+        le=1_000_000_000,
+        description="Largest repository, in bytes as its server packs it, without its history.",
+    )
+    repository_files: int = Field(
+        default=2_000, ge=1, le=100_000, description="Most files that are read of one repository."
+    )
 
     @field_validator("hosts", "local_hosts", mode="before")
     @classmethod

@@ -70,7 +70,7 @@ def _operated(settings: Settings) -> Iterator[tuple[str, str, str]]:
     for host in (*settings.peers.hosts, *settings.peers.local_hosts):
         yield "peers", f"https://{host}", "the keys of third parties; memories are fetched from it"
     for host in (*settings.web.hosts, *settings.web.local_hosts):
-        yield "web pages", f"https://{host}", "nothing: pages that users name are fetched from it"
+        yield "web pages", f"https://{host}", "nothing: pages and repositories that users name are fetched from it"
     if settings.jwt.jwks_url is not None:
         yield "keys of tokens", settings.jwt.jwks_url, "nothing: keys are fetched from it"
     if settings.tokens.download:

@@ -93,6 +93,9 @@ def _code(language: str, name: str = "text/plain") -> MediaType:
 
 _PDF_MARK = b"%PDF-"
 _PDF = MediaType("application/pdf", "PDF document", "pdf", "pdf")
+GIT_PACK = MediaType("application/x-git-pack", "Git pack")
+"""What a server of repositories sends: the files of a commit."""
+
 _ZIP = MediaType("application/zip", "zip archive")
 _UNKNOWN = MediaType("application/octet-stream", "binary file", compressible=True)
 _PLAIN = MediaType("text/plain", "plain text", reader="text", compressible=True)
@@ -131,6 +134,7 @@ _SIGNATURES: tuple[tuple[int, bytes, MediaType], ...] = (
     (0, b"\xff\xf2", _audio("mpeg", "MP3 audio")),
     (0, b"fLaC", _audio("flac", "FLAC audio")),
     (0, b"OggS", _audio("ogg", "Ogg audio")),
+    (0, b"PACK\x00\x00\x00\x02", GIT_PACK),
     (0, b"\x1f\x8b", MediaType("application/gzip", "gzip archive")),
     (0, b"7z\xbc\xaf\x27\x1c", MediaType("application/x-7z-compressed", "7-Zip archive")),
     (0, b"Rar!\x1a\x07", MediaType("application/vnd.rar", "RAR archive")),

@@ -5,18 +5,26 @@ The readers are the other modules of this package, and ``confined`` starts the p
 
 from __future__ import annotations
 
+import base64
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import IO, Any
 
 from neurigraph_pipelines.errors import UnreadableFileError
-from neurigraph_pipelines.model import ExtractedPart, Extraction
+from neurigraph_pipelines.model import ExtractedPart, Extraction, RepositoryFile
 from resources.extractors.confined import Limits, lines_of
 
 _LONGEST_LINE = 1_000_000
 """Far more than a part with its escapes needs; a longer line means that the reader is out of control."""
+
+
+_LAST = (b'{"facts"', b'{"error"')
+"""How the last line of a process begins."""
+
+_WRITTEN_FOR_ONE = 8
+"""Bytes written for a byte of a repository's files: itself in Base64, and its character with escapes."""
 
 
 def can_recognize() -> bool:
@@ -57,6 +65,26 @@ class SubprocessExtractor:
                 return self._with_words(file, found, "scan")
             return found
 
+    def unpack(self, content: Iterable[bytes], most_files: int, take: Callable[[RepositoryFile], None]) -> Extraction:
+        """Read a repository: each file with its parts, of all files together the bytes that one file may have.
+
+        Raises:
+            UnreadableFileError: The pack is damaged, or exceeds the limits of time or memory.
+        """
+        with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as written:
+            for chunk in content:
+                file.write(chunk)
+            file.seek(0)
+            bounds = (str(most_files), str(self._text_bytes))
+            for line in lines_of("repository", self._limits, _LONGEST_LINE, *bounds, file=file):
+                written.write(line + b"\n")  # whoever takes the files may be slower than the process is allowed to be
+                if line.startswith(_LAST):
+                    break
+                if written.tell() > _LONGEST_LINE + _WRITTEN_FOR_ONE * self._text_bytes:
+                    raise UnreadableFileError("the repository cannot be read: its reader wrote too much")
+            written.seek(0)
+            return self._parsed(_apart(written, take), [])
+
     def _with_words(self, file: IO[bytes], found: Extraction, reader: str) -> Extraction:
         """Add the words of images; if that fails, say why, because the file was readable without them."""
         if self._ocr is None:
@@ -96,6 +124,21 @@ class SubprocessExtractor:
             f"the file contains more than {self._text_bytes:,} bytes of text: split it, "
             "or raise NEURIGRAPH_EXTRACTION_TEXT_BYTES"
         )
+
+
+def _apart(lines: Iterable[bytes], take: Callable[[RepositoryFile], None]) -> Iterator[bytes]:
+    """Yield the lines that are of no file, and hand over each file once all of its parts are read."""
+    file: RepositoryFile | None = None
+    for line in lines:
+        found: dict[str, Any] = json.loads(line)
+        if file is not None and "place" in found:
+            file.parts.append(ExtractedPart(found["place"], found["text"], found["section"]))
+            continue
+        if file is not None:
+            take(file)
+        file = RepositoryFile(found["path"], base64.b64decode(found["content"])) if "path" in found else None
+        if file is None:
+            yield line
 
 
 def _page(part: ExtractedPart) -> int:

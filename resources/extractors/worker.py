@@ -1,7 +1,8 @@
 """The process that reads one file: sets its limits, reads stdin, writes lines of JSON to stdout.
 
-Started by ``confined`` as ``python -E -m resources.extractors.worker READER SECONDS BYTES`` with an empty environment.
-A line is ``{"place", "text", "section"}``; the last line is ``{"facts", "unread"}`` or ``{"error"}``. The reader
+Started by ``confined`` as ``python -E -m resources.extractors.worker READER SECONDS BYTES`` without an environment;
+limits of the reader's own may follow. A line is ``{"place", "text", "section"}``, of a repository also
+``{"path", "content"}``, whose parts follow; the last line is ``{"facts", "unread"}`` or ``{"error"}``. The reader
 ``conversations`` reads the file of a path instead, and its lines are those of ``export_lines``.
 """
 
@@ -15,7 +16,7 @@ from typing import BinaryIO
 
 from resources.extractors.unread import UnreadError
 
-_READERS = {"pdf", "docx", "sheets", "html", "page", "csv", "markdown", "text", "media", "image", "scan"}
+_READERS = {"pdf", "docx", "sheets", "html", "page", "csv", "markdown", "text", "media", "image", "scan", "repository"}
 _LONGEST_ERROR = 300
 _CONVERSATIONS = "neurigraph_pipelines.ingestion.export_lines"
 
@@ -32,9 +33,11 @@ def main(reader: str, seconds: int, memory_bytes: int, *arguments: str) -> None:
         if reader not in _READERS:
             raise ValueError(f"there is no reader {reader!r}")
         read = importlib.import_module(f".{reader}_reader", __package__).read
-        for place, text, section in read(sys.stdin.buffer, facts):
-            if text.strip():
-                _write(sys.stdout.buffer, {"place": place, "text": text, "section": section})
+        for found in read(sys.stdin.buffer, facts, *map(int, arguments)):
+            if isinstance(found, dict):
+                _write(sys.stdout.buffer, found)
+            elif found[1].strip():
+                _write(sys.stdout.buffer, dict(zip(("place", "text", "section"), found, strict=True)))
         _write(sys.stdout.buffer, {"facts": facts, "unread": None})
     except UnreadError as reason:
         _write(sys.stdout.buffer, {"facts": facts, "unread": str(reason)})

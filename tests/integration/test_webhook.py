@@ -6,18 +6,13 @@ import logging
 import socket
 import ssl
 import time
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
 from resources.webhook import ATTEMPTS, Webhook
-from tests.support.token_issuer import new_key
+from tests.support.certificates import certificate_of
 from tests.support.webhook_receiver import Behaviour, WebhookReceiver
 
 BODY = {"event": "run_failed", "job": "ingestion_job"}
@@ -121,30 +116,8 @@ def test_other_addresses_are_refused_at_once(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A self-signed certificate of ``localhost`` with its key."""
-    key, now = new_key(), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, SHA256())
-    )
-    path = tmp_path / "certificate.pem"
-    path.write_bytes(
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + made.public_bytes(Encoding.PEM)
-    )
-    return path
-
-
-def test_https_checks_the_certificate_by_name(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_https_checks_the_certificate_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate = certificate_of("localhost", tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
     with WebhookReceiver(tls=tls) as receiver:

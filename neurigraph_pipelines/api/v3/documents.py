@@ -15,11 +15,15 @@ from neurigraph_pipelines.api.preconditions import read_record
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.api.v3 import forms, responses
+from neurigraph_pipelines.ingestion.uploads import Received
+from neurigraph_pipelines.ingestion.web_pages import receive_address
 from neurigraph_pipelines.listing.documents import Status, get_document
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.documents import FoundDocument, Wanted, full_text, search_documents
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.wiring import Installation
 
 router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422, 503))
 
@@ -40,26 +44,34 @@ def add_document(
     """Add a document, which is read and stored in the background as an uploaded file is.
 
     The same content is one document. Another content under the same `customId` is its next version, whose memories
-    supersede those before.
+    supersede those before. A content that is the address of a `repository` is fetched.
     """
-    title = clean_text(body.shown_title, "repair")[0]
-    content, _ = clean_text(body.content, installation.settings.ingestion.unstorable_text)
-    received = installation.uploads.receive(
-        caller,
-        f"{title.replace('/', ' ')}.txt",
-        [content.encode()],
-        title=title,
-        external_id=body.external_id,
-        occurred_at=body.published_at,
-        details=body.details,
-        is_labelled=True,
-        is_document=True,
-    )
+    stated: dict[str, Any] = {
+        "external_id": body.external_id,
+        "occurred_at": body.published_at,
+        "details": body.details,
+    }
+    if body.is_repository_address:
+        address = body.content.strip()
+        received = receive_address(installation.uploads, installation.web, caller, address, title=body.title, **stated)
+    else:
+        received = _receive_text(body, caller, installation, stated)
     if not received.new:
         response.status_code = 200
     response.headers["Location"] = f"/v3/documents/{received.upload_id}"
     found = get_document(installation.database, caller, received.upload_id)
     return {"id": received.upload_id, "status": found["status"]}
+
+
+def _receive_text(
+    body: forms.NewDocument, caller: Claims, installation: Installation, stated: Mapping[str, Any]
+) -> Received:
+    title = clean_text(body.shown_title, "repair")[0]
+    content, _ = clean_text(body.content, installation.settings.ingestion.unstorable_text)
+    name = f"{title.replace('/', ' ')}.txt"
+    return installation.uploads.receive(
+        caller, name, [content.encode()], title=title, is_labelled=True, is_document=True, **stated
+    )
 
 
 @router.get("/documents/{document_id}", response_model=responses.Document)

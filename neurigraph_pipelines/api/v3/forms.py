@@ -5,6 +5,7 @@ Only the form is checked here, as in ``api.requests``; the domain checks texts, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
@@ -39,6 +40,7 @@ MAX_TURNS = 100
 _MAX_TONE = 100
 _MAX_ID = 200
 _TITLE_LENGTH = 80
+_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _CUSTOM_ID = "An id of your own. Another content under the same id is the next version of the document."
 _METADATA = (
     "Texts, numbers and booleans by name. `url`, `source`, `containerTags`, `customId`, `author` and `publishedAt` are "
@@ -80,7 +82,10 @@ class CamelForm(Form):
 class NewDocument(CamelForm):
     """A document to remember."""
 
-    content: str = Field(description="Its text.", json_schema_extra={"minLength": 1})
+    content: str = Field(
+        description="Its text; of the type `repository` also its address, which is fetched.",
+        json_schema_extra={"minLength": 1},
+    )
     title: str | None = Field(
         default=None, description="Default: its first line.", json_schema_extra={"maxLength": MAX_TITLE_LENGTH}
     )
@@ -103,6 +108,11 @@ class NewDocument(CamelForm):
         """The title, or the first line of the content."""
         lines = (line.strip() for line in self.content.splitlines())
         return self.title or next((line for line in lines if line), "")[:_TITLE_LENGTH] or "document"
+
+    @property
+    def is_repository_address(self) -> bool:
+        """Whether the content is the address of a repository and nothing else."""
+        return self.type == "repository" and _ADDRESS.fullmatch(self.content.strip()) is not None
 
     @property
     def external_id(self) -> str | None:
