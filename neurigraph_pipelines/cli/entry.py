@@ -55,6 +55,7 @@ from neurigraph_pipelines.cli import (
     status,
     storing,
     upgrading,
+    users,
     walking,
     webhooks,
 )
@@ -128,6 +129,7 @@ for subject in (
     embedding_models,
     encryption,
     upgrading,
+    users,
     operating,
     agents,
     status,

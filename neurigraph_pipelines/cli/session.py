@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -54,16 +55,20 @@ def filter_option(description: str, metavar: str | None = None) -> Any:
 
 
 @contextmanager
-def installed() -> Iterator[Installation]:
-    """Open the installation that the settings describe, without migrating or checking it."""
+def installed(home: Path | None = None) -> Iterator[Installation]:
+    """Open the installation that the settings describe, without migrating or checking it.
+
+    Args:
+        home: Another home folder, whose file of settings then counts.
+    """
     from neurigraph_pipelines.wiring import Installation
 
-    with Installation(_settings()) as installation:
+    with Installation(_settings(home)) as installation:
         yield installation
 
 
 @contextmanager
-def opened() -> Iterator[Installation]:
+def opened(home: Path | None = None) -> Iterator[Installation]:
     """Open the installation for use: migrate an embedded database, and check that an external one is migrated.
 
     Raises:
@@ -71,7 +76,7 @@ def opened() -> Iterator[Installation]:
     """
     from neurigraph_pipelines.migrations import require_current, require_secret
 
-    with installed() as installation:
+    with installed(home) as installation:
         if installation.settings.database.url is None:
             installation.migrate()
         else:
@@ -196,14 +201,14 @@ def argument(text: str) -> str:
     return clean_text(text, "repair")[0]
 
 
-def _settings() -> Settings:
+def _settings(home: Path | None) -> Settings:
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 
     from neurigraph_pipelines.settings import Settings
 
     try:
-        return Settings()
+        return Settings() if home is None else Settings(home=home)
     except ValidationError as error:
         # Fields are known by their variables; a condition between several of them names them in its message.
         wrong = "; ".join(

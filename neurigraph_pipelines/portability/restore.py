@@ -71,7 +71,13 @@ class Restored:
     lost: tuple[str, ...] = ()
 
 
-def restore_user(context: Context, archive: ArchiveReader, slug: str, on_bytes: Callable[[int], None]) -> Restored:
+def restore_user(
+    context: Context,
+    archive: ArchiveReader,
+    slug: str,
+    on_bytes: Callable[[int], None],
+    also: Callable[[Transaction], None] = lambda _: None,
+) -> Restored:
     """Restore the user of an export in this database.
 
     All ids stay, except those that another user of this database has. An export contains no API keys, so they must be
@@ -80,6 +86,7 @@ def restore_user(context: Context, archive: ArchiveReader, slug: str, on_bytes: 
     Args:
         slug: The user that the export must belong to.
         on_bytes: Called with the number of bytes just read. Each byte is read twice: to verify it and to store it.
+        also: Called at the end of the transaction, which it may write in.
 
     Raises:
         InvalidInputError: The export is damaged, hostile, of another user, or of a newer version; nothing was stored.
@@ -97,6 +104,7 @@ def restore_user(context: Context, archive: ArchiveReader, slug: str, on_bytes: 
             restore = _Restore(tx, written, archive, entries, restored, on_bytes)
             restore.run()
             left_over = restore.forget(frozenset(forgotten))
+            also(tx)
     except BaseException as error:
         if not _may_have_committed(error):
             written.remove()

@@ -20,6 +20,7 @@ LEFT_OUT = {
     "action_votes": "decisions are made where they were asked for; an export could be forged to have made some",
     "actions": "what waits for a decision is asked again where it is restored",
     "api_keys": "secrets; new ones are issued after a restore",
+    "arrivals": "about moves between databases",
     "canaries": "traps of an installation; the planted conversations are exported as such",
     "digest_failures": "made of the records",
     "digest_records": "made of the records",

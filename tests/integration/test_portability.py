@@ -9,11 +9,10 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import httpx
 import pytest
-from psycopg import sql
 
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.api.exports import EXPORTS_AT_ONCE
@@ -36,7 +35,7 @@ from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 from tests.support.erasures import RECORD, erase, parts_of_a_document
-from tests.support.exported_user import QUESTIONS, Source, export, exported_user, restore
+from tests.support.exported_user import QUESTIONS, Source, all_rows, export, exported_user, restore
 from tests.support.files import store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.uploads import store
@@ -48,30 +47,9 @@ def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathF
     return exported_user(shared_installation, tmp_path_factory.mktemp("exports"))
 
 
-CHOSEN_BY_RESTORE = {"schema_name", "storage_path", "file_pointer", "staging_key"}
-
-
 def contents(here: Installation) -> list[bytes]:
     """The content of every object. Their keys change in a restore."""
     return sorted(b"".join(here.objects.get(key)) for key in here.objects.keys(""))
-
-
-def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
-    """Every row of a user that an export has, as text, without the columns that a restore chooses."""
-    found: dict[str, list[str]] = {}
-    with here.database.owner() as tx:
-        tables = {table.name: (table, "WHERE user_id = %(user_id)s") for table in shared_tables(tx)}
-        for node in tx.execute("SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s", [user_id]):
-            for table in tables_of(tx, node["schema_name"]):
-                tables[f"{node['node_id']}/{table.name}"] = (table, "")
-        for name, (table, where) in tables.items():
-            statement = sql.SQL("SELECT row_to_json(r)::text AS line FROM (SELECT {} FROM {} {}) AS r").format(
-                sql.SQL(", ").join(sql.Identifier(c) for c in table.columns if c not in CHOSEN_BY_RESTORE),
-                table.identifier,
-                sql.SQL(where),
-            )
-            found[name] = sorted(row["line"] for row in tx.execute(statement, {"user_id": user_id}))
-    return found
 
 
 def test_every_table_is_exported_or_excluded(source: Source) -> None:

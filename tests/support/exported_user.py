@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from psycopg import sql
+
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
@@ -27,12 +29,16 @@ from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.restore import Restored, restore_user
+from neurigraph_pipelines.portability.tables import shared_tables, tables_of
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 from tests.support.witnesses import as_witness, doubt
+
+CHOSEN_BY_RESTORE = {"schema_name", "storage_path", "file_pointer", "staging_key"}
+"""Columns that a restore fills by itself."""
 
 QUESTIONS = (
     "What did Dave say about the harbour?",
@@ -57,6 +63,24 @@ class Source:
 
     def ask(self, there: Installation, question: str) -> Answer:
         return phase_one(there.acting_for(self.claims).using(embedder=WordEmbedder()), Question(question, explain=True))
+
+
+def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
+    """Every row of a user that an export has, as text, without the columns that a restore chooses."""
+    found: dict[str, list[str]] = {}
+    with here.database.owner() as tx:
+        tables = {table.name: (table, "WHERE user_id = %(user_id)s") for table in shared_tables(tx)}
+        for node in tx.execute("SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s", [user_id]):
+            for table in tables_of(tx, node["schema_name"]):
+                tables[f"{node['node_id']}/{table.name}"] = (table, "")
+        for name, (table, where) in tables.items():
+            statement = sql.SQL("SELECT row_to_json(r)::text AS line FROM (SELECT {} FROM {} {}) AS r").format(
+                sql.SQL(", ").join(sql.Identifier(c) for c in table.columns if c not in CHOSEN_BY_RESTORE),
+                table.identifier,
+                sql.SQL(where),
+            )
+            found[name] = sorted(row["line"] for row in tx.execute(statement, {"user_id": user_id}))
+    return found
 
 
 def export(here: Installation, user: User, target: Path) -> Exported:

@@ -1,0 +1,45 @@
+-- Moves of users between databases.
+
+-- name: place
+-- Whether a database has a user of this name, and whether as a copy whose move is not complete.
+SELECT
+    u.user_id,
+    EXISTS (SELECT FROM neurigraph.arrivals AS a WHERE a.user_id = u.user_id) AS is_arriving
+FROM neurigraph.users AS u
+WHERE u.slug = %(slug)s;
+
+-- name: ties
+-- Whether a user shares a graph with other users of the database, and whether parts of it mirror another installation.
+SELECT
+    EXISTS (
+        SELECT FROM neurigraph.organizations AS o
+        FULL JOIN neurigraph.organization_members AS m ON o.user_id = m.user_id
+        WHERE o.user_id = %(user_id)s OR m.member_id = %(user_id)s
+    ) AS shares,
+    EXISTS (SELECT FROM neurigraph.peers AS p WHERE p.user_id = %(user_id)s) AS mirrors;
+
+-- name: lock_rows
+-- Lock all rows of a user in a table: whoever changes one waits.
+SELECT count(*) FROM (SELECT FROM {table} WHERE user_id = %(user_id)s FOR UPDATE) AS r;
+
+-- name: lock_node
+-- Lock the tables of a node against changes, and not against readers.
+LOCK TABLE {schema}.metadata_records, {schema}.file_manifest, {schema}.passages IN SHARE ROW EXCLUSIVE MODE;
+
+-- name: kept
+-- The rows of a user in a table, as JSON.
+SELECT coalesce(jsonb_agg(to_jsonb(r)), '[]') AS kept FROM {table} AS r WHERE r.user_id = %(user_id)s;
+
+-- name: arrive
+INSERT INTO neurigraph.arrivals (user_id, kept) VALUES (%(user_id)s, %(kept)s);
+
+-- name: write_kept
+-- Write what was kept for one table.
+INSERT INTO {table}
+SELECT r.* FROM neurigraph.arrivals AS a
+CROSS JOIN LATERAL jsonb_populate_recordset(NULL::{table}, a.kept -> %(name)s) AS r
+WHERE a.user_id = %(user_id)s
+ON CONFLICT DO NOTHING;
+
+-- name: settle
+DELETE FROM neurigraph.arrivals WHERE user_id = %(user_id)s;
