@@ -31,8 +31,8 @@ _OF_FACTS = ("facts", "fact_*", "pending_facts", "pending_verdicts", "read_windo
 _METHOD = """Users are created, then nodes below one of them, then conversations of 20 to 30 messages are stored and
 read for facts, with the offline model and MiniLM on one thread, and the database is vacuumed between. What a user and a
 node take is the growth of the database. The growth by conversations is split by tables: those of passages with their
-counted words and packed layers, those of facts with their links, and all others, which are the record's. Bodies of
-messages, which leave the inbox after some days, are part of it. Objects are the durable ones, without working copies.
+counted words and packed layers, those of facts with their links, and all others, which are the record's, without what
+the new nodes take empty. Bodies of messages, which leave the inbox after some days, are part of it. Objects are the durable ones, without working copies.
 Memory is what a process holds for searches. Time is by the clock, for a record from the inbox to the commit, and for a
 fact that of reading its record."""
 
@@ -57,7 +57,7 @@ class _Cost:
 
 def run(bench: Bench) -> Section:
     """Measure each kind in one database."""
-    users, nodes, chats = (3, 3, 4) if bench.quick else (100, 200, 200)
+    users, nodes, chats = (3, 3, 4) if bench.quick else (40, 60, 50)
     with (
         bench.installation() as installation,
         psycopg.connect(installation.administrator_url, autocommit=True) as plain,
@@ -67,7 +67,7 @@ def run(bench: Bench) -> Section:
         user, _ = create_user(installation.database, "growing")
         found.append(_nodes(installation, plain, user, nodes))
         bench.say(f"{chats} conversations")
-        found += _conversations(installation, plain, user, chats)
+        found += _conversations(installation, plain, user, chats, found[-1])
     header = ("one", "measured", "kB in Postgres", "kB in objects", "kB of memory", "ms")
     return Section("What each thing takes", _METHOD, table(header, [one.row() for one in found]))
 
@@ -91,7 +91,9 @@ def _nodes(installation: Installation, plain: psycopg.Connection, user: User, co
     return _Cost("node, empty", count, _total(plain) - before, seconds)
 
 
-def _conversations(installation: Installation, plain: psycopg.Connection, user: User, count: int) -> list[_Cost]:
+def _conversations(
+    installation: Installation, plain: psycopg.Connection, user: User, count: int, node: _Cost
+) -> list[_Cost]:
     """Store and read conversations, of which the first make the nodes that the others are filed in."""
     context = installation.context
     _store(context, user, 0, max(1, count // 5))
@@ -100,10 +102,11 @@ def _conversations(installation: Installation, plain: psycopg.Connection, user: 
     grown = {name: size - before.get(name, 0) for name, size in _by_table(plain).items()}
     new = {kind: number - counted[kind] for kind, number in _counted(plain, user).items()}
     passages, facts = _sum(grown, _OF_PASSAGES), _sum(grown, _OF_FACTS)
+    records = sum(grown.values()) - passages - facts - new["nodes"] * node.postgres // node.number
     in_memory = _memory(context, user)
     share = {kind: new[kind] / _counted(plain, user)[kind] for kind in ("passages", "facts")}
     return [
-        _Cost("record", new["records"], sum(grown.values()) - passages - facts, stored, new["object_bytes"]),
+        _Cost("record", new["records"], records, stored, new["object_bytes"]),
         _Cost("passage", new["passages"], passages, None, None, int(in_memory[0] * share["passages"])),
         _Cost("fact", new["facts"], facts, read, None, int(in_memory[1] * share["facts"])),
     ]
@@ -170,4 +173,4 @@ def _counted(plain: psycopg.Connection, user: User) -> dict[str, int]:
             found[kind] += int(value)
     facts = plain.execute("SELECT count(*) FROM neurigraph.facts WHERE user_id = %s", [user.user_id]).fetchone()
     assert facts is not None
-    return {**found, "facts": int(facts[0])}
+    return {**found, "facts": int(facts[0]), "nodes": len(nodes)}
