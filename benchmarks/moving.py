@@ -18,10 +18,10 @@ SIZES = {0: 20, 1: 8, 10: 3}
 QUICK_SIZES = {0: 1, 1: 1}
 """Users that are moved, by their number of conversations."""
 
-_METHOD = """Users with conversations of 20 to 30 messages are moved one after the other, as `neurigraph users move` does,
-between two installations, each with a database and an object store of its own on one server. Writers wait from the
-moment at which all rows of the user are locked until the user is in the other database. The offline model and MiniLM
-stored the conversations beforehand. Time is by the clock."""
+_METHOD = """Users with conversations of 20 to 30 messages are moved one after the other, as `neurigraph users move`
+does, between two installations, each with a database and an object store of its own on one server. Writers wait from
+the moment at which all rows of the user are locked until the user is in the other database. The offline model and
+MiniLM stored the conversations beforehand. Time is by the clock."""
 
 
 def run(bench: Bench) -> Section:

@@ -29,12 +29,12 @@ from neurigraph_pipelines.wiring import Installation
 _OF_PASSAGES = ("passages", "node_lexemes", "user_lexemes", "layer_packs")
 _OF_FACTS = ("facts", "fact_*", "pending_facts", "pending_verdicts", "read_windows", "link*")
 _METHOD = """Users are created, then nodes below one of them, then conversations of 20 to 30 messages are stored and
-read for facts, with the offline model and MiniLM on one thread, and the database is vacuumed between. What a user and a
-node take is the growth of the database. The growth by conversations is split by tables: those of passages with their
-counted words and packed layers, those of facts with their links, and all others, which are the record's, without what
-the new nodes take empty. Bodies of messages, which leave the inbox after some days, are part of it. Objects are the durable ones, without working copies.
-Memory is what a process holds for searches. Time is by the clock, for a record from the inbox to the commit, and for a
-fact that of reading its record."""
+read for facts, with the offline model and MiniLM on one thread, and the database is vacuumed between. What a user
+and a node take is the growth of the database. The growth by conversations is split by tables: those of passages with
+their counted words and packed layers, those of facts with their links, and all others, which are the record's,
+without what the new nodes take empty. Bodies of messages, which leave the inbox after some days, are part of it.
+Objects are the durable ones, without working copies. Memory is what a process holds for searches. Time is by the
+clock, for a record from the inbox to the commit, and for a fact that of reading its record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from psycopg import errors, sql
 from psycopg.types.json import Jsonb
@@ -152,7 +152,7 @@ def _copy(
 
 
 def _folder(source: Context, user_id: UUID) -> Path:
-    return source.settings.home / "moves" / str(user_id)
+    return source.settings.home.expanduser() / "moves" / str(user_id)
 
 
 def _kept(name: str) -> sql.Composed:
@@ -226,13 +226,16 @@ def _place(context: Context, slug: str) -> _Place | None:
 
 def _require_two(source: Context, target: Context) -> None:
     """Require two databases and two object stores: what is erased in one must not be the other's."""
-    ours, theirs = (
-        (context.settings.home.resolve(), context.settings.database.url, context.settings.objects.url)
-        for context in (source, target)
-    )
-    if ours[0] == theirs[0] or (None not in (ours[1], theirs[1]) and ours[1] == theirs[1]):
+    ours, theirs = ((one.settings.home.expanduser().resolve(), one.settings.database.url) for one in (source, target))
+    if ours[0] == theirs[0] or (ours[1] is not None and ours[1] == theirs[1]):
         raise ConfigurationError("both are one installation: name the home folder of another")
-    if ours[2] is not None and ours[2] == theirs[2]:
+    probe = f"moves/{uuid4()}"
+    target.objects.put(probe, [b"moves"])
+    try:
+        is_shared = source.objects.exists(probe)
+    finally:
+        target.objects.delete(probe)
+    if is_shared:
         raise ConfigurationError("both installations have one object store: give each a NEURIGRAPH_OBJECTS_URL")
 
 

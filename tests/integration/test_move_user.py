@@ -208,6 +208,12 @@ def test_who_cannot_be_moved(shared_installation: Installation, other: Installat
         move(here, there, "twice")
     with pytest.raises(ConfigurationError, match="one installation"):
         move(here, here, "twice")
+    same = {**given(there.home, None), "objects_url": str(here.home / "objects")}
+    with (
+        Installation(Settings.model_validate(same)) as sharing,
+        pytest.raises(ConfigurationError, match="one object store"),
+    ):
+        move(here, sharing, "twice")
     create_user(here.database, "dry")
     assert move_user(here.context, there.context, "dry", dry_run=True, on_bytes=lambda _: None).nodes == 0
     with here.database.owner() as tx:

@@ -24,6 +24,9 @@ STEPS = (
 """Every step of a move at which a test kills it; the first after the switch is ``before _complete``."""
 
 
+_MODULE: Any = move_user
+
+
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -41,16 +44,16 @@ def killed(step: str) -> Callable[[int], None]:
                 die()
 
         called: list[str] = []
-        inner = move_user.restore_user
+        inner = _MODULE.restore_user
 
         def restore(*arguments: Any) -> Any:
             called.append("restored")
             seen.clear()
             return inner(*arguments)
 
-        move_user.restore_user = restore  # type: ignore[assignment]
+        _MODULE.restore_user = restore
         return progress
-    function = getattr(move_user, name)
+    function = getattr(_MODULE, name)
 
     def around(*arguments: Any) -> Any:
         if when == "before":
@@ -58,7 +61,7 @@ def killed(step: str) -> Callable[[int], None]:
         function(*arguments)
         die()
 
-    setattr(move_user, name, around)
+    setattr(_MODULE, name, around)
     return lambda _: None
 
 
