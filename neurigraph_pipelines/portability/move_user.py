@@ -173,7 +173,6 @@ def _lock(tx: Transaction, user_id: UUID) -> None:
         try:
             with tx.transaction():
                 tx.execute(_GRAPH["limit_waits"], {"milliseconds": _ATTEMPT_MILLISECONDS})
-                tx.execute(_ERASURE["lock_user"], {"user_id": user_id})
                 for table in tables:
                     tx.execute(_QUERIES["lock_rows"].format(table=table.identifier), {"user_id": user_id})
                 for node in tx.execute(_PORTABILITY["nodes_of_user"], {"user_id": user_id}).fetchall():
