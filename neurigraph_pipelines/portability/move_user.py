@@ -35,8 +35,8 @@ from neurigraph_pipelines.portability.tables import SHARED, tables_of
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
-CARRIED = ("api_keys", "request_keys")
-"""Tables that an export leaves out and a move does not: keys stay valid, and repeated requests are recognised."""
+CARRIED = ("api_keys", "request_keys", "user_passwords")
+"""Tables that an export leaves out and a move does not, so that keys, passwords and repeated requests stay known."""
 
 THROUGH = "move"
 """What receipts of the erasures of a move say."""
