@@ -17,6 +17,9 @@ from neurigraph_pipelines.api.responses import access as responses
 from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 
+SIGN_IN_BYTES = 16 * 1024
+"""Longest body of a sign-in: the longest name and password, with every character escaped."""
+
 router = APIRouter(tags=["users"], responses=documented(401, 403, 413, 422, 503))
 
 

@@ -197,6 +197,7 @@ def _add_middleware(app: FastAPI, installation: Installation) -> None:
         BodyLimit,
         limit=MAX_BODY_BYTES,
         larger={("POST", "/v1/files"): upload_bytes},
+        smaller={("POST", "/v1/sign-in"): accounts.SIGN_IN_BYTES},
         patience=installation.settings.api.client_seconds,
     )
     app.add_middleware(Authentication, installation=installation)

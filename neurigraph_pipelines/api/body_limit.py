@@ -33,13 +33,22 @@ class BodyLimit:
     Args:
         limit: Most bytes of a body. All bodies being read together may have ``BODIES_TOGETHER`` times as many.
         larger: Other limits, by method and path, for bodies that are not held in memory.
+        smaller: Other limits, by method and path, for bodies that are read before anybody is authenticated.
         patience: Seconds that a body may take in addition to its length at ``SLOWEST_BYTES_PER_SECOND``.
     """
 
-    def __init__(self, app: ASGIApp, limit: int, larger: Mapping[tuple[str, str], int], patience: float) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int,
+        larger: Mapping[tuple[str, str], int],
+        smaller: Mapping[tuple[str, str], int],
+        patience: float,
+    ) -> None:
         self._app = app
         self._limit = limit
         self._larger = larger
+        self._smaller = smaller
         self._patience = patience
         self._free_bytes = BODIES_TOGETHER * limit
 
@@ -48,9 +57,9 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit = self._larger.get((scope["method"], scope["path"]))
-        in_memory = limit is None
-        limit = limit or self._limit
+        operation = (scope["method"], scope["path"])
+        in_memory = operation not in self._larger
+        limit = self._smaller.get(operation, self._limit) if in_memory else self._larger[operation]
         detail = f"the request body has more than {limit:,} bytes: send it in parts"
         declared = Headers(scope=scope).get("content-length", "0")
         if not declared.isdecimal() or int(declared) > limit:

@@ -53,7 +53,12 @@ def somewhere(path: str) -> str:
 @pytest.mark.attack
 def test_no_operation_reads_a_body_too_early_or_too_long(address: str, owner: dict[str, str]) -> None:
     """The bodies are only announced: an answer shows that nobody waited for them."""
+    without_key = ("POST", "/v1/sign-in")
     guarded = [(method, somewhere(path)) for method, path, _ in OPERATIONS if path.startswith("/v1/")]
+    guarded.remove(without_key)
+    lines = [f"{' '.join(without_key)} HTTP/1.1", "Host: x", "Connection: close", "Content-Type: application/json"]
+    (longer,) = exchange(address, head(*lines, "Content-Length: 20000"))
+    assert longer.status == 413
     assert len(guarded) > 30
     for method, path in guarded:
         keys = admin() if path == "/v1/users" else owner

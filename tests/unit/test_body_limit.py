@@ -37,7 +37,7 @@ async def sent(limit: BodyLimit, *pieces: bytes, path: str = "/") -> None:
 
 
 def test_bodies_give_their_room_back() -> None:
-    limit = BodyLimit(read_all, LIMIT, {}, patience=5.0)
+    limit = BodyLimit(read_all, LIMIT, {}, {}, patience=5.0)
 
     async def many() -> None:
         for number in range(3 * BODIES_TOGETHER):
@@ -63,7 +63,7 @@ def test_bodies_share_their_room() -> None:
         await held.wait()
 
     async def many() -> None:
-        limit = BodyLimit(hold, LIMIT, {}, patience=5.0)
+        limit = BodyLimit(hold, LIMIT, {}, {}, patience=5.0)
         bodies = [asyncio.create_task(sent(limit, b"x" * LIMIT)) for _ in range(BODIES_TOGETHER)]
         await asyncio.sleep(0)
         with pytest.raises(HTTPException) as refused:
@@ -89,7 +89,7 @@ def test_body_that_comes_late() -> None:
         """Nobody listens."""
 
     async def after(patience: float) -> None:
-        limit = BodyLimit(read_all, LIMIT, {}, patience=patience)
+        limit = BodyLimit(read_all, LIMIT, {}, {}, patience=patience)
         await limit({"type": "http", "method": "POST", "path": "/", "headers": []}, receive, send)
 
     asyncio.run(after(30.0))
