@@ -7,7 +7,7 @@ SELECT
     u.slug,
     a.display_name,
     a.email,
-    coalesce(a.metadata, '{}') AS metadata,
+    coalesce(a.metadata, jsonb_build_object()) AS metadata,
     neurigraph.has_password() AS has_password
 FROM neurigraph.users AS u
 LEFT JOIN neurigraph.user_accounts AS a ON u.user_id = a.user_id
@@ -16,7 +16,7 @@ WHERE u.user_id = %(user_id)s;
 -- name: change_account
 -- Changes what the flags name.
 INSERT INTO neurigraph.user_accounts AS a (user_id, display_name, email, metadata)
-VALUES (%(user_id)s, %(display_name)s, %(email)s, coalesce(%(metadata)s, '{}'::jsonb))
+VALUES (%(user_id)s, %(display_name)s, %(email)s, coalesce(%(metadata)s, jsonb_build_object()))
 ON CONFLICT (user_id) DO UPDATE SET
 display_name = CASE WHEN %(with_display_name)s THEN excluded.display_name ELSE a.display_name END,
 email = CASE WHEN %(with_email)s THEN excluded.email ELSE a.email END,

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.accounts import change_account
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
@@ -129,6 +130,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     _mirror(here, user)
     set_tier(here.acting_for(claims), file.row["record_id"], Tier.SHORT, reason="an old note")
     give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
+    change_account(here.database, claims, {"display_name": "Dora", "metadata": {"team": "harbour"}})
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
     phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()
