@@ -16,6 +16,7 @@ import psycopg
 
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.governance.proposals import Doubt, propose
+from neurigraph_pipelines.knowledge import references
 from neurigraph_pipelines.knowledge.cues import OBSERVER, StatedFact, find_links
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.actions import ActionKind
@@ -75,7 +76,7 @@ def replace_links(
 def link_facts(
     tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message], model: str, read: Sequence[Fact]
 ) -> None:
-    """Replace the links between the facts of a record: causes in closed forms, and what a language model read.
+    """Replace the links of a record and its facts: closed forms, addresses, and what a language model read.
 
     Args:
         model: The name of the language model.
@@ -85,7 +86,8 @@ def link_facts(
     observer = f"model:{model}"
     found, stated = _found(facts, observer, read), find_links(facts, messages)
     sure = [one for one in found if one.confidence >= SURE]
-    replace_links(tx, user_id, record_id, [OBSERVER, observer], [*stated, *sure])
+    named = references.find_references(tx, record_id, user_id, messages)
+    replace_links(tx, user_id, record_id, [OBSERVER, references.OBSERVER, observer], [*stated, *named, *sure])
     likely = [one for one in (*found, *stated) if LIKELY <= one.confidence < SURE]
     for one in sorted(likely, key=lambda one: -one.confidence)[:MAX_ASKED]:
         _ask(tx, user_id, one)

@@ -257,6 +257,19 @@ RETURNING k.key_id, k.holder, k.public_key, k.registered_at, k.registered_by, k.
 -- name: is_writer
 SELECT neurigraph.writing_persona() IS NOT NULL AS writes;
 
+-- name: sources_at
+-- The newest version of each source at some addresses, without the source of the record.
+SELECT DISTINCT ON (s.url)
+    s.url,
+    s.source_id
+FROM neurigraph.sources AS s
+WHERE s.user_id = %(user_id)s AND s.url = ANY(%(addresses)s) AND s.url <> ALL(
+    SELECT coalesce(o.url, '') FROM neurigraph.sources AS o
+    INNER JOIN neurigraph.record_index AS r ON o.user_id = r.user_id AND r.source = o.kind || ':' || o.source_id
+    WHERE r.record_id = %(record_id)s
+)
+ORDER BY s.url, s.version DESC, s.source_id;
+
 -- name: facts_of_record
 SELECT
     f.fact_id,
