@@ -37,7 +37,7 @@ SESSION_SECONDS = 12 * 3600.0
 _SCRYPT = {"n": 2**15, "r": 8, "p": 3, "maxmem": 2**26, "dklen": 32}
 _ONE_AT_A_TIME = threading.Lock()
 _WAIT_SECONDS = 5.0
-_WRONG = "this name and password open nothing"
+_WRONG = "the name or the password is wrong"
 _QUERIES = statements("accounts")
 
 

@@ -97,7 +97,7 @@ def test_password_opens_the_page(
     page.fill("input[name=user]", slug)
     page.fill("input[name=password]", "wrong")
     page.press("Enter")
-    page.wait_for_text("This name and password open nothing")
+    page.wait_for_text("The name or the password is wrong")
     page.run("document.querySelector('input[name=password]').value = ''")
     page.fill("input[name=password]", "correct horse battery")
     page.press("Enter")

@@ -76,7 +76,7 @@ async function checked(key) {
 
 async function exchanged(user, password) {
   const made = await opening(() => call("POST", "v1/sign-in", { body: { user, password }, key: "none" }),
-    "This name and password open nothing. Users have no password until they set one.");
+    "The name or the password is wrong. Users have no password until they set one.");
   return { key: made.api_key, keyId: made.key_id };
 }
 
