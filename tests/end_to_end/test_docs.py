@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,9 +24,11 @@ import pytest
 
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.conftest import ROOT
+from tests.support.certificates import certificate_of
 from tests.support.documents import pdf_of
 from tests.support.embedded_server import new_home
 from tests.support.exports import chatgpt_dialogue, write
+from tests.support.git_server import commit, git_server
 from tests.support.waiting import wait_until
 from tests.support.warm_cli import PROGRAM, warm_program
 
@@ -38,6 +41,7 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NOT_AGAIN = {"make test", "make demo"}
 _UP = "make up"
 _API_PORT = "8400"
+_FETCHED = re.compile(r"https://(?:www|git)\.example\.com/")
 _SAMPLES = "neurigraph import samples/bob.jsonl --user bob"
 """Pages that begin with this command get a copy of a home where it and ``neurigraph ingest`` have been run.
 
@@ -114,11 +118,12 @@ def test_page_commands_work(page: str, tmp_path: Path, session_home: Path, homes
         shown = begin_with_a_copy(homes, home, shown)
         env = environment(home, session_home, port, warm_program())
         folder = readers_folder(tmp_path)
-        before = shown[: shown.index(_UP)] if _UP in shown else shown
-        with EmbeddedPostgres(home).lease():  # or every command would start it and stop it again
-            run_in_one_shell(before, folder, env, port)
-        if _UP in shown:
-            run_under_the_stack(shown[shown.index(_UP) + 1 :], folder, env, port)
+        with fetched_places(tmp_path, shown, env) as shown:
+            before = shown[: shown.index(_UP)] if _UP in shown else shown
+            with EmbeddedPostgres(home).lease():  # or every command would start it and stop it again
+                run_in_one_shell(before, folder, env, port)
+            if _UP in shown:
+                run_under_the_stack(shown[shown.index(_UP) + 1 :], folder, env, port)
     finally:
         for made in (home, *home.parent.glob(f"{home.name}-*")):
             EmbeddedPostgres(made).delete()
@@ -133,6 +138,27 @@ def begin_with_a_copy(homes: Path, home: Path, shown: list[str]) -> list[str]:
         if shown[0].startswith("neurigraph ingest"):
             shown = shown[1:]
     return shown
+
+
+@contextmanager
+def fetched_places(tmp_path: Path, shown: list[str], env: dict[str, str]) -> Iterator[list[str]]:
+    """Serve what commands fetch by its address; yield them with the address of that server."""
+    if not any(map(_FETCHED.search, shown)):
+        yield shown
+        return
+    served = tmp_path / "served"
+    (served / "boats").mkdir(parents=True)
+    commit(served / "boats/sloop", {"README.md": "The sloop steers by a tiller of ash.\n"})
+    (served / "boats/sloop.git").symlink_to("sloop")
+    certificate = certificate_of("localhost", tmp_path)
+    env |= {"NEURIGRAPH_WEB_LOCAL_HOSTS": "localhost", "SSL_CERT_FILE": str(certificate)}
+    with git_server(served, certificate) as server:
+        server.pages["/ferry"] = b"<html><body><article><p>The ferry leaves at nine.</p></article></body></html>"
+        yield [_FETCHED.sub(server.url(""), command) for command in shown]
+        assert {path for _, path in server.asked} >= {
+            "/ferry",
+            *(f"/boats/{name}/git-upload-pack" for name in ("sloop", "sloop.git")),
+        }
 
 
 def copy(home: Path, to: Path) -> None:

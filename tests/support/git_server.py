@@ -28,6 +28,7 @@ class GitServer(ThreadingHTTPServer):
         asked: Method and path of each request.
         redirects: Paths that lead elsewhere, and where.
         answers: Bodies that take the place of Git's, by method.
+        pages: Web pages beside the repositories, by path.
         pause_seconds: Waits so long in the middle of each pack.
     """
 
@@ -37,6 +38,7 @@ class GitServer(ThreadingHTTPServer):
         self.asked: list[tuple[str, str]] = []
         self.redirects: dict[str, str] = {}
         self.answers: dict[str, bytes] = {}
+        self.pages: dict[str, bytes] = {}
         self.pause_seconds = 0.0
         self.scheme = "http"
 
@@ -65,7 +67,8 @@ class _Requests(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        head, body = self._git(path, query, sent)
+        page = self.server.pages.get(path)
+        head, body = self._git(path, query, sent) if page is None else (["Content-Type: text/html"], page)
         body = self.server.answers.get(self.command, body)
         status = next((line.split()[1] for line in head if line.startswith("Status:")), "200")
         self.send_response(int(status))
