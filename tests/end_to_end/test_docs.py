@@ -155,10 +155,8 @@ def fetched_places(tmp_path: Path, shown: list[str], env: dict[str, str]) -> Ite
     with git_server(served, certificate) as server:
         server.pages["/ferry"] = b"<html><body><article><p>The ferry leaves at nine.</p></article></body></html>"
         yield [_FETCHED.sub(server.url(""), command) for command in shown]
-        assert {path for _, path in server.asked} >= {
-            "/ferry",
-            *(f"/boats/{name}/git-upload-pack" for name in ("sloop", "sloop.git")),
-        }
+        packs = {f"/boats/{name}/git-upload-pack" for name in ("sloop", "sloop.git")}
+        assert {path for _, path in server.asked} >= {"/ferry", *packs}
 
 
 def copy(home: Path, to: Path) -> None:
