@@ -24,14 +24,15 @@ from neurigraph_pipelines.cli.session import (
 from neurigraph_pipelines.cli.uploading import (
     Private,
     ensure_owner,
+    find_owner,
     import_document,
     import_page,
     read_uploads,
     stated_privacy,
 )
+from neurigraph_pipelines.cli.vaults import import_notes
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.graph.provisioning import User
     from neurigraph_pipelines.ingestion.healing import Healed
     from neurigraph_pipelines.ingestion.records import BatchResult
     from neurigraph_pipelines.ingestion.triggers import Queue
@@ -50,8 +51,8 @@ _What = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="An export (.json, .jsonl, .txt, .zip, a folder), any file, or the URL of a web page or "
-        "a repository (.git).",
+        help="An export (.json, .jsonl, .txt, .zip, a folder), a vault of Markdown notes, any file, or the URL of a "
+        "web page or a repository (.git).",
     ),
 ]
 _FormatName = Annotated[
@@ -59,7 +60,7 @@ _FormatName = Annotated[
     typer.Option(
         "--format",
         help="chatgpt, claude, telegram, slack, whatsapp, mail, subtitles, mem0, supermemory, locomo, qmsum, "
-        "jsonl, text, document or neurigraph; auto detects it.",
+        "jsonl, text, vault, document or neurigraph; auto detects it.",
     ),
 ]
 _ExternalId = Annotated[
@@ -97,10 +98,11 @@ def import_file(
     What is said of where it comes from holds for all new conversations in it; only one can replace a source. The user
     is created if necessary. Messages that are in the inbox already are not added again: to finish an interrupted
     import, run it again. A web page or a repository is fetched; one that has changed is its
-    next version. A Neurigraph export is
-    restored completely, if its user does not exist here.
+    next version. Of a vault of Markdown notes, each note becomes a note at a node of its own, and links become edges.
+    A Neurigraph export is restored completely, if its user does not exist here.
     """
     from neurigraph_pipelines.errors import InvalidInputError
+    from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
     output = Output(as_json)
     where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
@@ -115,8 +117,8 @@ def import_file(
     if not watch:
         _import_one(Path(what), user, format_name, private, external_id, details, output, dry_run)
         return
-    if dry_run or external_id is not None or replaces is not None:
-        raise InvalidInputError("--watch goes without --dry-run, --external-id and --replaces.")
+    if dry_run or external_id is not None or replaces is not None or format_name == VAULT:
+        raise InvalidInputError("--watch goes without --dry-run, --external-id, --replaces and --format vault.")
     _watch(Path(what), user, format_name, private, details, output)
 
 
@@ -146,11 +148,16 @@ def _import_one(
 ) -> None:
     from neurigraph_pipelines.errors import InvalidInputError
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT
+    from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
     chosen = _format_of(file) if format_name == "auto" else format_name
     if dry_run and chosen in (FORMAT, DOCUMENT):
         raise InvalidInputError("--dry-run is for conversations: this file would be stored as a whole.")
-    if chosen == FORMAT:
+    if chosen == VAULT:
+        if external_id is not None:
+            raise InvalidInputError("--external-id is for one file: the notes of a vault are known by their paths.")
+        import_notes(file, user, output, stated_privacy(private), details, dry_run)
+    elif chosen == FORMAT:
         import_export(file, user, output)
     elif chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)
@@ -159,10 +166,14 @@ def _import_one(
 
 
 def _format_of(file: Path) -> str:
-    """Return the format of a file by its contents."""
+    """Return the format of a file or a folder by its contents."""
     from neurigraph_pipelines.ingestion.import_format import import_format
+    from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
+    from neurigraph_pipelines.ingestion.imports.vault import is_vault
     from neurigraph_pipelines.portability.archive import is_export
 
+    if is_vault(file):
+        return VAULT
     return FORMAT if is_export(file) else import_format(file)
 
 
@@ -175,7 +186,9 @@ def _import_conversations(
 
     total = content_size(file)
     with opened() as installation:
-        owner, created = (_user(installation, user), False) if dry_run else ensure_owner(installation, user, output)
+        owner, created = (
+            (find_owner(installation, user), False) if dry_run else ensure_owner(installation, user, output)
+        )
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task(f"{'reading' if dry_run else 'importing'} {chosen}", total=total)
 
@@ -207,17 +220,6 @@ def _import_conversations(
     output.result(data, lambda: _import_view(report, estimated, dry_run))
     if report.rejected and not report.conversations_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)
-
-
-def _user(installation: Installation, slug: str) -> User | None:
-    """Return a user, or None if there is none of that name."""
-    from neurigraph_pipelines.errors import NotFoundError
-    from neurigraph_pipelines.graph.provisioning import find_user
-
-    try:
-        return find_user(installation.database, argument(slug))
-    except NotFoundError:
-        return None
 
 
 def _import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:

@@ -164,6 +164,17 @@ def ensure_owner(installation: Installation, slug: str, output: Output) -> tuple
     return owner, created
 
 
+def find_owner(installation: Installation, slug: str) -> User | None:
+    """Return a user, or None if there is none of that name."""
+    from neurigraph_pipelines.errors import NotFoundError
+    from neurigraph_pipelines.graph.provisioning import find_user
+
+    try:
+        return find_user(installation.database, argument(slug))
+    except NotFoundError:
+        return None
+
+
 def _chunks(path: Path, on_bytes: Callable[[int], None]) -> Iterator[bytes]:
     try:
         with path.open("rb") as stream:

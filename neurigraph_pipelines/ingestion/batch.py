@@ -50,7 +50,11 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
             personas = {
                 ref.persona_id: writable_nodes(tx, ref.persona_id) for ref in refs if ref.persona_id is not None
             }
-            found = {ref.trigger_id: pinned_filing(tx, ref) for ref in refs if ref.note is not None and ref.note.pinned}
+            found = {
+                one.ref.trigger_id: pinned_filing(tx, one)
+                for one in segments
+                if one.ref.note is not None and one.ref.note.pinned
+            }
         own = [
             segment for segment in segments if segment.ref.persona_id is None and segment.ref.trigger_id not in found
         ]

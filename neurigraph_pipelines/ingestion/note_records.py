@@ -5,6 +5,8 @@ Steps of the ingestion job call this for the segments of notes. ``notes`` writes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from psycopg import sql
@@ -13,23 +15,49 @@ from neurigraph_pipelines.errors import ConflictError
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_node, upgrade_node
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.ingestion.assign import STEP
+from neurigraph_pipelines.ingestion.note_links import NoteIndex, NoteLink, links_in, parts_of, wanted_parts
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.ingestion.source_versions import author_of, supersede
-from neurigraph_pipelines.model import Filing, ItemFailure, SegmentRef
+from neurigraph_pipelines.model import Filing, ItemFailure, PlannedAlias, PlannedEdge, Segment, SegmentRef
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.front_matter import front_matter
+
+VAULT_PREFIX = "vault:"
+"""Begins the ids of notes that come from a vault; only their links become edges."""
+
+LINK_RELATION = "links to"
 
 _QUERIES = statements("notes")
 _UNPINNED = "the node that this note was pinned to no longer exists: write the note again, to another node"
 
 
-def pinned_filing(tx: Transaction, ref: SegmentRef) -> list[Filing] | ItemFailure:
-    """File a pinned note at its node: no model is asked, and nothing else of the graph changes."""
+def pinned_filing(tx: Transaction, segment: Segment) -> list[Filing] | ItemFailure:
+    """File a pinned note at its node: no model is asked. The links of a note of a vault become edges."""
+    ref = segment.ref
     try:
         node = pinned_node(tx, ref)
     except ConflictError as error:
         return failure_of(ref.trigger_id, STEP, error)
-    return [Filing(node.names if node is not None else (), ref.first_message, ref.last_message)]
+    filing = Filing(node.names if node is not None else (), ref.first_message, ref.last_message)
+    if node is None or not (ref.source_external_id or "").startswith(VAULT_PREFIX):
+        return [filing]
+    text = "\n".join(message.content for message in segment.messages)
+    aliases = tuple(PlannedAlias(node.names, alias) for alias in front_matter(text).aliases)
+    return [replace(filing, edges=_linked(tx, node, links_in(text)), aliases=aliases)]
+
+
+def _linked(tx: Transaction, node: NodeRef, links: Sequence[NoteLink]) -> tuple[PlannedEdge, ...]:
+    """Return the edges from the node of a note to those of the notes that it links to."""
+    origin = parts_of(node.names[1:])
+    wanted = [parts for link in links if (parts := wanted_parts(link, origin)) is not None]
+    if not wanted or not origin:
+        return ()
+    values = {"node_id": node.node_id, "keys": list({parts[-1] for parts in wanted})}
+    paths = {parts_of(row["names"][1:]): tuple(row["names"]) for row in tx.execute(_QUERIES["named_beside"], values)}
+    index = NoteIndex(paths)
+    found = dict.fromkeys(filter(None, (index.find(link, origin) for link in links)))
+    return tuple(PlannedEdge(node.names, paths[parts], LINK_RELATION) for parts in found if parts != origin)
 
 
 def pinned_node(tx: Transaction, ref: SegmentRef) -> NodeRef | None:

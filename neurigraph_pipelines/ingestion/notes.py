@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -71,6 +72,8 @@ class NewNote:
         fact: What the fact that it states has besides its words; None for a note that is read for facts.
         follows: The fact that it is the next version of.
         replaces: The note whose memory this one will supersede; if no fact follows another, the caller's own.
+        external_id: Its id where it comes from: other text under it is its next version, wherever its node is now.
+        occurred_at: The time of its text. Default: now.
         privacy: Default: the owner's is private if its channel is not public; every other note is shared.
         details: What else is known of it. The first version of a note decides for all.
     """
@@ -87,6 +90,8 @@ class NewNote:
     fact: Mapping[str, Any] | None = None
     follows: UUID | None = None
     replaces: UUID | None = None
+    external_id: str | None = None
+    occurred_at: datetime | None = None
     details: SourceDetails = NO_DETAILS
 
 
@@ -114,7 +119,11 @@ class WrittenNote:
     action_id: UUID | None = None
 
 
-def write_note(context: Context, note: NewNote) -> WrittenNote:
+class _UndoneError(Exception):
+    """The transaction of a dry run ends."""
+
+
+def write_note(context: Context, note: NewNote, *, dry_run: bool = False) -> WrittenNote:
     """Write a note to the inbox. The same note again changes nothing.
 
     Notes are the same if their text, title, node and privacy are, they have one writer, and the memory of the first is
@@ -123,6 +132,7 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
     Args:
         context: With the caller's claims.
         note: The note.
+        dry_run: Write it as usual, to a node that exists, and undo that.
 
     Raises:
         InvalidInputError: A text, a tag or a combination of fields is not acceptable.
@@ -139,24 +149,37 @@ def write_note(context: Context, note: NewNote) -> WrittenNote:
     node_id, claims = _pin(context, note), context.claims
     decides = claims.acts_for_owner or claims.role == "member"
     note = replace(note, privacy=starting_privacy(note.privacy, note.details.channel, decides=decides))
-    digest = words.digest(node_id, note)
-    with context.database.agent(claims) as tx:
-        tx.execute(_QUERIES["lock_notes"], {"user_id": claims.user_id})
-        known = _same(tx, claims.user_id, digest)
-        if known is not None:
-            return known
-        if note.replaces is not None and note.follows is None:
-            _require_own(tx, claims.user_id, note.replaces)
-        met = _namesake(tx, claims.user_id, node_id, words.title)
-        if met is not None and met["is_held"]:
-            raise ConflictError(f"note {met['source_id']} of this title waits for an approval: wait for it, too")
-        if met is not None and met["source_id"] != note.replaces:
-            _require_replaceable(met, note)
-        replaces = met["source_id"] if met is not None else note.replaces
-        values = {"node_id": node_id, "importance": importance, "digest": digest}
-        source_id, version = _insert(tx, context, words, note, replaces, values)
-        waiting = tx.execute(_QUERIES["action_of"], {"source_id": source_id, "message": version}).fetchone()
-        action_id = waiting["action_id"] if waiting is not None else None
+    with suppress(_UndoneError), context.database.agent(claims) as tx:
+        written = _write(tx, context, words, note, node_id, importance)
+        if dry_run:
+            raise _UndoneError
+    return written
+
+
+def _write(
+    tx: Transaction, context: Context, words: _Words, note: NewNote, node_id: UUID | None, importance: float | None
+) -> WrittenNote:
+    """Write a checked note, unless the same is there already."""
+    user_id, digest = context.claims.user_id, words.digest(node_id, note)
+    tx.execute(_QUERIES["lock_notes"], {"user_id": user_id})
+    known = _same(tx, user_id, digest, even_superseded=note.external_id is not None)
+    if known is not None:
+        return known
+    if note.replaces is not None and note.follows is None:
+        _require_own(tx, user_id, note.replaces)
+    if note.external_id is not None:
+        met = tx.execute(_QUERIES["note_of_id"], {"user_id": user_id, "external_ids": [note.external_id]}).fetchone()
+    else:
+        met = _namesake(tx, user_id, node_id, words.title)
+    if met is not None and met["is_held"]:
+        raise ConflictError(f"note {met['source_id']} of this title waits for an approval: wait for it, too")
+    if met is not None and met["source_id"] != note.replaces and note.external_id is None:
+        _require_replaceable(met, note)
+    replaces = met["source_id"] if met is not None else note.replaces
+    values = {"node_id": node_id, "importance": importance, "digest": digest}
+    source_id, version = _insert(tx, context, words, note, replaces, values)
+    waiting = tx.execute(_QUERIES["action_of"], {"source_id": source_id, "message": version}).fetchone()
+    action_id = waiting["action_id"] if waiting is not None else None
     return WrittenNote(source_id, version, True, node_id, replaces, words.redacted, action_id=action_id)
 
 
@@ -169,7 +192,14 @@ def _insert(
     source_id = met
     if met is None or not is_version:
         source_id, _ = inbox.open_source(
-            tx, user_id, SourceKind.NOTE, title=words.title, privacy=note.privacy, details=note.details
+            tx,
+            user_id,
+            SourceKind.NOTE,
+            external_id=note.external_id,
+            title=words.title,
+            started_at=note.occurred_at,
+            privacy=note.privacy,
+            details=note.details,
         )
     assert source_id is not None
     inbox.append(tx, SourceKind.NOTE, source_id, [words.message])
@@ -185,7 +215,7 @@ def _insert(
         },
     ).fetchone()
     assert row is not None
-    inbox.end(tx, SourceKind.NOTE, source_id)
+    inbox.end(tx, SourceKind.NOTE, source_id, note.occurred_at)
     return source_id, row["message"]
 
 
@@ -205,7 +235,7 @@ class _Words:
         settings, redactor = context.settings.ingestion, context.redactor
         # What a model writes over the protocol for its tools is the model's, not the owner's.
         role = Role.ASSISTANT if context.claims.received_through is ReceivedThrough.MCP else Role.USER
-        written = NewMessage(role, note.text, occurred_at=datetime.now(UTC))
+        written = NewMessage(role, note.text, occurred_at=note.occurred_at or datetime.now(UTC))
         message, _ = validate_message(written, settings.unstorable_text, settings.max_message_bytes)
         redacted: dict[str, int] = {}
         if redactor is not None:
@@ -228,7 +258,9 @@ class _Words:
 
     def digest(self, node_id: UUID | None, note: NewNote) -> bytes:
         """Return the digest by which the same note is recognised."""
-        said: list[Any] = [self.message.role, self.message.content, self.title, str(node_id), note.privacy]
+        said: list[Any] = [self.message.role, self.message.content, self.title]
+        # Merges move a note that has an id, and its first version decides its privacy.
+        said += [str(node_id), note.privacy] if note.external_id is None else [note.external_id]
         if note.fact is not None:
             said += [sorted(note.fact.items()), str(note.follows)]
         return hashlib.sha256(json.dumps(said).encode()).digest()
@@ -256,7 +288,7 @@ def _pin(context: Context, note: NewNote) -> UUID | None:
         raise InvalidInputError("give a path or a node_id, not both")
     if note.path is None and note.node_id is None:
         return None
-    node_id = note.node_id if note.node_id is not None else _node_at(context, note.path or "")
+    node_id = note.node_id if note.node_id is not None else node_at(context, note.path or "")
     with context.database.agent(context.claims) as tx:
         if tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone() is None:
             raise NotFoundError(_NO_NODE)
@@ -267,8 +299,13 @@ def _pin(context: Context, note: NewNote) -> UUID | None:
     return node_id
 
 
-def _node_at(context: Context, path: str) -> UUID:
-    """Return the node at a path; the owner's missing nodes are created as topics."""
+def node_at(context: Context, path: str) -> UUID:
+    """Return the node at a path; the owner's missing nodes are created as topics.
+
+    Raises:
+        InvalidInputError: A name is not acceptable, or the path is too deep.
+        NotFoundError: There is no such node, and the caller may not create it.
+    """
     claims = context.claims
     names = [name for name in clean_text(path, "repair")[0].split(PATH_SEPARATOR) if name.strip()]
     for depth in range(len(names), -1, -1):
@@ -292,10 +329,13 @@ def _node_at(context: Context, path: str) -> UUID:
     return node_id
 
 
-def _same(tx: Transaction, user_id: UUID, digest: bytes) -> WrittenNote | None:
-    """Return the note that says the same, unless its memory is superseded."""
+def _same(tx: Transaction, user_id: UUID, digest: bytes, *, even_superseded: bool) -> WrittenNote | None:
+    """Return the note that says the same; one whose memory is superseded only if that is asked for."""
     row = tx.execute(_QUERIES["same_note"], {"user_id": user_id, "digest": digest}).fetchone()
-    if row is None or (row["record_ids"] and superseded_of(tx, row["record_ids"]).issuperset(row["record_ids"])):
+    if row is None:
+        return None
+    memories = () if even_superseded else row["record_ids"]
+    if memories and superseded_of(tx, memories).issuperset(memories):
         return None
     record_ids = tuple(row["record_ids"])
     return WrittenNote(row["source_id"], row["message"], False, row["node_id"], row["replaces"], record_ids=record_ids)
@@ -306,6 +346,13 @@ def _require_own(tx: Transaction, user_id: UUID, note_id: UUID) -> None:
     values = {"user_id": user_id, "kind": SourceKind.NOTE.value, "source_id": note_id}
     if tx.execute(_VERSIONS["lock_replaced"], values).fetchone() is None:
         raise NotFoundError("there is no such note of yours to replace")
+
+
+def known_notes(context: Context, external_ids: Sequence[str]) -> dict[str, UUID | None]:
+    """Return the node of each note that the caller has under some ids; None for one whose node was removed."""
+    values = {"user_id": context.claims.user_id, "external_ids": list(external_ids)}
+    with context.database.agent(context.claims) as tx:
+        return {row["external_id"]: row["node_id"] for row in tx.execute(_QUERIES["note_of_id"], values)}
 
 
 def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str | None) -> dict[str, Any] | None:

@@ -63,6 +63,34 @@ WHERE r.source_kind = 'note' AND r.title = %(title)s AND r.superseded_by IS NULL
 ORDER BY r.created_at DESC, r.record_id
 LIMIT 1;
 
+-- name: note_of_id
+-- The notes that the writer has under some ids of their origin, with the node that the newest version is pinned to.
+SELECT
+    s.external_id,
+    s.source_id,
+    s.held AS is_held,
+    n.node_id
+FROM neurigraph.sources AS s
+INNER JOIN neurigraph.notes AS n ON s.source_id = n.source_id AND s.last_message = n.message
+WHERE s.user_id = %(user_id)s AND s.kind = 'note' AND s.external_id = ANY(%(external_ids)s)
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+    AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding());
+
+-- name: named_beside
+-- The nodes of some names below the same node of layer 1 as a node, that a note may link to, with their names from layer 1
+-- down.
+SELECT n.names
+FROM neurigraph.graph_index AS o
+INNER JOIN neurigraph.graph_index AS g ON o.user_id = g.user_id AND o.path[2] = g.path[2]
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path) AND a.layer_depth > 0
+) AS n
+WHERE o.node_id = %(node_id)s AND g.name_key = ANY(%(keys)s) AND g.layer_depth > 1 AND NOT g.quarantined
+ORDER BY n.names;
+
 -- name: action_of
 -- What a version of a note waits for, as the writer sees it.
 SELECT a.action_id

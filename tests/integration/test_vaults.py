@@ -1,0 +1,179 @@
+"""Import of vaults: notes and links through the command line, again, changed, killed, and dry."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.vaults import import_vault
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import PROGRAM, describe, environment
+from tests.support.memories import ingest, plain_context, rows
+from tests.support.vaults import EDGES, NOTES, write_vault
+from tests.support.waiting import wait_until
+
+_EDGES = """SELECT f.names AS source, t.names AS target, e.relation, e.evidence_count
+FROM neurigraph.node_edges AS e
+CROSS JOIN LATERAL (SELECT array_agg(g.node_name ORDER BY g.layer_depth) AS names FROM neurigraph.graph_index AS g
+    WHERE g.node_id = ANY((SELECT n.path FROM neurigraph.graph_index AS n WHERE n.node_id = e.from_node_id))) AS f
+CROSS JOIN LATERAL (SELECT array_agg(g.node_name ORDER BY g.layer_depth) AS names FROM neurigraph.graph_index AS g
+    WHERE g.node_id = ANY((SELECT n.path FROM neurigraph.graph_index AS n WHERE n.node_id = e.to_node_id))) AS t
+WHERE e.user_id = %s AND e.relation = 'links to' AND e.evidence_count > 0"""
+
+
+def edges(here: Installation, user: User) -> set[tuple[str, str]]:
+    """The edges of links, by the paths of their nodes below that of the vault."""
+    return {("/".join(row["source"][2:]), "/".join(row["target"][2:])) for row in rows(here, _EDGES, user.user_id)}
+
+
+def sources(here: Installation, user: User) -> dict[str, dict[str, Any]]:
+    found = rows(here, "SELECT * FROM neurigraph.sources WHERE user_id = %s", user.user_id)
+    return {row["external_id"]: row for row in found}
+
+
+def counts(data: dict[str, Any]) -> tuple[int, int, int]:
+    return data["added"], data["changed"], data["known"]
+
+
+def run(capsys: pytest.CaptureFixture[str], folder: Path, user: User, *options: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert not entry.run(["import", str(folder), "--user", user.slug, "--json", *options])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_vault_through_the_command_line(
+    here: Installation,
+    bob: tuple[User, Claims],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    user, _ = bob
+    describe(here.settings, monkeypatch)
+    folder = write_vault(tmp_path / "Home")
+    planned = run(capsys, folder, user, "--dry-run")
+    assert sources(here, user) == {}
+    assert len(rows(here, "SELECT FROM neurigraph.graph_index WHERE user_id = %s", user.user_id)) == 1, "only the root"
+    done = run(capsys, folder, user)
+    assert {**planned, "dry_run": False} == done
+    assert counts(done) == (11, 0, 0)
+    assert (done["empty"], done["others"], done["beyond"], done["rejected"]) == (1, 3, 0, [])
+    missing = {(one["where"], one["reason"]) for one in done["unresolved_first"]}
+    assert missing == {
+        ("Garden.md", "Missing note"),
+        ("Garden/Pond.md", "../../etc/passwd"),
+        ("Script.md", "<img src=x onerror=alert(1)>"),
+    }
+    assert [one["where"] for one in done["noted"]] == ["Broken.md"]
+    ingest(plain_context(here), user)
+    assert edges(here, user) == EDGES
+    found = sources(here, user)
+    house = found["vault:Home/House.md"]
+    assert (house["title"], house["origin"], house["metadata"]) == (
+        "The old house",
+        "obsidian",
+        {"vault_path": "House.md"},
+    )
+    assert house["started_at"].date().isoformat() == "2024-05-20"
+    (node,) = rows(
+        here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'House'", user.user_id
+    )
+    assert "Villa Kumquat" in node["aliases"]
+    assert {"building", "home"} <= set(node["node_keywords"])
+
+
+def test_second_import_adds_what_changed(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
+    user, claims = bob
+    context = plain_context(here).acting_for(claims)
+    folder = write_vault(tmp_path / "Home")
+    import_vault(context, here.settings, folder)
+    ingest(plain_context(here), user)
+    before = sources(here, user)
+    again = import_vault(context, here.settings, folder)
+    assert (again.added, again.changed, again.known) == (0, 0, 11)
+    assert sources(here, user) == before
+    (folder / "Garden.md").write_text("The garden was sold, with [[Roses]].\n")
+    (folder / "New.md").write_text("A new note about [[House]].\n")
+    planned = import_vault(context, here.settings, folder, dry_run=True)
+    assert sources(here, user) == before
+    assert import_vault(context, here.settings, folder) == planned
+    assert (planned.added, planned.changed, planned.known) == (1, 1, 10)
+    ingest(plain_context(here), user)
+    assert sources(here, user)["vault:Home/Garden.md"]["last_message"] == 2
+    assert {("Garden", "Garden/Roses"), ("New", "House")} <= edges(here, user)
+    forget(plain_context(here), claims, Subject(SubjectKind.SOURCE, before["vault:Home/Garden/Pond.md"]["source_id"]))
+    assert ("Garden/Pond", "Garden") not in edges(here, user), "an edge goes with the note that states it"
+    assert ("Garden/Roses", "Garden/Pond") in edges(here, user)
+
+
+def test_killed_import_is_finished_by_the_next(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
+    user, claims = bob
+    folder = write_vault(tmp_path / "Home")
+    for number in range(60):
+        (folder / f"Note {number}.md").write_text(f"Note {number} comes after [[Note {number - 1}]].\n")
+    arguments = [PROGRAM, "import", str(folder), "--user", user.slug]
+    for least in (1, 30):
+        with subprocess.Popen(arguments, env=environment(here.settings), stderr=subprocess.DEVNULL) as process:
+            wait_until(lambda: len(sources(here, user)) >= least, f"{least} notes are written", seconds=120)  # noqa: B023
+            process.send_signal(signal.SIGKILL)
+        assert len(sources(here, user)) < 71
+    report = import_vault(plain_context(here).acting_for(claims), here.settings, folder)
+    assert report.known >= 30
+    assert report.added + report.known == len(sources(here, user)) == 71
+    assert all(source["last_message"] == 1 for source in sources(here, user).values())
+    ingest(plain_context(here), user)
+    linked = {(f"Note {number}", f"Note {number - 1}") for number in range(1, 60)}
+    assert edges(here, user) == EDGES | linked
+
+
+def test_hostile_vault(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
+    user, claims = bob
+    folder = tmp_path / "Home"
+    (folder / ".obsidian").mkdir(parents=True)
+    (folder / "good.md").write_text("Grey grout.\n")
+    (folder / "Good.md").write_text("The same name.\n")
+    (folder / "huge.md").write_text("x" * 2_000)
+    (folder / "bytes.md").write_bytes(b"\xff\xfe\xfa\x00")
+    (folder / ("n" * 130 + ".md")).write_text("A long name.\n")
+    (folder / "outside").symlink_to("/etc")
+    (folder / "loop.md").symlink_to("loop.md")
+    settings = here.settings.changed(max_message_bytes=1_000)
+    context = plain_context(here).using(settings=settings).acting_for(claims)
+    report = import_vault(context, settings, folder)
+    assert (report.added, report.others) == (1, 1)
+    assert {item.where for item in report.rejected} == {"good.md", "huge.md", "bytes.md", "n" * 130 + ".md"}
+    assert set(sources(here, user)) == {"vault:Home/Good.md"}
+
+
+def test_other_notes_have_no_links(here: Installation, bob: tuple[User, Claims]) -> None:
+    from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+
+    user, claims = bob
+    context = plain_context(here).acting_for(claims)
+    write_note(context, NewNote("The pond is deep.", path="Home/Pond"))
+    write_note(context, NewNote("It lies beside [[Pond]].", path="Home/Garden"))
+    ingest(plain_context(here), user)
+    assert edges(here, user) == set()
+
+
+def test_wrong_options_are_named(
+    here: Installation, bob: tuple[User, Claims], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, _ = bob
+    describe(here.settings, monkeypatch)
+    folder = write_vault(tmp_path / "Home")
+    for options in (["--external-id", "x"], ["--watch", "--format", "vault"]):
+        assert entry.run(["import", str(folder), "--user", user.slug, *options])
+    assert entry.run(["import", str(tmp_path / "none"), "--user", user.slug, "--format", "vault"])
+    assert len(NOTES) > len(sources(here, user)) == 0
