@@ -88,10 +88,10 @@ class NoteIndex:
         if wanted is None:
             return None
         named = self._by_name.get(wanted[-1], ())
-        if wanted in named:
-            return wanted
         if link.is_relative:
-            return None
+            return wanted if wanted in named else None
+        if len(wanted) > 1 and wanted in named:
+            return wanted
         fitting = [note for note in named if note[-len(wanted) :] == wanted]
         return min(fitting, key=lambda note: (note[:-1] != origin[:-1], len(note), note), default=None)
 

@@ -54,10 +54,13 @@ def _linked(tx: Transaction, node: NodeRef, links: Sequence[NoteLink]) -> tuple[
     if not wanted or not origin:
         return ()
     values = {"node_id": node.node_id, "keys": list({parts[-1] for parts in wanted})}
-    paths = {parts_of(row["names"][1:]): tuple(row["names"]) for row in tx.execute(_QUERIES["named_beside"], values)}
+    paths = {
+        parts_of([*row["names"][1:-1], row["called"]]): tuple(row["names"])
+        for row in tx.execute(_QUERIES["named_beside"], values)
+    }
     index = NoteIndex(paths)
-    found = dict.fromkeys(filter(None, (index.find(link, origin) for link in links)))
-    return tuple(PlannedEdge(node.names, paths[parts], LINK_RELATION) for parts in found if parts != origin)
+    found = dict.fromkeys(paths[parts] for link in links if (parts := index.find(link, origin)) is not None)
+    return tuple(PlannedEdge(node.names, path, LINK_RELATION) for path in found if path != node.names)
 
 
 def pinned_node(tx: Transaction, ref: SegmentRef) -> NodeRef | None:

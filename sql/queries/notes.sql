@@ -78,18 +78,35 @@ WHERE s.user_id = %(user_id)s AND s.kind = 'note' AND s.external_id = ANY(%(exte
     AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding());
 
 -- name: named_beside
--- The nodes of some names below the same node of layer 1 as a node, that a note may link to, with their names from layer 1
--- down.
-SELECT n.names
+-- The nodes that have or had some names, below the same node of layer 1 as a node: what they are called, and their
+-- names from layer 1 down. Former names come first.
+SELECT
+    c.called,
+    n.names
 FROM neurigraph.graph_index AS o
-INNER JOIN neurigraph.graph_index AS g ON o.user_id = g.user_id AND o.path[2] = g.path[2]
 CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path) AND a.layer_depth > 0
+    SELECT
+        w.node_id,
+        w.node_name AS called,
+        false AS is_former
+    FROM neurigraph.graph_index AS w
+    WHERE w.user_id = o.user_id AND w.name_key = ANY(%(keys)s)
+    UNION ALL
+    SELECT
+        a.node_id,
+        a.value,
+        true
+    FROM neurigraph.node_aliases AS a
+    WHERE a.user_id = o.user_id AND a.value_key = ANY(%(keys)s) AND a.alias_type = 'former_name'
+) AS c
+INNER JOIN neurigraph.graph_index AS g ON c.node_id = g.node_id AND o.path[2] = g.path[2]
+CROSS JOIN LATERAL (
+    SELECT array_agg(p.node_name ORDER BY p.layer_depth) AS names
+    FROM neurigraph.graph_index AS p
+    WHERE p.node_id = ANY(g.path) AND p.layer_depth > 0
 ) AS n
-WHERE o.node_id = %(node_id)s AND g.name_key = ANY(%(keys)s) AND g.layer_depth > 1 AND NOT g.quarantined
-ORDER BY n.names;
+WHERE o.node_id = %(node_id)s AND g.layer_depth > 1 AND NOT g.quarantined
+ORDER BY c.is_former DESC, n.names;
 
 -- name: action_of
 -- What a version of a note waits for, as the writer sees it.

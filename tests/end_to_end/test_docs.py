@@ -29,6 +29,7 @@ from tests.support.documents import pdf_of
 from tests.support.embedded_server import new_home
 from tests.support.exports import chatgpt_dialogue, write
 from tests.support.git_server import commit, git_server
+from tests.support.vaults import write_vault
 from tests.support.waiting import wait_until
 from tests.support.warm_cli import PROGRAM, warm_program
 
@@ -174,6 +175,7 @@ def readers_folder(tmp_path: Path) -> Path:
     with zipfile.ZipFile(folder / "export.zip", "w") as archive:
         archive.write(export, export.name)
     (folder / "ferry times.pdf").write_bytes(pdf_of("The ferry times: from Sennestadt at 7:40 and at 18:05."))
+    write_vault(folder / "Notes")
     return folder
 
 

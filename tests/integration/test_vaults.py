@@ -14,6 +14,7 @@ from neurigraph_pipelines.cli import entry
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
 from neurigraph_pipelines.ingestion.vaults import import_vault
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
@@ -22,12 +23,14 @@ from tests.support.memories import ingest, plain_context, rows
 from tests.support.vaults import EDGES, NOTES, write_vault
 from tests.support.waiting import wait_until
 
-_EDGES = """SELECT f.names AS source, t.names AS target, e.relation, e.evidence_count
+_EDGES = """SELECT f.names AS source, t.names AS target
 FROM neurigraph.node_edges AS e
+JOIN neurigraph.graph_index AS o ON o.node_id = e.from_node_id
+JOIN neurigraph.graph_index AS n ON n.node_id = e.to_node_id
 CROSS JOIN LATERAL (SELECT array_agg(g.node_name ORDER BY g.layer_depth) AS names FROM neurigraph.graph_index AS g
-    WHERE g.node_id = ANY((SELECT n.path FROM neurigraph.graph_index AS n WHERE n.node_id = e.from_node_id))) AS f
+    WHERE g.node_id = ANY(o.path)) AS f
 CROSS JOIN LATERAL (SELECT array_agg(g.node_name ORDER BY g.layer_depth) AS names FROM neurigraph.graph_index AS g
-    WHERE g.node_id = ANY((SELECT n.path FROM neurigraph.graph_index AS n WHERE n.node_id = e.to_node_id))) AS t
+    WHERE g.node_id = ANY(n.path)) AS t
 WHERE e.user_id = %s AND e.relation = 'links to' AND e.evidence_count > 0"""
 
 
@@ -112,9 +115,36 @@ def test_second_import_adds_what_changed(here: Installation, bob: tuple[User, Cl
     ingest(plain_context(here), user)
     assert sources(here, user)["vault:Home/Garden.md"]["last_message"] == 2
     assert {("Garden", "Garden/Roses"), ("New", "House")} <= edges(here, user)
-    forget(plain_context(here), claims, Subject(SubjectKind.SOURCE, before["vault:Home/Garden/Pond.md"]["source_id"]))
+    (pond,) = rows(
+        here,
+        "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s AND source = %s",
+        user.user_id,
+        f"note:{before['vault:Home/Garden/Pond.md']['source_id']}",
+    )
+    forget(context, Subject(SubjectKind.RECORD, pond["record_id"]), through="test")
     assert ("Garden/Pond", "Garden") not in edges(here, user), "an edge goes with the note that states it"
     assert ("Garden/Roses", "Garden/Pond") in edges(here, user)
+
+
+def test_notes_follow_their_nodes(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
+    user, claims = bob
+    context = plain_context(here).acting_for(claims)
+    folder = write_vault(tmp_path / "Home")
+    import_vault(context, here.settings, folder)
+    ingest(plain_context(here), user)
+    nodes = rows(here, "SELECT node_id, node_name FROM neurigraph.graph_index WHERE user_id = %s", user.user_id)
+    named = {row["node_name"]: row["node_id"] for row in nodes}
+    rename_node(here.database, claims, named["House"], "Manor")
+    merge_nodes(here.database, claims, named["Ben"], named["Ann"])
+    again = import_vault(context, here.settings, folder)
+    assert (again.added, again.changed, again.known, again.rejected) == (0, 0, 11, [])
+    (folder / "People/Ben.md").write_text("Ben has moved to [[House]].\n")
+    assert import_vault(context, here.settings, folder).changed == 1
+    ingest(plain_context(here), user)
+    after = rows(here, "SELECT FROM neurigraph.graph_index WHERE user_id = %s", user.user_id)
+    assert len(after) == len(nodes) - 1
+    assert {("Garden", "Manor"), ("Manor", "People/Ann"), ("People/Ann", "Manor")} <= edges(here, user)
+    assert ("People/Ann", "Garden/Roses") not in edges(here, user), "the version before said so"
 
 
 def test_killed_import_is_finished_by_the_next(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
@@ -124,7 +154,7 @@ def test_killed_import_is_finished_by_the_next(here: Installation, bob: tuple[Us
         (folder / f"Note {number}.md").write_text(f"Note {number} comes after [[Note {number - 1}]].\n")
     arguments = [PROGRAM, "import", str(folder), "--user", user.slug]
     for least in (1, 30):
-        with subprocess.Popen(arguments, env=environment(here.settings), stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(arguments, env=environment(here.settings), stdout=-3, stderr=-3) as process:
             wait_until(lambda: len(sources(here, user)) >= least, f"{least} notes are written", seconds=120)  # noqa: B023
             process.send_signal(signal.SIGKILL)
         assert len(sources(here, user)) < 71

@@ -6,8 +6,8 @@ from pathlib import Path
 
 NOTES = {
     "Garden.md": "The garden lies behind [[House]]. See [the pond](Garden/Pond.md) and [[Missing note]].\n",
-    "House.md": "---\ntitle: The old house\ntags: [building, '#home']\naliases: [Villa Kumquat]\ndate: 2024-05-20\n---\n"
-    "It was built by [[People/Ann|Ann]]. ![[plan.png]] [[House#Cellar]] [[#Attic]]\n",
+    "House.md": "---\ntitle: The old house\ntags: [building, '#home']\naliases: [Villa Kumquat]\ndate: 2024-05-20\n"
+    "---\nIt was built by [[People/Ann|Ann]]. ![[plan.png]] [[House#Cellar]] [[#Attic]]\n",
     "Garden/Pond.md": "Frogs live here. Back to [the garden](../Garden.md#top), not [out](../../etc/passwd.md).\n",
     "Garden/Roses.md": "```\n[[House]]\n```\nPruned in March, with `[[House]]` in code, after [[pond]].\n",
     "People/Ann.md": "Ann is an architect. ![[Ben]]\n",

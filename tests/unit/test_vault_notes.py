@@ -1,0 +1,167 @@
+"""Notes of a vault: their properties, their links, and the notes that links name."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.imports import vault
+from neurigraph_pipelines.ingestion.note_links import MAX_LINKS, NoteIndex, NoteLink, links_in, parts_of
+from neurigraph_pipelines.text.front_matter import MAX_FRONT_MATTER_CHARACTERS, FrontMatter, front_matter
+
+
+def targets(text: str) -> list[str]:
+    return [link.target for link in links_in(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[[Note]] and [[Note|another name]]", ["Note"]),
+        ("[[Note#Section]] [[Other#^block]] ![[Embedded]]", ["Note", "Other", "Embedded"]),
+        ("| [[Note\\|in a table]] |", ["Note"]),
+        ("[[folder/Note.md]] [[Node.js]] [[v1.2 plan]]", ["folder/Note", "Node.js", "v1.2 plan"]),
+        ("[[#Here]] [[ ]] [[]] [[a\nb]] [[a[b]]", []),
+        ("![[plan.png]] [[paper.PDF#page=3]]", []),
+        ("[a](Note.md) [b](<A note.md>) [c](A%20note.md#x) [d](../up.md 'title')", ["Note", "A note", "../up"]),
+        ("[a](https://example.org/x.md) [b](//host/x.md) [c](#x) [d](file.txt) [e](mailto:a@b.md)", []),
+        ("`[[a]]` ``[[b]] ` [[c]]`` [[d]] ` [[e]]", ["d", "e"]),
+        ("```md\n[[a]]\n~~~\n[[b]]\n```\n[[c]]", ["c"]),
+        ("~~~~\n[[a]]\n~~~\n[[b]]\n~~~~~\n[[c]]", ["c"]),
+        ("- ```\n  [[a]]\n  ```\n> [[b]]", ["b"]),
+        ("```\n[[a]] without an end", []),
+        ("---\nrelated: '[[Note]]'\n---\n", ["Note"]),
+    ],
+)
+def test_links_are_found_outside_code(text: str, found: list[str]) -> None:
+    assert targets(text) == found
+
+
+def test_number_of_links_is_bounded() -> None:
+    assert len(links_in("".join(f"[[note {number}]] " for number in range(2 * MAX_LINKS)))) == MAX_LINKS
+
+
+@pytest.mark.parametrize(
+    ("link", "origin", "found"),
+    [
+        (NoteLink("POND", False), "House", "Garden/Pond"),
+        (NoteLink("Index", False), "Garden/Roses", "Garden/Index"),
+        (NoteLink("Index", False), "House", "Index"),
+        (NoteLink("Old/Index", False), "House", "Garden/Old/Index"),
+        (NoteLink("den/Pond", False), "House", None),
+        (NoteLink("Pond", True), "Garden/Roses", "Garden/Pond"),
+        (NoteLink("Pond", True), "House", None),
+        (NoteLink("../House", True), "Garden/Pond", "House"),
+        (NoteLink("/House", True), "Garden/Pond", "House"),
+        (NoteLink("../../House", True), "Garden/Pond", None),
+        (NoteLink("../House", False), "House", None),
+        (NoteLink("B/C/Well", False), "House", "A/B › C/Well"),
+        (NoteLink("..", True), "Garden/Pond", None),
+        (NoteLink("\0", False), "House", None),
+    ],
+)
+def test_links_name_notes(link: NoteLink, origin: str, found: str | None) -> None:
+    paths = ("House", "Index", "Garden/Pond", "Garden/Roses", "Garden/Index", "Garden/Old/Index", "A/B › C/Well")
+    notes = {parts_of(path.split("/")): path for path in paths}
+    named = NoteIndex(notes).find(link, parts_of(origin.split("/")))
+    assert (notes[named] if named is not None else None) == found
+
+
+def test_properties_are_read() -> None:
+    said = front_matter(
+        "---\nTitle: The  house\ntags: [home, '#stone', home, 7, [x]]\naliases: Villa\n"
+        "created: 2024-05-20\nupdated: '2024-06-01T10:00:00+02:00'\n---\nText.\n"
+    )
+    assert said == FrontMatter(
+        title="The house",
+        tags=("home", "stone", "7"),
+        aliases=("Villa",),
+        happened_at=datetime(2024, 5, 20, tzinfo=UTC),
+        updated_at=datetime(2024, 6, 1, 8, tzinfo=UTC),
+    )
+    assert front_matter("---\r\ntags: a, b #c\r\n---\r\n").tags == ("a", "b")
+    assert front_matter("---\ndate: 9999-12-31\n---\n").happened_at is None
+    for text in ("", "Text\n---\na: b\n---\n", "---\nno end", "----\na: b\n---\n"):
+        assert front_matter(text) == FrontMatter()
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "a: &a [x]\nb: [*a, *a]",
+        "[" * 500,
+        "{a: " * 500,
+        "- text",
+        "a: !!python/object/apply:os.system [true]",
+        "a: b: c",
+        "date: 2024-13-45",
+        "a: " + "9" * 5_000,
+        "? [a]\n: b",
+    ],
+)
+def test_properties_that_are_not_plain_are_not_read(block: str) -> None:
+    said = front_matter(f"---\n{block}\ntitle: x\n---\n")
+    assert said.problem
+    assert said.title is None
+
+
+def test_long_properties_are_text() -> None:
+    assert front_matter("---\na: " + "x" * MAX_FRONT_MATTER_CHARACTERS + "\n---\n") == FrontMatter()
+
+
+@pytest.mark.parametrize("piece", ["[[a", "[[", "](", "](a", "`" + "``", "` `` ", "```\n", "[[a|", "> "])
+def test_links_take_time_in_proportion(piece: str) -> None:
+    def seconds(times: int) -> float:
+        started = time.process_time()
+        links_in(piece * times)
+        return time.process_time() - started
+
+    assert min(seconds(40_000) for _ in range(3)) < 40 * max(min(seconds(4_000) for _ in range(3)), 0.001)
+
+
+def test_folders_become_names(tmp_path: Path) -> None:
+    folder = tmp_path / "My vault"
+    (folder / "a/b/c/d/e").mkdir(parents=True)
+    (folder / "a/b/c/d/e/Note.MD").write_text("x")
+    (folder / "a/b/Note.md").write_text("x")
+    assert not vault.is_vault(folder)
+    (folder / ".obsidian").mkdir()
+    assert vault.is_vault(folder)
+    assert [note.names for note in vault.open_vault(folder).notes] == [
+        ("My vault", "a", "b", "Note"),
+        ("My vault", "a", "b", "c › d › e", "Note"),
+    ]
+
+
+def test_most_notes_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vault, "MAX_NOTES", 3)
+    for number in range(5):
+        (tmp_path / f"{number}.md").write_text("x")
+    found = vault.open_vault(tmp_path)
+    assert [note.path for note in found.notes] == ["0.md", "1.md", "2.md"]
+    assert found.beyond == 2
+
+
+def test_note_that_becomes_a_link_is_not_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("of another")
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "Note.md").write_text("x")
+    opened = vault.open_vault(folder)
+    (folder / "Note.md").unlink()
+    (folder / "Note.md").symlink_to(secret)
+    with pytest.raises(InvalidInputError, match="cannot be read"):
+        vault.read_note(opened, opened.notes[0], 100)
+
+
+@pytest.mark.parametrize("folder", ["none", "file", "nul\0"])
+def test_what_is_no_folder_is_refused(folder: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InvalidInputError, match="cannot be read as a vault"):
+        vault.open_vault(tmp_path / folder)
+    assert not vault.is_vault(tmp_path / folder)
