@@ -152,7 +152,7 @@ def test_killed_import_is_finished_by_the_next(here: Installation, bob: tuple[Us
     folder = write_vault(tmp_path / "Home")
     for number in range(60):
         (folder / f"Note {number}.md").write_text(f"Note {number} comes after [[Note {number - 1}]].\n")
-    arguments = [PROGRAM, "import", str(folder), "--user", user.slug]
+    arguments = [str(PROGRAM), "import", str(folder), "--user", user.slug]
     for least in (1, 30):
         with subprocess.Popen(arguments, env=environment(here.settings), stdout=-3, stderr=-3) as process:
             wait_until(lambda: len(sources(here, user)) >= least, f"{least} notes are written", seconds=120)  # noqa: B023
