@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
@@ -10,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.mailbox import write_mailbox
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports import detect_format, mail
 from neurigraph_pipelines.model import EventKind, NewConversation
 from neurigraph_pipelines.model.sources import Channel, DocumentType
+from tests.conftest import ROOT
 from tests.support.exports import read, read_one
 
 
@@ -124,6 +128,15 @@ def test_progress_of_a_mailbox_is_its_size(tmp_path: Path) -> None:
     list(read_conversations(path, "mail", on_bytes=seen.append))
     marks = 20 * len(b"From MAILER-DAEMON Fri May 03 2024\n")
     assert sum(seen) == path.stat().st_size - marks
+
+
+def test_memory_does_not_grow_with_the_mailbox(tmp_path: Path) -> None:
+    """Read as an import reads it, in a process of its own, because memory is that of a process."""
+    mails, size = write_mailbox(tmp_path / "large.mbox", 40_000_000)
+    command = [sys.executable, "-m", "benchmarks.mailbox", str(tmp_path / "large.mbox")]
+    cost = json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    assert cost["messages"] == mails
+    assert (cost["peak"] - cost["before"]) * 1_000_000 < size / 4
 
 
 # Subtitles
