@@ -13,12 +13,13 @@ import pytest
 from neurigraph_pipelines.cli import entry
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.graph.provisioning import User, find_user
 from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
 from neurigraph_pipelines.ingestion.vaults import import_vault
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import PROGRAM, describe, environment
+from tests.support.exported_user import export, restore
 from tests.support.memories import ingest, plain_context, rows
 from tests.support.vaults import EDGES, NOTES, write_vault
 from tests.support.waiting import wait_until
@@ -145,6 +146,22 @@ def test_notes_follow_their_nodes(here: Installation, bob: tuple[User, Claims], 
     assert len(after) == len(nodes) - 1
     assert {("Garden", "Manor"), ("Manor", "People/Ann"), ("People/Ann", "Manor")} <= edges(here, user)
     assert ("People/Ann", "Garden/Roses") not in edges(here, user), "the version before said so"
+
+
+def test_restored_vault_is_known(
+    here: Installation, bob: tuple[User, Claims], installation: Installation, tmp_path: Path
+) -> None:
+    user, claims = bob
+    folder = write_vault(tmp_path / "Home")
+    import_vault(plain_context(here).acting_for(claims), here.settings, folder)
+    ingest(plain_context(here), user)
+    export(here, user, tmp_path / "export")
+    restore(installation, tmp_path / "export", user.slug)
+    found = find_user(installation.database, user.slug)
+    assert edges(installation, found) == EDGES
+    context = plain_context(installation).acting_for(Claims.of_user(found.user_id))
+    again = import_vault(context, installation.settings, folder)
+    assert (again.added, again.changed, again.known) == (0, 0, 11)
 
 
 def test_killed_import_is_finished_by_the_next(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
