@@ -43,10 +43,13 @@ class WiredModels:
     def home(self) -> Path:
         """The home folder."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def tokens(self) -> TokenCounter:
-        """The token counter."""
+        """The token counter: tiktoken if its encoding is available, else an estimate."""
+        from resources.tokens.tokenizer import token_counter
+
+        tokens = self.settings.tokens
+        return token_counter(tokens.encoding, tokens.cache_dir or self.home / "tiktoken", tokens.download)
 
     @cached_property
     def embedder(self) -> Embedder:

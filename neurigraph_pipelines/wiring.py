@@ -26,7 +26,6 @@ from neurigraph_pipelines.ports import (
     Redactor,
     Replica,
     TextExtractor,
-    TokenCounter,
     TokenVerifier,
     WebFetcher,
 )
@@ -283,14 +282,6 @@ class Installation(WiredModels):
         )
         self._open.callback(bucket.close)
         return bucket
-
-    @cached_property
-    def tokens(self) -> TokenCounter:
-        """The token counter: tiktoken if its encoding is available, else an estimate."""
-        from resources.tokens.tokenizer import token_counter
-
-        tokens = self.settings.tokens
-        return token_counter(tokens.encoding, tokens.cache_dir or self.home / "tiktoken", tokens.download)
 
     @cached_property
     def redactor(self) -> Redactor | None:

@@ -15,7 +15,7 @@ from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("inbox")
@@ -64,14 +64,19 @@ def set_privacy(
         if not changed:
             return
         changes = {"user_id": claims.user_id, "sources": changed}
-        records = tx.execute(_QUERIES["records_of_sources"], changes).fetchall()
-        for node in tx.execute(_QUERIES["nodes_of_sources"], changes).fetchall():
-            # Node schemas of older versions have no privacy policies.
-            upgrade_node(tx, node["node_id"], node["schema_name"])
-        followers = followers_of(tx, [one["record_id"] for one in records])
-        if privacy is Privacy.SHARED:
-            followers = Followers(followers.node_ids)
-        rebuild_followers(tx, followers, slug, keep_defined=True)
+        _rebuild(tx, slug, privacy, changes)
+
+
+def _rebuild(tx: Transaction, slug: str, privacy: Privacy, changes: dict[str, object]) -> None:
+    """Rebuild the shells that follow from the records of some sources."""
+    records = tx.execute(_QUERIES["records_of_sources"], changes).fetchall()
+    for node in tx.execute(_QUERIES["nodes_of_sources"], changes).fetchall():
+        # Node schemas of older versions have no privacy policies.
+        upgrade_node(tx, node["node_id"], node["schema_name"])
+    followers = followers_of(tx, [one["record_id"] for one in records])
+    if privacy is Privacy.SHARED:
+        followers = Followers(followers.node_ids)
+    rebuild_followers(tx, followers, slug, keep_defined=True)
 
 
 def find_source(database: Database, claims: Claims, name: str) -> UUID:

@@ -145,6 +145,10 @@ class Uploads:
         media = media_type_of(bytes(head), name)
         how = (is_labelled, is_document, may_repeat)
         arrival = _Arrival(name, stored, media, title, external_id, occurred_at, privacy, *how)
+        return self._keep(claims, key, arrival, details)
+
+    def _keep(self, claims: Claims, key: str, arrival: _Arrival, details: SourceDetails) -> Received:
+        """Write the row of a file whose bytes are stored; remove these if there is no new row."""
         try:
             with self._database.agent(claims) as tx:
                 received = self._insert(tx, claims, arrival, details)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
+from uuid import UUID
 
 from neurigraph_pipelines.ingestion.repository_files import pack_name
 from neurigraph_pipelines.ingestion.source_details import checked_details
@@ -66,6 +68,17 @@ def receive_address(
         page = fetcher.fetch(url)
         return receive(page.file_name, [page.content], details=details)
     known = uploads.known_commit(claims.user_id, external_id) if details.replaces is None else None
+    return _receive_repository(fetcher, url, known, details, receive)
+
+
+def _receive_repository(
+    fetcher: WebFetcher,
+    url: str,
+    known: tuple[UUID, str] | None,
+    details: SourceDetails,
+    receive: Callable[..., Received],
+) -> Received:
+    """Fetch the newest commit of a repository, unless it is known already."""
     fetched = fetcher.fetch_repository(url, known[1] if known is not None else None)
     if fetched is None:
         assert known is not None  # the known commit is the newest

@@ -119,6 +119,11 @@ def test_canary_run_in_dagster_and_on_the_command_line(
     assert image.count("<rect ") == 6
     assert "regression set: first" in image
 
+    assert_on_the_command_line(settings, served)
+
+
+def assert_on_the_command_line(settings: Settings, served: dict[str, str]) -> None:
+    """Check what the commands say of a canary that was compared."""
     listed = run_cli(settings, "embedding-models", "--json", more=served)
     assert listed.returncode == 0, listed.stderr
     models = {one["model"]: one for one in json.loads(listed.stdout)["models"]}

@@ -23,7 +23,7 @@ from neurigraph_pipelines.errors import (
     NotFoundError,
     UnauthenticatedError,
 )
-from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.portability.move_user import move_user
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
@@ -186,6 +186,11 @@ def test_searches_and_writes_go_on(shared_installation: Installation, other: Ins
         for thread in threads:
             thread.join()
     assert failed == []
+    assert_written(places, user, accepted)
+
+
+def assert_written(places: list[Installation], user: User, accepted: list[str]) -> None:
+    """Check that what was accepted is in the first place, once, and nothing in the other."""
     said = rows(places[0], "SELECT external_id FROM neurigraph.sources WHERE user_id = %s", user.user_id)
     names = sorted(row["external_id"] for row in said if row["external_id"].startswith("talk-"))
     # One more may have been stored whose answer was lost with the database.
