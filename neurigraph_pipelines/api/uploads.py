@@ -47,9 +47,9 @@ class _Fields(VersionFields):
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     occurred_at: datetime | None = Field(default=None, description="Default: now.")
     privacy: Literal["shared", "private"] | None = Field(default=None, description=PRIVACY)
-    format: Literal["document"] | None = Field(
-        default=None,
-        description="`document` stores the file as it is, also if it is an export of conversations.",
+    format: Literal["auto", "document"] = Field(
+        default="auto",
+        description="`auto` adds the conversations of an export; `document` stores any file as it is.",
     )
     metadata: Json[dict[str, Scalar]] = Field(
         default_factory=dict, description="A JSON object: texts, numbers and booleans by name, at most 16 KiB."

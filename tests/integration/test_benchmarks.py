@@ -74,4 +74,4 @@ def test_uninstallable_peers_are_named(tmp_path: Path) -> None:
 def test_unknown_benchmark_is_refused() -> None:
     done = run("nonsense", "--quick")
     assert done.returncode == 2
-    assert "known: pipeline, daemon" in done.stderr
+    assert "known: pipeline, storing, daemon" in done.stderr
