@@ -50,7 +50,7 @@ def round_robin(addresses: Sequence[str]) -> Iterator[str]:
                 up_reader, up_writer = await asyncio.open_connection(*places[(first + turn) % len(places)])
                 await asyncio.gather(_copy(reader, up_writer), _copy(up_reader, writer))
                 return
-        writer.close()
+        await _close(writer)
 
     async def run(started: threading.Event, ending: asyncio.Event) -> None:
         server = await asyncio.start_server(relay, "127.0.0.1", 0)
@@ -58,6 +58,11 @@ def round_robin(addresses: Sequence[str]) -> Iterator[str]:
         started.set()
         async with server:
             await ending.wait()
+        # Clients keep connections open; a relay that outlives the loop is a warning in some later test.
+        relays = asyncio.all_tasks() - {asyncio.current_task()}
+        for one in relays:
+            one.cancel()
+        await asyncio.gather(*relays, return_exceptions=True)
 
     port: list[int] = []
     loop, started, ending = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
@@ -73,8 +78,16 @@ def round_robin(addresses: Sequence[str]) -> Iterator[str]:
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while piece := await reader.read(65_536):
-            writer.write(piece)
-            await writer.drain()
+    try:
+        with suppress(ConnectionError):
+            while piece := await reader.read(65_536):
+                writer.write(piece)
+                await writer.drain()
+    finally:
+        await _close(writer)
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
