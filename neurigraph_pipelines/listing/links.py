@@ -1,6 +1,7 @@
 """Links as a caller sees them: those of a fact, or of a memory with its facts, page by page, newest first.
 
-Some are stored, and others are computed when they are read: from verdicts on pairs of facts, and from their versions.
+Some are stored, and others are computed when they are read: from verdicts on pairs of facts, from their versions, and
+from the digests that a memory is in.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from neurigraph_pipelines.text.hygiene import clean_text
 
 _QUERIES = statements("links")
 _ENDS = ("from", "to")
+# Nobody states links of a digest, so it is no `EndKind`.
+_KINDS = (*(kind.value for kind in EndKind), "digest")
 _UNSHOWN = {
-    *(f"{end}_{kind}_id" for end in _ENDS for kind in (EndKind.FACT, EndKind.NODE, EndKind.SOURCE)),
+    *(f"{end}_{kind}_id" for end in _ENDS for kind in _KINDS if kind != EndKind.RECORD),
     *(f"{prefix}{name}" for prefix in ("", "end_") for name in ("signature", "public_key", "holder", "revoked_at")),
     "is_out",
 }
@@ -101,8 +104,8 @@ def _shaped(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a link with its ends as a kind and an id each, its direction, and who signed it."""
     found = {name: value for name, value in row.items() if name not in _UNSHOWN}
     for end in _ENDS:
-        kind = next(kind for kind in EndKind if row.get(f"{end}_{kind}_id") is not None)
-        found |= {f"{end}_kind": kind.value, f"{end}_id": row[f"{end}_{kind}_id"]}
+        kind = next(kind for kind in _KINDS if row.get(f"{end}_{kind}_id") is not None)
+        found |= {f"{end}_kind": kind, f"{end}_id": row[f"{end}_{kind}_id"]}
     if row["computed_from"] == "verdict" and row["reason"] is None:
         # Others than the owner: a model's own words may tell of what they may not see.
         found["reason"] = REASONS[Verdict.UPDATES if row["relation"] == SUPERSEDES else Verdict(row["relation"])]

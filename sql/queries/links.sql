@@ -282,7 +282,8 @@ ORDER BY f.seq;
 
 -- name: links_at
 -- The links of a fact, or of a record and its facts, or the one of an id, newest first: those that are stored, those
--- that verdicts on facts say, and the versions of facts. Only `stands` leaves out what was rejected or has ended.
+-- that verdicts on facts say, the versions of facts, and the digests of the record. Only `stands` leaves out what was
+-- rejected or has ended.
 WITH asked AS MATERIALIZED (
     SELECT f.fact_id AS id FROM neurigraph.facts AS f
     WHERE f.record_id = %(record_id)s
@@ -322,6 +323,7 @@ found AS (
         l.link_id,
         l.link_id AS place,
         NULL::text AS computed_from,
+        NULL::uuid AS from_digest_id,
         l.from_fact_id,
         l.from_record_id,
         l.to_fact_id,
@@ -361,6 +363,7 @@ found AS (
         v.link_id,
         v.link_id AS place,
         'verdict' AS computed_from,
+        NULL AS from_digest_id,
         v.later_id AS from_fact_id,
         l.record_id AS from_record_id,
         v.earlier_id AS to_fact_id,
@@ -405,6 +408,7 @@ found AS (
         NULL AS link_id,
         md5('supersedes' || o.fact_id || c.earlier_id)::uuid AS place,
         'versions' AS computed_from,
+        NULL AS from_digest_id,
         o.fact_id AS from_fact_id,
         o.record_id AS from_record_id,
         e.fact_id AS to_fact_id,
@@ -439,6 +443,45 @@ found AS (
     INNER JOIN neurigraph.facts AS o ON c.fact_id = o.fact_id
     INNER JOIN neurigraph.facts AS e ON c.earlier_id = e.fact_id
     WHERE c.fact_id IN (SELECT a.id FROM asked AS a) OR c.earlier_id IN (SELECT a.id FROM asked AS a)
+    UNION ALL
+    SELECT
+        NULL AS link_id,
+        md5('derived_from' || d.digest_id || r.record_id)::uuid AS place,
+        'digest' AS computed_from,
+        d.digest_id AS from_digest_id,
+        NULL AS from_fact_id,
+        NULL AS from_record_id,
+        NULL AS to_fact_id,
+        r.record_id AS to_record_id,
+        NULL AS to_node_id,
+        NULL AS to_source_id,
+        'derived_from' AS relation,
+        1 AS strength,
+        1 AS confidence,
+        false AS bidirectional,
+        NULL AS valid_from,
+        NULL AS valid_until,
+        CASE d.made_by WHEN 'offline' THEN 'rule:offline' ELSE 'model:' || d.made_by END AS observed_by,
+        CASE d.made_by WHEN 'offline' THEN 'rule' ELSE 'model' END AS detected_by,
+        NULL AS reason,
+        '{}'::integer [] AS messages,
+        'unverified' AS verdict,
+        NULL AS verdict_by,
+        NULL AS verdict_at,
+        d.made_at AS created_at,
+        NULL AS ended_by,
+        NULL AS ended_at,
+        NULL AS signature,
+        NULL AS end_signature,
+        NULL AS public_key,
+        NULL AS holder,
+        NULL AS revoked_at,
+        NULL AS end_public_key,
+        NULL AS end_holder,
+        NULL AS end_revoked_at
+    FROM neurigraph.digest_records AS r
+    INNER JOIN neurigraph.digests AS d ON r.digest_id = d.digest_id
+    WHERE r.record_id = %(record_id)s
 )
 
 SELECT
@@ -446,7 +489,7 @@ SELECT
     t.forward,
     t.backward,
     coalesce(f.from_fact_id, f.from_record_id) IN (SELECT a.id FROM asked AS a) OR f.link_id = %(link_id)s AS is_out,
-    b.statement AS from_text,
+    coalesce(b.statement, d.title) AS from_text,
     coalesce(
         u.statement,
         s.title,
@@ -459,6 +502,7 @@ SELECT
 FROM found AS f
 INNER JOIN neurigraph.relation_words() AS t ON f.relation = t.relation
 LEFT JOIN neurigraph.facts AS b ON f.from_fact_id = b.fact_id
+LEFT JOIN neurigraph.digests AS d ON f.from_digest_id = d.digest_id
 LEFT JOIN neurigraph.facts AS u ON f.to_fact_id = u.fact_id
 LEFT JOIN neurigraph.sources AS s ON f.to_source_id = s.source_id
 WHERE (f.created_at, f.place) < (%(at)s::timestamptz, %(id)s::uuid)

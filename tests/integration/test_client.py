@@ -172,6 +172,8 @@ async def _digests(memory: AsyncMemory, record_ids: list[UUID]) -> None:
     assert await memory.digest(made.digest_id) == made
     assert [one async for one in memory.digests(record_id=record_ids[1])] == [made]
     assert [one async for one in memory.digests(days=30)] == []
+    (link,) = [one async for one in memory.links(record_id=record_ids[1])]
+    assert (link.relation, link.from_kind, link.from_id) == ("derived_from", "digest", made.digest_id)
     assert (await memory.remove_digest(made.digest_id, dry_run=True)) == made
     assert (await memory.remove_digest(made.digest_id)) == made
     with pytest.raises(NotFound):

@@ -22,7 +22,8 @@ from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.knowledge import digesting, digests
 from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
-from neurigraph_pipelines.model import GrantType, Privacy, SubjectType, Summary
+from neurigraph_pipelines.listing.links import LinkFilter, list_links
+from neurigraph_pipelines.model import Claims, GrantType, Privacy, SubjectType, Summary
 from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.quarantine.holding import quarantine
 from neurigraph_pipelines.quarantine.rules import Rule
@@ -62,9 +63,24 @@ def test_windows_are_covered_once_and_by_who_may_read_them(graph: DigestedGraph)
         digests.get_digest(graph.here.database, graph.persona, secret["digest_id"])
     assert digests.get_digest(graph.here.database, graph.claims, secret["digest_id"])["starts_at"] <= secret["made_at"]
 
+    by_digest = {one["digest_id"]: one["title"] for one in for_persona}
+    assert _derivations(graph, graph.persona, graph.records[0]) == by_digest
+    assert len(_derivations(graph, graph.claims, graph.records[0])) == WINDOWS
+    assert set(_derivations(graph, graph.claims, graph.records[2])) == {
+        one["digest_id"] for one in graph.seen() if one["covers"] == "all"
+    }
+
     graph.say("Ana bought a boat.")
     assert graph.sweep().written == WINDOWS
     assert {len(one["derived_from"]) for one in graph.seen()} == {3, 4}
+
+
+def _derivations(graph: DigestedGraph, claims: Claims, record_id: UUID) -> dict[UUID, str]:
+    """Return the digests that the links of a memory name, with their titles."""
+    wanted = LinkFilter(record_id=record_id, relation="derived_from")
+    found = list_links(graph.here.database, graph.here.cursors, claims, wanted).items
+    assert all((one["to_id"], one["direction"], one["from_kind"]) == (record_id, "in", "digest") for one in found)
+    return {one["from_id"]: one["from_text"] for one in found}
 
 
 def test_a_window_with_few_memories_or_facts_waits(graph: DigestedGraph) -> None:

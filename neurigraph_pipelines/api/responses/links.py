@@ -23,15 +23,16 @@ class StatedLink(BaseModel):
 class Link(BaseModel):
     """A relation from a fact or a memory to something else, with who says so."""
 
-    link_id: UUID | None = Field(description="Null for what versions of facts say: the versions decide.")
-    computed_from: Literal["verdict", "versions", "mentions", "times", "words", "place"] | None = Field(
-        description="Null for a stored link; others are computed from a verdict on two facts, or from their versions. "
-        "With `computed`: from what both mention, when both happened, their words, or where the fact lies."
+    link_id: UUID | None = Field(description="Null for what versions of facts and digests say: these decide.")
+    computed_from: Literal["verdict", "versions", "digest", "mentions", "times", "words", "place"] | None = Field(
+        description="Null for a stored link; others are computed from a verdict on two facts, from their versions, or "
+        "from a digest that covers the memory. With `computed`: from what both mention, when both happened, their "
+        "words, or where the fact lies."
     )
-    from_kind: Literal[EndKind.FACT, EndKind.RECORD]
+    from_kind: Literal[EndKind.FACT, EndKind.RECORD, "digest"]
     from_id: UUID
-    from_text: str | None = Field(description="The statement of a fact.")
-    from_record_id: UUID = Field(description="The memory itself, or that of the fact.")
+    from_text: str | None = Field(description="The statement of a fact, or the title of a digest.")
+    from_record_id: UUID | None = Field(description="The memory itself, or that of the fact; null for a digest.")
     relation: str
     to_kind: EndKind
     to_id: UUID
