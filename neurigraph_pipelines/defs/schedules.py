@@ -1,9 +1,5 @@
 """Jobs and schedules for retention, node upgrades and the lifecycle of files."""
 
-import shutil
-import time
-from pathlib import Path
-
 import dagster as dg
 
 from neurigraph_pipelines.defs.encryption_assets import encrypted_files
@@ -15,18 +11,15 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
     storage_report,
     stuck_rehydrations,
 )
+from neurigraph_pipelines.defs.run_history import SECONDS_PER_DAY, purge_run_outputs, purge_runs
 from neurigraph_pipelines.graph.upgrades import has_outdated_nodes, upgrade_nodes
 from neurigraph_pipelines.idempotency import sweep
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 
-SECONDS_PER_DAY = 86_400
 NODES_UPGRADED = 1_000
 """Most nodes that one run upgrades, at about 20 ms each; the next run continues."""
-
-RUN_OUTPUT_DAYS = 1.0
-"""Days for which the output of a run's processes is kept."""
 
 
 @dg.op
@@ -55,26 +48,6 @@ def purge_request_keys(installation: InstallationResource) -> dg.Output[int]:
     return dg.Output(removed, metadata={"answers removed": removed, "kept for hours": hours})
 
 
-_REPOSITORY = "__repository__"
-"""Dagster's name for definitions that have none; it is the folder of the logs of ticks."""
-
-
-@dg.op
-def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
-    """Removes the output of finished runs and the logs of old ticks; Dagster itself never does."""
-    oldest = time.time() - RUN_OUTPUT_DAYS * SECONDS_PER_DAY
-    storage, removed = Path(context.instance.storage_directory()), 0
-    for log in storage.glob(f"{_REPOSITORY}/*/*"):
-        if log.is_file() and log.stat().st_mtime < oldest:
-            log.unlink()
-    for folder in storage.glob("*"):
-        run = context.instance.get_run_by_id(folder.name)
-        if run is not None and run.is_finished and folder.stat().st_mtime < oldest:
-            shutil.rmtree(folder)
-            removed += 1
-    return dg.Output(removed, metadata={"runs cleaned up": removed})
-
-
 @dg.op
 def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
     """Continues erasures that a crash or a refusing object store interrupted."""
@@ -99,14 +72,15 @@ def forget_facts(context: dg.OpExecutionContext, installation: InstallationResou
 
 @dg.job(executor_def=dg.in_process_executor)
 def retention_job() -> None:
-    """Removes stored text from the inbox, old entries, old run output and forgotten facts; finishes erasures.
+    """Removes stored text from the inbox, old entries, old runs and forgotten facts; finishes erasures.
 
-    The six ops are independent.
+    The seven ops are independent.
     """
     purge_inbox()
     purge_retrieval_log()
     purge_request_keys()
     purge_run_outputs()
+    purge_runs()
     finish_erasures()
     forget_facts()
 

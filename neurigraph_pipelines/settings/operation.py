@@ -27,6 +27,14 @@ class RunSettings(BaseModel):
         validation_alias="NEURIGRAPH_RUNS_AT_ONCE",
         description="Runs that go on at once, in all workers together. One place is always left to ingestion.",
     )
+    history_days: int = Field(
+        default=90,
+        ge=0,
+        le=3_650,
+        validation_alias="NEURIGRAPH_RUN_HISTORY_DAYS",
+        description="Days for which Dagster shows finished runs; those that stored memories or filled days of an asset "
+        "stay for ever. 0: all runs stay.",
+    )
     code_server: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$",

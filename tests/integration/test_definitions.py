@@ -20,7 +20,8 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.schedules import RUN_OUTPUT_DAYS, SECONDS_PER_DAY, node_upgrade_schedule
+from neurigraph_pipelines.defs.run_history import RUN_OUTPUT_DAYS, SECONDS_PER_DAY
+from neurigraph_pipelines.defs.schedules import node_upgrade_schedule
 from neurigraph_pipelines.defs.sensors import conversation_end_sensor
 from neurigraph_pipelines.defs.step_values import KEY, step_values
 from neurigraph_pipelines.graph.provisioning import User
