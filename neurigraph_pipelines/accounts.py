@@ -104,7 +104,7 @@ def change_account(database: Database, claims: Claims, changes: Mapping[str, Any
 
 
 def set_password(database: Database, claims: Claims, password: str | None) -> None:
-    """Set the password, or remove it with None. Whoever is signed in with the old one is signed out, save the caller.
+    """Set the password, or remove it with None. All who signed in with the old one are signed out, save the caller.
 
     Raises:
         InvalidInputError: The password is too short or too long.

@@ -62,7 +62,7 @@ def change_account(body: ChangeAccount, caller: Caller, installation: Installati
 
 @router.put("/account/password", status_code=204)
 def set_password(body: NewPassword, caller: Caller, installation: InstallationDep) -> None:
-    """Set the password that opens the page. Whoever is signed in with the old one is signed out."""
+    """Set the password that opens the page. All who signed in with the old one are signed out."""
     accounts.set_password(installation.database, caller, body.password)
 
 

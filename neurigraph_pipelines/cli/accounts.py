@@ -66,7 +66,7 @@ def password(
     entered = None if remove else _entered()
     with opened() as installation:
         accounts.set_password(installation.database, claims_of(installation, user), entered)
-    text = "The password is removed." if remove else "The password is set; whoever signed in with another is out."
+    text = "The password is removed." if remove else "The password is set; sign-ins with another one have ended."
     Output(as_json).result({"has_password": not remove}, lambda: text)
 
 

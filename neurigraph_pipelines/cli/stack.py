@@ -146,7 +146,7 @@ def daemon(as_json: Json = False) -> None:
 
 @commands.command(name="code-server")
 def code_server(
-    host: Annotated[str, typer.Option(help="Address to listen on. Whoever reaches it can start runs.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on. All who reach it can start runs.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 4000,
     as_json: Json = False,
 ) -> None:

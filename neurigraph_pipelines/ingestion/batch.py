@@ -5,7 +5,7 @@ Each step is one op and exchanges the values of ``records``. Apart from ``assign
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from uuid import UUID
@@ -27,7 +27,7 @@ from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progre
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.ingestion.time_limits import StepClock
 from neurigraph_pipelines.measuring import measured
-from neurigraph_pipelines.model import ItemFailure
+from neurigraph_pipelines.model import Filing, ItemFailure, Segment
 
 __all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "run_due", "summarize"]
 
@@ -43,38 +43,7 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
     clock = StepClock(context.settings, STEP)
     with triggers.keep_lease(context, batch_id):
         refs = triggers.segments_of(context.database, batch_id)
-        segments = list(triggers.load_each(context.database, refs))
-        with context.database.pipeline() as tx:
-            model = context.embedder.model
-            outlines = {user_id: outline(tx, user_id, model) for user_id in {ref.user_id for ref in refs}}
-            personas = {
-                ref.persona_id: writable_nodes(tx, ref.persona_id) for ref in refs if ref.persona_id is not None
-            }
-            found = {
-                one.ref.trigger_id: pinned_filing(tx, one)
-                for one in segments
-                if one.ref.note is not None and one.ref.note.pinned
-            }
-        own = [
-            segment for segment in segments if segment.ref.persona_id is None and segment.ref.trigger_id not in found
-        ]
-        filed = assign_batch(
-            own,
-            outlines,
-            context.language_model,
-            context.settings.ingestion.node_creation_confidence,
-            None if on_done is None else lambda _: on_done(1),
-            clock.of,
-        )
-        found |= {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
-        for segment in segments:
-            ref = segment.ref
-            if ref.persona_id is not None and ref.trigger_id not in found:
-                found[ref.trigger_id] = assign_for_persona(
-                    segment, outlines[ref.user_id], personas[ref.persona_id], context.language_model, clock.of
-                )
-                if on_done is not None:
-                    on_done(1)
+        found = _assign_each(context, list(triggers.load_each(context.database, refs)), clock, on_done)
     answers = [found[ref.trigger_id] for ref in refs]
     return Assigned(
         batch_id,
@@ -87,6 +56,42 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
         tuple(answer for answer in answers if isinstance(answer, ItemFailure)),
         clock.seconds,
     )
+
+
+def _assign_each(
+    context: Context, segments: Sequence[Segment], clock: StepClock, on_done: Progress | None
+) -> dict[UUID, list[Filing] | ItemFailure]:
+    """Return where each segment belongs, by its trigger: a note to its own node, others as the model says."""
+    refs = [segment.ref for segment in segments]
+    with context.database.pipeline() as tx:
+        model = context.embedder.model
+        outlines = {user_id: outline(tx, user_id, model) for user_id in {ref.user_id for ref in refs}}
+        personas = {ref.persona_id: writable_nodes(tx, ref.persona_id) for ref in refs if ref.persona_id is not None}
+        found = {
+            one.ref.trigger_id: pinned_filing(tx, one)
+            for one in segments
+            if one.ref.note is not None and one.ref.note.pinned
+        }
+    left = [segment for segment in segments if segment.ref.trigger_id not in found]
+    own = [segment for segment in left if segment.ref.persona_id is None]
+    filed = assign_batch(
+        own,
+        outlines,
+        context.language_model,
+        context.settings.ingestion.node_creation_confidence,
+        None if on_done is None else lambda _: on_done(1),
+        clock.of,
+    )
+    found |= {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
+    for segment in left:
+        ref = segment.ref
+        if ref.persona_id is not None:
+            found[ref.trigger_id] = assign_for_persona(
+                segment, outlines[ref.user_id], personas[ref.persona_id], context.language_model, clock.of
+            )
+            if on_done is not None:
+                on_done(1)
+    return found
 
 
 @measured("ingestion.batch")

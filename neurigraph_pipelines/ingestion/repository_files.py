@@ -101,11 +101,16 @@ def take_files(
         if before is None or before["sha256"] != hashlib.sha256(file.content).digest():
             receive(file, external_id)
     for external_id, gone in known.items():
-        notice = f"The file {gone['title']} is no longer among those that are read of its repository."
-        if gone["sha256"] != hashlib.sha256(notice.encode()).digest():
-            parts = [ExtractedPart("lines-1-1", notice, gone["title"])]
-            receive(RepositoryFile(gone["title"], notice.encode(), parts), external_id)
+        notice = _notice_of(gone["title"])
+        if gone["sha256"] != hashlib.sha256(notice.content).digest():
+            receive(notice, external_id)
     return replace(found, facts={"repository": row["url"] or "", **found.facts})
+
+
+def _notice_of(title: str) -> RepositoryFile:
+    """Return the version of a file that is no longer there."""
+    notice = f"The file {title} is no longer among those that are read of its repository."
+    return RepositoryFile(title, notice.encode(), [ExtractedPart("lines-1-1", notice, title)])
 
 
 def _receiver(uploads: Uploads, row: Mapping[str, Any], committed: datetime) -> Callable[[RepositoryFile, str], None]:

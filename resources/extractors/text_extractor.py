@@ -77,7 +77,7 @@ class SubprocessExtractor:
             file.seek(0)
             bounds = (str(most_files), str(self._text_bytes))
             for line in lines_of("repository", self._limits, _LONGEST_LINE, *bounds, file=file):
-                written.write(line + b"\n")  # whoever takes the files may be slower than the process is allowed to be
+                written.write(line + b"\n")  # the caller may be slower than the process is allowed to be
                 if line.startswith(_LAST):
                     break
                 if written.tell() > _LONGEST_LINE + _WRITTEN_FOR_ONE * self._text_bytes:

@@ -22,6 +22,7 @@ from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
+from resources.postgres.delegating import DelegatingDatabase
 
 WAIT_SECONDS = 1.0
 """Longest wait for a connection to a standby: the primary answers meanwhile."""
@@ -32,8 +33,8 @@ _QUERIES = statements("session")
 _log = logging.getLogger(__name__)
 
 
-class ReplicaReads:
-    """A primary and its standby as one database.
+class ReplicaReads(DelegatingDatabase):
+    """A primary and its standby as one database: what is not overridden goes to the standby.
 
     Args:
         primary: Takes all writes.
@@ -42,8 +43,8 @@ class ReplicaReads:
     """
 
     def __init__(self, primary: Database, standby: Database, most_seconds: float) -> None:
+        super().__init__(standby)
         self._primary = primary
-        self._standby = standby
         self._most_seconds = most_seconds
         self._look_every = min(_LOOK_SECONDS, most_seconds / 4)
         self._looking = threading.Lock()
@@ -74,7 +75,7 @@ class ReplicaReads:
         now = time.monotonic()
         (written,) = self._primary.ask(None, _QUERIES["written_position"], {})
         self._written.append((now, written["position"]))
-        (replayed,) = self._standby.ask(None, _QUERIES["replayed_position"], {})
+        (replayed,) = self.inner.ask(None, _QUERIES["replayed_position"], {})
         if replayed["position"] is None:
             _log.error("searches read from the primary: NEURIGRAPH_DATABASE_REPLICA_URL names no streaming standby")
             return
@@ -92,42 +93,6 @@ class ReplicaReads:
     def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
         """Open a connection to the primary."""
         return self._primary.maintenance()
-
-    def agent(self, claims: Claims | None) -> AbstractContextManager[Transaction]:
-        """Open a transaction on the standby."""
-        return self._standby.agent(claims)
-
-    def ask(
-        self,
-        claims: Claims | None,
-        statement: SQL | Composed,
-        parameters: Mapping[str, object],
-        *,
-        binary: bool = False,
-    ) -> list[dict[str, Any]]:
-        """Ask the standby."""
-        return self._standby.ask(claims, statement, parameters, binary=binary)
-
-    def ask_value(self, claims: Claims, statement: SQL | Composed) -> str | None:
-        """Ask the standby."""
-        return self._standby.ask_value(claims, statement)
-
-    def asking_value(
-        self, claims: Claims, statement: SQL | Composed
-    ) -> AbstractContextManager[Callable[[], str | None]]:
-        """Ask the standby."""
-        return self._standby.asking_value(claims, statement)
-
-    def asking(
-        self,
-        claims: Claims | None,
-        statement: SQL | Composed,
-        parameters: Mapping[str, object],
-        *,
-        binary: bool = False,
-    ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
-        """Ask the standby."""
-        return self._standby.asking(claims, statement, parameters, binary=binary)
 
     def later(
         self,

@@ -19,7 +19,7 @@ SELECT
     EXISTS (SELECT FROM neurigraph.peers AS p WHERE p.user_id = %(user_id)s) AS mirrors;
 
 -- name: lock_rows
--- Lock all rows of a user in a table: whoever changes one waits.
+-- Lock all rows of a user in a table: statements that change one wait.
 SELECT count(*) FROM (SELECT FROM {table} WHERE user_id = %(user_id)s FOR UPDATE) AS r;
 
 -- name: lock_node

@@ -129,7 +129,7 @@ def test_format_of_a_captured_reader() -> None:
 
 
 def test_persona_names_an_upload(shared_installation: Installation, bob: Claims) -> None:
-    """Whoever writes sources cannot make an upload wait for them, its own included."""
+    """A caller who may write sources cannot name an upload in one, not even an own upload."""
     upload_id = upload(shared_installation, bob, "note.txt", b"The keel.")
     insert = (
         "INSERT INTO neurigraph.sources (user_id, kind, external_id, upload_id) VALUES (%s, 'conversation', %s, %s)"

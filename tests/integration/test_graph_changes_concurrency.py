@@ -27,8 +27,8 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
+from resources.postgres.delegating import DelegatingDatabase
 from tests.conftest import ROOT, SECRET
-from tests.support.delegating_database import DatabaseBetween
 from tests.support.graphs import Graph, new_graph
 from tests.support.locks import wait_until_locked
 from tests.support.pausing_change import CHANGES, MOMENTS
@@ -152,7 +152,7 @@ def test_concurrent_changes_do_not_deadlock(installation: Installation) -> None:
     graph.check()
 
 
-class HeldDatabase(DatabaseBetween):
+class HeldDatabase(DelegatingDatabase):
     """Keeps transactions of the owner open, with all their work done, until it may go on."""
 
     def __init__(self, inner: Database) -> None:

@@ -20,8 +20,8 @@ from neurigraph_pipelines.model import Claims, Segment, StoredObject, Summary
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
+from resources.postgres.delegating import DelegatingDatabase
 from resources.storage.local import LocalObjectStore
-from tests.support.delegating_database import DatabaseBetween
 from tests.support.ingestion_traces import traces, triggers_of
 from tests.support.memories import (
     PlainModel,
@@ -230,7 +230,7 @@ def test_damaged_object_is_not_stored(here: Installation, context: Context, bob:
 # The database
 
 
-class CutDatabase(DatabaseBetween):
+class CutDatabase(DelegatingDatabase):
     """A database whose connection the administrator cuts in the transaction that stores a record, once."""
 
     def __init__(self, inner: Database, administrator_url: str, moment: str) -> None:

@@ -17,7 +17,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
-from tests.support.delegating_database import DatabaseBetween
+from resources.postgres.delegating import DelegatingDatabase
 from tests.support.ingestion_traces import traces, triggers_of
 from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, new_user, stored
 
@@ -75,7 +75,7 @@ def test_long_commit_holds_up_no_sensor(here: Installation, context: Context, bo
     assert [ref.user_id for ref in triggers.segments_of(here.database, committing.batch_id)] == [user.user_id]
 
 
-class AuditBeforeCommit(DatabaseBetween):
+class AuditBeforeCommit(DelegatingDatabase):
     """A database before whose transactions an audit without a grace period runs."""
 
     def __init__(self, here: Installation) -> None:

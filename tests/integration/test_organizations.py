@@ -210,7 +210,7 @@ def test_owners_who_go_at_once_leave_one(company: Company, leaves: bool) -> None
 
 @pytest.mark.parametrize("leaves", [True, False])
 def test_second_owner_waits_for_the_first(company: Company, leaves: bool) -> None:
-    """Whoever goes while the other owner's going is not committed yet goes by what was committed then."""
+    """The second owner waits until the first one's change is committed, and is then the last."""
     made = found_company(company.installation, remembers=False)
     database, graph = made.installation.database, made.organization_id
     first, second = made.people["ana"], made.people["ben"]

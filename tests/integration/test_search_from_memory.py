@@ -13,8 +13,8 @@ from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase
+from resources.postgres.delegating import DelegatingDatabase
 from tests.conftest import SECRET
-from tests.support.delegating_database import DatabaseBetween
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
 
 QUESTIONS = (
@@ -28,7 +28,7 @@ QUESTIONS = (
 )
 
 
-class Counting(DatabaseBetween):
+class Counting(DelegatingDatabase):
     """Counts the questions for evidence."""
 
     def __init__(self, inner: Database) -> None:

@@ -25,7 +25,7 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.unstored import open_unstored
 from neurigraph_pipelines.statements import name_of
 from neurigraph_pipelines.wiring import Installation
-from tests.support.delegating_database import DatabaseBetween
+from resources.postgres.delegating import DelegatingDatabase
 from tests.support.memories import START, converse, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
@@ -172,7 +172,7 @@ def test_what_a_quarantine_meets_is_not_found(graph: SharedGraph) -> None:
     assert seen() == everything
 
 
-class StoringDatabase(DatabaseBetween):
+class StoringDatabase(DelegatingDatabase):
     """A database in which everything is stored between a question's evidence and its layers."""
 
     def __init__(self, here: Installation, user: User) -> None:

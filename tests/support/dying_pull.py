@@ -23,7 +23,7 @@ from neurigraph_pipelines.peers.pulling import pull
 from neurigraph_pipelines.ports import Database, ObjectStore, PeerAnswer, Transaction
 from neurigraph_pipelines.wiring import Installation
 from resources.peer_client import HttpPeerClient
-from tests.support.delegating_database import DatabaseBetween
+from resources.postgres.delegating import DelegatingDatabase
 from tests.support.memories import WordEmbedder
 
 
@@ -40,7 +40,7 @@ class Clock:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DyingDatabase(DatabaseBetween):
+class DyingDatabase(DelegatingDatabase):
     """A database whose transactions are moments."""
 
     def __init__(self, inner: Database, clock: Clock) -> None:

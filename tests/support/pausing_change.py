@@ -17,14 +17,14 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Transaction
 from resources.postgres.database import PostgresDatabase
-from tests.support.delegating_database import DatabaseBetween
+from resources.postgres.delegating import DelegatingDatabase
 from tests.support.pausing_run import Moments
 
 CHANGES = ("move", "move-node", "merge", "split")
 MOMENTS = ("transaction open", "transaction committed")
 
 
-class PausingDatabase(DatabaseBetween):
+class PausingDatabase(DelegatingDatabase):
     """A database that pauses in transactions of the owner."""
 
     def __init__(self, inner: Database, moments: Moments) -> None:

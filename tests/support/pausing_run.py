@@ -30,9 +30,9 @@ from neurigraph_pipelines.model import Keywords, Outline, Placement, Segment, St
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
+from resources.postgres.delegating import DelegatingDatabase
 from resources.storage.local import LocalObjectStore
 from resources.tokens.tokenizer import EstimatedCounter
-from tests.support.delegating_database import DatabaseBetween
 from tests.support.memories import PlainModel, WordEmbedder
 
 MOMENTS = (
@@ -116,7 +116,7 @@ class PausingStore:
         self._moments.come("object removed")
 
 
-class PausingDatabase(DatabaseBetween):
+class PausingDatabase(DelegatingDatabase):
     """A database that pauses in transactions of the pipeline and the owner that write to a table."""
 
     def __init__(self, inner: Database, moments: Moments, table: str) -> None:

@@ -1,4 +1,4 @@
-"""A database that delegates to another; tests override single methods."""
+"""A database that delegates to another; subclasses override what differs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Transaction
 
 
-class DatabaseBetween:
+class DelegatingDatabase:
     """Implements ``ports.Database``."""
 
     def __init__(self, inner: Database) -> None:
         self.inner = inner
 
     def owner(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction of the owner."""
         return self.inner.owner()
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction of the pipeline."""
         return self.inner.pipeline()
 
     def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
+        """Open a connection for maintenance."""
         return self.inner.maintenance()
 
     def agent(self, claims: Claims | None) -> AbstractContextManager[Transaction]:
+        """Open a transaction of an agent."""
         return self.inner.agent(claims)
 
     def ask(
@@ -39,14 +43,17 @@ class DatabaseBetween:
         *,
         binary: bool = False,
     ) -> list[dict[str, Any]]:
+        """Return the rows of a statement."""
         return self.inner.ask(claims, statement, parameters, binary=binary)
 
     def ask_value(self, claims: Claims, statement: SQL | Composed) -> str | None:
+        """Return the value of a statement."""
         return self.inner.ask_value(claims, statement)
 
     def asking_value(
         self, claims: Claims, statement: SQL | Composed
     ) -> AbstractContextManager[Callable[[], str | None]]:
+        """Send a statement, and yield what waits for its value."""
         return self.inner.asking_value(claims, statement)
 
     def asking(
@@ -57,6 +64,7 @@ class DatabaseBetween:
         *,
         binary: bool = False,
     ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
+        """Send a statement, and yield what waits for its rows."""
         return self.inner.asking(claims, statement, parameters, binary=binary)
 
     def later(
@@ -66,7 +74,9 @@ class DatabaseBetween:
         parameters: Mapping[str, object],
         then: Callable[[list[dict[str, Any]]], object] | None = None,
     ) -> bool:
+        """Run a statement in the background."""
         return self.inner.later(claims, statement, parameters, then)
 
     def wait_for_background(self) -> None:
+        """Wait for the statements in the background."""
         self.inner.wait_for_background()
