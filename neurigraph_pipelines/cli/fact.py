@@ -10,7 +10,17 @@ import typer
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.forgetting import Confirmed, erase
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import DryRun, UserSlug, argument, claims_of, moment, node_id_of, opened, parse_id
+from neurigraph_pipelines.cli.session import (
+    DryRun,
+    UserSlug,
+    argument,
+    claims_of,
+    moment,
+    next_step,
+    node_id_of,
+    opened,
+    parse_id,
+)
 from neurigraph_pipelines.cli.uploading import Private
 from neurigraph_pipelines.model.facts import FactKind
 
@@ -217,7 +227,7 @@ def _written(stated: StatedFact) -> Any:
 
     if not stated.created:
         return views.lines(f"Fact {stated.fact_id} was stated already.")
-    return views.lines(f"Fact {stated.fact_id} is written as note {stated.note_id}.", "Next: neurigraph ingest")
+    return views.lines(f"Fact {stated.fact_id} is written as note {stated.note_id}.", next_step())
 
 
 def _decided(fact: str, what: str, as_json: bool) -> None:

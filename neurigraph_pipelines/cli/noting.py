@@ -11,7 +11,7 @@ import typer
 
 from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import SpaceTags, UserSlug, argument, claims_of, node_id_of, opened
+from neurigraph_pipelines.cli.session import SpaceTags, UserSlug, argument, claims_of, next_step, node_id_of, opened
 from neurigraph_pipelines.cli.uploading import Private, stated_privacy
 
 if TYPE_CHECKING:
@@ -99,4 +99,4 @@ def _view(written: WrittenNote) -> Any:
     if not written.created:
         return views.lines(f"Note {written.note_id} says the same already.")
     version = f", version {written.version}" if written.version > 1 else ""
-    return views.lines(f"Note {written.note_id}{version} is written.", "Next: neurigraph ingest")
+    return views.lines(f"Note {written.note_id}{version} is written.", next_step())

@@ -85,6 +85,14 @@ def opened(home: Path | None = None) -> Iterator[Installation]:
         yield installation
 
 
+def next_step() -> str:
+    """Return what stores that which was just received: the stack, if one runs on the home folder, or a command."""
+    from neurigraph_pipelines.stack.home_lock import running_stack
+
+    running = running_stack(_settings(None).home.expanduser().absolute())
+    return "Next: neurigraph ingest" if running is None else "It is stored by `neurigraph up`, which runs."
+
+
 def claims_of(
     installation: Installation, name: str, spaces: list[str] | None = None, *, whole_graph: bool = False
 ) -> Claims:

@@ -19,6 +19,7 @@ from neurigraph_pipelines.cli.session import (
     UserSlug,
     argument,
     claims_of,
+    next_step,
     opened,
 )
 from neurigraph_pipelines.cli.uploading import (
@@ -238,7 +239,7 @@ def _import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
         text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
     if report.rejected:
         text += f", {len(report.rejected):,} items rejected"
-    return views.lines(text + ".", *(["Next: neurigraph ingest"] if report.messages_added and not dry_run else []))
+    return views.lines(text + ".", *([next_step()] if report.messages_added and not dry_run else []))
 
 
 @commands.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +12,7 @@ import typer
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Output
-from neurigraph_pipelines.cli.session import argument, opened
+from neurigraph_pipelines.cli.session import argument, next_step, opened
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 
 if TYPE_CHECKING:
@@ -108,8 +108,15 @@ def import_page(
                 privacy=stated_privacy(private),
             )
         state = _read(installation, claims, received.upload_id, url)
-    data = {"user": owner.slug, "user_created": created, "file": url, "format": "page", "new": received.new}
+    data = {"user": owner.slug, "user_created": created, "file": url, "format": _format_of(state), "new": received.new}
     _show({**data, **state}, output)
+
+
+def _format_of(state: Mapping[str, Any]) -> str:
+    """Return what an address led to."""
+    from neurigraph_pipelines.text.media_types import GIT_PACK
+
+    return "repository" if state["media_type"] == GIT_PACK.name else "page"
 
 
 def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str) -> dict[str, Any]:
@@ -134,7 +141,7 @@ def _show(data: dict[str, Any], output: Output) -> None:
 
         known = "" if data["new"] else ", uploaded before"
         summary = f"{data['file_name']}: {data['media_type']} of {data['size_bytes']:,} bytes{known}."
-        return views.lines(summary, *(["Next: neurigraph ingest"] if data["state"] != "stored" else []))
+        return views.lines(summary, *([next_step()] if data["state"] != "stored" else []))
 
     output.result(data, view)
 

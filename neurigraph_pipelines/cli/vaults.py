@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neurigraph_pipelines.cli.output import Output, counted
-from neurigraph_pipelines.cli.session import opened
+from neurigraph_pipelines.cli.session import next_step, opened
 from neurigraph_pipelines.cli.uploading import ensure_owner, find_owner
 
 if TYPE_CHECKING:
@@ -82,4 +82,4 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
     if report.rejected:
         text += f", {counted(len(report.rejected), 'note')} rejected"
     waits = (report.added or report.changed) and not dry_run
-    return views.lines(text + ".", *(["Next: neurigraph ingest"] if waits else []))
+    return views.lines(text + ".", *([next_step()] if waits else []))

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 SUFFIX = ".pack"
 _QUERIES = statements("repositories")
 _COMMIT_LENGTH = 40
-_AT_ONCE = 50
-"""Files after which the lease of the repository is extended."""
 
 
 def pack_name(name: str, commit: str) -> str:
@@ -63,7 +61,6 @@ def take_files(
     source_id: UUID,
     content: Iterable[bytes],
     most_files: int,
-    lease_seconds: float,
 ) -> Extraction:
     """Read a repository, and receive each of its files that is new or has changed.
 
@@ -74,7 +71,6 @@ def take_files(
         source_id: The upload of the repository.
         content: The pack.
         most_files: Files to read.
-        lease_seconds: Extends the lease of the upload from time to time.
 
     Returns:
         What the repository is, for its own upload.
@@ -93,10 +89,7 @@ def take_files(
     if found.facts.get("commit") != commit_of(row["file_name"]):
         raise UnreadableFileError("the repository cannot be read: its server sent another commit than it named")
     receive = _receiver(uploads, row, datetime.fromisoformat(found.facts["committed"]))
-    for number, file in enumerate(files):
-        if number % _AT_ONCE == 0:
-            with database.pipeline() as tx:
-                tx.execute(_QUERIES["extend_lease"], {"source_id": source_id, "lease_seconds": lease_seconds})
+    for file in files:
         before = known.pop(external_id := external_id_of(prefix, file.path), None)
         if before is None or before["sha256"] != hashlib.sha256(file.content).digest():
             receive(file, external_id)

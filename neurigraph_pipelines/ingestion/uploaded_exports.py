@@ -14,9 +14,10 @@ from itertools import islice
 from typing import Any
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import TransientError, UnreadableFileError
+from neurigraph_pipelines.errors import UnreadableFileError
 from neurigraph_pipelines.ingestion.export_lines import conversations_of, format_of
 from neurigraph_pipelines.ingestion.importing import Importer
+from neurigraph_pipelines.ingestion.upload_leases import require_held
 from neurigraph_pipelines.model import (
     Claims,
     ImportReport,
@@ -113,15 +114,12 @@ def _details(stated: Mapping[str, Any]) -> SourceDetails:
 
 
 def _note_group(context: Context, upload: Mapping[str, Any], group: Sequence[NewConversation]) -> None:
-    """Note that conversations are in an upload, and go on holding the lease on it until the next group is read."""
-    settings = context.settings
-    seconds = max(settings.ingestion.claim_lease_seconds, settings.uploads.import_seconds)
-    leased = {name: upload[name] for name in ("source_id", "user_id", "attempts")}
+    """Note that conversations are in an upload, as long as this process holds the lease on it."""
     kinds = [SourceKind.CONVERSATION if one.event_kind is None else SourceKind.EVENT for one in group]
+    leased = {name: upload[name] for name in ("source_id", "user_id")}
     named = {"kinds": [kind.value for kind in kinds], "external_ids": [_storable(one.external_id) for one in group]}
     with context.database.pipeline() as tx:
-        if tx.execute(_QUERIES["renew_upload"], {**leased, "lease_seconds": seconds}).fetchone() is None:
-            raise TransientError("another process reads this file by now")
+        require_held(tx, upload)
         tx.execute(_QUERIES["note_in_export"], {**leased, **named})
 
 

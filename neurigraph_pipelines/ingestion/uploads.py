@@ -23,6 +23,7 @@ from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
 from neurigraph_pipelines.ingestion.repository_files import known_commit, take_files
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.triggers import retry_delay
+from neurigraph_pipelines.ingestion.upload_leases import LEASE_SECONDS, kept
 from neurigraph_pipelines.ingestion.uploaded_exports import import_export, may_be_export
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
 from neurigraph_pipelines.model import (
@@ -266,7 +267,8 @@ class Uploads:
         done: list[Read] = []
         while (upload := self._lease(user_id)) is not None:
             try:
-                result = self._read(extractor, upload)
+                with kept(self._database, upload):
+                    result = self._read(extractor, upload)
             except OperationalError:
                 raise
             except Exception as error:  # one bad file must not block the others
@@ -283,13 +285,8 @@ class Uploads:
             tx.execute(_QUERIES["fail_silent_uploads"], {"max_attempts": max_attempts, "step": STEP})
             return tx.execute(
                 _QUERIES["lease_upload"],
-                {"user_id": user_id, "lease_seconds": self._lease_seconds, "max_attempts": max_attempts},
+                {"user_id": user_id, "lease_seconds": LEASE_SECONDS, "max_attempts": max_attempts},
             ).fetchone()
-
-    @property
-    def _lease_seconds(self) -> float:
-        limits = self._settings.uploads
-        return max(self._settings.ingestion.claim_lease_seconds, 2 * limits.extraction_seconds + limits.ocr_seconds)
 
     def _read(self, extractor: TextExtractor, upload: dict[str, Any]) -> Read:
         source_id, name, key = upload["source_id"], upload["file_name"], upload["staging_key"]
@@ -301,8 +298,8 @@ class Uploads:
                 return Read(source_id, name, imported.messages_added, imported.tokens_added)
         reader = _reader_of(media, upload["received_through"])
         if reader == "repository":
-            most, seconds = self._settings.web.repository_files, self._lease_seconds
-            found = take_files(self, self._database, extractor, source_id, self._objects.get(key), most, seconds)
+            most = self._settings.web.repository_files
+            found = take_files(self, self._database, extractor, source_id, self._objects.get(key), most)
         else:
             found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
         return self._add_text(source_id, name, media, upload["size_bytes"], found)

@@ -45,7 +45,3 @@ FROM neurigraph.sources AS s
 INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
 WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND starts_with(s.external_id, %(prefix)s)
 ORDER BY s.external_id, s.version DESC;
-
--- name: extend_lease
-UPDATE neurigraph.uploads SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
-WHERE source_id = %(source_id)s AND state = 'received';

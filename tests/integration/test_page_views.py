@@ -140,6 +140,9 @@ def test_memory_goes_through_its_versions(page: Page, world: World) -> None:
     page.wait_for("document.querySelector('.summary.changed')")
     page.press("ArrowLeft")
     page.wait_for_text("1 of 3", "#Harbour The keel of the boat")
+    page.wait_for("document.querySelector('h1').textContent !== 'The keel Dora'")
+    page.press("ArrowRight")
+    page.wait_for("document.querySelector('h1.changed').textContent === 'The keel Dora'")
 
 
 def test_opening_a_sleeping_file_shows_the_wait(page: Page, world: World, api: httpx.Client) -> None:
@@ -309,6 +312,11 @@ def test_upload_shows_progress_until_stored(page: Page, shared_installation: Ins
     page.wait_for_text("tides.txt")
     store(shared_installation)
     page.wait_for("[...document.querySelectorAll('main a')].some((one) => one.textContent.includes('tides'))", 40)
+    show(page, "")
+    show(page, "upload")
+    page.click(".rows button", "tides")
+    page.wait_for("location.hash.startsWith('#/records/')")
+    page.wait_for_text("High water at Orrin")
 
 
 def test_narrow_page_has_no_sideways_scroll(page: Page, world: World) -> None:

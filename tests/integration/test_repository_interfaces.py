@@ -53,6 +53,7 @@ def test_command_fetches_a_repository_over_https(
         assert run("import", url, "--user", "bob", SSL_CERT_FILE="")["error"] == "TransientError"
         taken = run("import", url, "--user", "bob", "--space", "boats")
         assert (taken["new"], taken["state"], taken["document_type"]) == (True, "waiting", "repository")
+        assert taken["format"] == "repository"
         assert run("ingest")["stored"] == 3  # the commit and two files
         hit = run("search", "How many metres has the rope with the number 150?", "--user", "bob")["hits"][0]
         assert (hit["title"], hit["source_kind"]) == ("src/ropes.py", "upload")

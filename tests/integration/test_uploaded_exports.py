@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import signal
+import time
 import zipfile
 from typing import Any
 from uuid import UUID
@@ -14,7 +15,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.ingestion import uploaded_exports
+from neurigraph_pipelines.ingestion import upload_leases, uploaded_exports, uploads
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.listing.sources import SourceFilter, list_sources
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
@@ -248,12 +249,15 @@ def test_killed_import_goes_on_and_doubles_nothing(
 ) -> None:
     content = mailbox(*(f"{KEEL} Number {n}." for n in range(400)))
     upload_id = upload(installation, bob, "inbox.mbox", content)
-    settings = installation.settings.changed(claim_lease_seconds=5, import_seconds=5)
-    spawned = multiprocessing.get_context("fork").Process(target=_die_after, args=(settings, groups, moment))
+    spawned = multiprocessing.get_context("fork").Process(
+        target=_die_after, args=(installation.settings, groups, moment)
+    )
     spawned.start()
     spawned.join(120)
     assert spawned.exitcode == -signal.SIGKILL
     assert read_upload(installation, bob, upload_id)["state"] == "waiting"
+    left = "SELECT next_attempt_at <= now() + interval '1 minute' AS soon FROM neurigraph.uploads WHERE user_id = %s"
+    assert rows(installation, left, bob.user_id) == [{"soon": True}]
     due = "UPDATE neurigraph.uploads SET next_attempt_at = now() WHERE user_id = %s RETURNING attempts"
     assert [row["attempts"] for row in rows(installation, due, bob.user_id)] == [1]
     (read,) = installation.uploads.read_due(installation.text_extractor)
@@ -268,6 +272,24 @@ def test_killed_import_goes_on_and_doubles_nothing(
     ]
     kept = "SELECT count(*) AS n FROM neurigraph.messages WHERE user_id = %s"
     assert rows(installation, kept, bob.user_id) == [{"n": 400}]
+
+
+def test_slow_reader_keeps_its_lease(installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading takes four leases, and another process looks for files meanwhile."""
+    monkeypatch.setattr(upload_leases, "LEASE_SECONDS", 0.6)
+    monkeypatch.setattr(uploads, "LEASE_SECONDS", 0.6)
+    note, others = uploaded_exports._note_group, []
+
+    def slow(*args: Any) -> None:
+        for _ in range(8):
+            time.sleep(0.3)
+            others.extend(installation.uploads.read_due(installation.text_extractor, bob.user_id))
+        note(*args)
+
+    monkeypatch.setattr(uploaded_exports, "_note_group", slow)
+    upload(installation, bob, *EXPORTS["mail"])
+    (read,) = installation.uploads.read_due(installation.text_extractor, bob.user_id)
+    assert (read.error, others) == (None, [])
 
 
 def test_reader_that_lost_its_lease_stops(

@@ -80,6 +80,7 @@ def test_vault_through_the_command_line(
         ("Script.md", "<img src=x onerror=alert(1)>"),
     }
     assert [one["where"] for one in done["noted"]] == ["Broken.md"]
+    assert counts(run(capsys, folder, user, "--format", "vault")) == (0, 0, 11)
     ingest(plain_context(here), user)
     assert edges(here, user) == EDGES
     found = sources(here, user)

@@ -22,12 +22,18 @@ export function show(main, { parts }, signal) {
 }
 
 function view(record, message, signal) {
+  const title = el("h1", {}, record.title || "Untitled");
   const content = el("div", { class: "versioned" }, description(record));
+  const draw = (version, changed) => {
+    fill(title, version.title || "Untitled");
+    title.classList.toggle("changed", changed.has("title"));
+    fill(content, description(version, changed));
+  };
   return el("article", { class: "record" },
     el("div", { class: "heading" }, el("div", {},
       record.node_path && el("p", { class: "path-line" }, record.node_id ? nodeLink(record.node_id, record.node_path) : record.node_path),
-      el("h1", {}, record.title || "Untitled"))),
-    versionSlider(record, (version, changed) => fill(content, description(version, changed)), signal),
+      title)),
+    versionSlider(record, draw, signal),
     content,
     origin(record),
     record.file_id && filePanel(record, signal),
@@ -38,7 +44,6 @@ function view(record, message, signal) {
 function description(record, changed = new Set()) {
   const mark = (name) => (changed.has(name) ? " changed" : "");
   return [
-    changed.has("title") && el("p", { class: "summary changed" }, "Title: ", el("strong", {}, record.title)),
     el("p", { class: `summary${mark("summary")}` }, record.summary),
     ...["entities", "topics", "dates", "relationships"].map((name) => {
       const list = words(phrase(name), record[name]);

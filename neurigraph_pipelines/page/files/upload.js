@@ -3,11 +3,11 @@
  */
 
 import { at, get, upload } from "./api.js";
-import { choice, el, field, fill, heading, link, meta } from "./dom.js";
+import { button, choice, el, field, fill, heading, link, meta } from "./dom.js";
 import { forgetGraph } from "./graph_data.js";
 import { pages } from "./pages.js";
 import { empty, failed } from "./states.js";
-import { moment, phrase, size } from "./words.js";
+import { count, moment, phrase, size } from "./words.js";
 
 const WAIT_SECONDS = 20;
 
@@ -75,12 +75,28 @@ async function untilStored(uploadId, bar, said, signal) {
 
 /** Say what was read of an export of conversations. */
 function imported({ conversations, conversations_added: added, messages_added: messages, rejected_count: rejected }) {
-  const parts = [`${conversations} conversations, ${added} of them new`, `${messages} new messages`];
-  return parts.concat(rejected ? `${rejected} parts could not be read` : []).join("; ");
+  const parts = [`${count(conversations, "conversation")}, ${added} of them new`, count(messages, "new message")];
+  return parts.concat(rejected ? `${count(rejected, "part")} could not be read` : []).join("; ");
+}
+
+/** Return the title of an upload; of one that became a memory, it leads there. */
+function shown(found) {
+  const title = found.title || found.file_name;
+  if (found.file_id === null) return el("strong", {}, title);
+  const place = el("span", {});
+  const open = async () => {
+    try {
+      location.hash = `#/records/${(await get(at("files", found.file_id))).record_id}`;
+    } catch (error) {
+      fill(place, failed(error));
+    }
+  };
+  place.append(button(title, open, { class: "plain" }));
+  return place;
 }
 
 function uploadRow(found) {
   return el("div", {},
-    el("div", { class: "line" }, el("strong", {}, found.title || found.file_name), el("span", { class: `tag ${found.state === "failed" ? "warn" : ""}` }, phrase(found.state))),
+    el("div", { class: "line" }, shown(found), el("span", { class: `tag ${found.state === "failed" ? "warn" : ""}` }, phrase(found.state))),
     meta(found.file_name, size(found.size_bytes), found.media_type, moment(found.received_at), found.imported && imported(found.imported), found.error));
 }
