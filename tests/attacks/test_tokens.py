@@ -23,7 +23,8 @@ from jwt.algorithms import RSAAlgorithm
 from pydantic import SecretStr
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import api_key_hash
+from neurigraph_pipelines.access import api_key_hash, authenticate
+from neurigraph_pipelines.errors import UnauthenticatedError
 from neurigraph_pipelines.organizations import membership
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
@@ -348,6 +349,8 @@ def test_almost_correct_key(world: World, client: httpx.Client, change: Callable
     _, key = good_key(world)
     assert change(key) != key
     assert status(client, change(key)) == 401
+    with pytest.raises(UnauthenticatedError):  # where no issuer is trusted, nothing else looks at it
+        authenticate(world.installation.database, change(key))
     assert status(client, key) == 200
 
 
