@@ -93,18 +93,14 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.send(f"{domain}.enable")
         page.send("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
-        # Without workers: these have no page, and may be gone before they are watched.
-        frames = [{"type": "iframe"}]
-        page.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True, filter=frames)
+        # Workers wait, too, though only frames are watched: these have no page.
+        others = [{"type": "iframe"}, {"type": "worker"}]
+        page.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True, filter=others)
         return page
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> Any:
         """Send a command and return its result."""
-        number = next(self._ids)
-        command = {"id": number, "method": method, "params": parameters}
-        if session is not None:
-            command["sessionId"] = session
-        os.write(self._to, json.dumps(command).encode() + b"\0")
+        number = self._write(method, session, parameters)
         until = time.monotonic() + _PATIENCE_SECONDS
         while True:
             message = self._read(until)
@@ -114,8 +110,22 @@ class Browser:
                 return message["result"]
             if (page := self._pages.get(message.get("sessionId", ""))) is not None:
                 if message["method"] == "Target.attachedToTarget":
-                    self._attached.append((page, message["params"]["sessionId"]))
+                    self._take(page, message["params"])
                 page.note(message["method"], message["params"])
+
+    def _write(self, method: str, session: str | None, parameters: dict[str, Any]) -> int:
+        number = next(self._ids)
+        command = {"id": number, "method": method, "params": parameters}
+        if session is not None:
+            command["sessionId"] = session
+        os.write(self._to, json.dumps(command).encode() + b"\0")
+        return number
+
+    def _take(self, page: Page, target: dict[str, Any]) -> None:
+        if target["targetInfo"]["type"] == "iframe":
+            self._attached.append((page, target["sessionId"]))
+        else:  # no answer is waited for: a worker may be gone already
+            self._write("Runtime.runIfWaitingForDebugger", target["sessionId"], {})
 
     def _take_frames(self) -> None:
         """Watch the frames with a process of their own, which wait for that."""

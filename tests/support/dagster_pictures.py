@@ -106,6 +106,7 @@ def _terminate(page: Page, stack: LocalStack) -> None:
 def _lineage(page: Page, url: str) -> None:
     page.go(f"{url}/asset-groups")
     page.wait_for_text("summaries", "maintenance")
+    page.wait_for("document.querySelector('path[marker-end]') !== null")
     _take(page, "dagster-lineage")
 
 
