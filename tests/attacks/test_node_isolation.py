@@ -5,7 +5,7 @@ What is denied and what is absent must be the same answer, byte for byte, and co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -40,8 +40,10 @@ pytestmark = pytest.mark.attack
 @pytest.fixture(scope="module")
 def owner(graph: CallerGraph) -> tuple[Caller, dict[str, Ids]]:
     """Another user with many nodes, since some operations remove what they are called with."""
-    names = [f"call{number}" for number in range(len(OPERATIONS))] + [f"join{number}" for number in range(len(JOINS))]
-    return new_owner(graph.installation, [*names, *(way.replace(" ", "-") for way in WAYS), "home0", "home1"])
+    names = [*nodes_of(OPERATIONS), *(f"join{number}" for number in range(len(JOINS)))]
+    return new_owner(
+        graph.installation, [*dict.fromkeys(names), *(way.replace(" ", "-") for way in WAYS), "home0", "home1"]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,11 @@ def graph(world: World) -> CallerGraph:
 def client(graph: CallerGraph) -> Iterator[httpx.Client]:
     with serving(graph.installation) as address, httpx.Client(base_url=address, timeout=60.0, headers=SAME_ID) as made:
         yield made
+
+
+def nodes_of(operations: Iterable[str]) -> list[str]:
+    """Return the node that each operation is called with: all that read share one."""
+    return ["read" if name.startswith("GET ") else f"call{number}" for number, name in enumerate(operations)]
 
 
 # A node of the caller's own, which must not receive anything.
@@ -118,8 +125,8 @@ def test_join_with_foreign_rows(client: httpx.Client, graph: CallerGraph, operat
 def test_same_calls_work_for_the_owner(client: httpx.Client, owner: tuple[Caller, dict[str, Ids]]) -> None:
     """The control for the tests above: each succeeds, on a node of its own; but owners ask nobody for an action."""
     caller, nodes = owner
-    for number, (operation, body) in enumerate(OPERATIONS.items()):
-        names = nodes[f"call{number}"].texts() | {"own_node": str(nodes[f"home{number % 2}"].node)}
+    for number, (node, (operation, body)) in enumerate(zip(nodes_of(OPERATIONS), OPERATIONS.items(), strict=True)):
+        names = nodes[node].texts() | {"own_node": str(nodes[f"home{number % 2}"].node)}
         answer = request(client, caller.key, operation, body, names)
         assert answer.is_success or (operation, answer.status_code) == ("POST /v1/actions", 409), (
             operation,
@@ -276,9 +283,10 @@ def test_owner_operations_are_refused(
 
 def test_owner_operations_work_for_the_owner(client: httpx.Client, graph: CallerGraph) -> None:
     """The control for the test above, by a user who is gone at its end."""
-    caller, nodes = new_owner(graph.installation, [f"call{number}" for number in range(len(OWNERS_OPERATIONS))])
-    for number, (operation, body) in enumerate(OWNERS_OPERATIONS):
-        names = nodes[f"call{number}"].texts() | {"user": str(caller.claims.user_id)}
+    called = nodes_of(operation for operation, _ in OWNERS_OPERATIONS)
+    caller, nodes = new_owner(graph.installation, list(dict.fromkeys(called)))
+    for node, (operation, body) in zip(called, OWNERS_OPERATIONS, strict=True):
+        names = nodes[node].texts() | {"user": str(caller.claims.user_id)}
         answer = request(client, caller.key, operation, body, names)
         assert answer.is_success, (operation, answer.text)
 

@@ -306,6 +306,8 @@ def test_retention_removes_bodies_and_outputs(
         converse(here, bob[1], text)
     tick(instance)
     old, young = (run(instance, batch) for batch in triggers.open_batches(here.context, conversation_end_sensor.name))
+    assert old.success
+    assert young.success
     with here.database.owner() as tx:
         tx.execute(
             """UPDATE neurigraph.storage_triggers SET stored_at = now() - interval '2 days'
