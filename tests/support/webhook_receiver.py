@@ -45,6 +45,7 @@ class WebhookReceiver:
         self._listener.close()
         for thread in self._threads:
             thread.join(10)
+            assert error or not thread.is_alive(), "a connection is served for ever, and slows down all later tests"
 
     def _start(self, work: Any, *arguments: Any) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)
@@ -73,11 +74,11 @@ class WebhookReceiver:
     def _read(self, connection: socket.socket) -> None:
         received = b""
         while b"\r\n\r\n" not in received:
-            received += connection.recv(65_536)
+            received += _more(connection)
         head, _, body = received.partition(b"\r\n\r\n")
         length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length"))
         while len(body) < length:
-            body += connection.recv(65_536)
+            body += _more(connection)
         self.heads.append(head.decode())
         self.contents.append(body)
         self.bodies.append(json.loads(body))
@@ -99,3 +100,11 @@ class WebhookReceiver:
             status = "204 No Content" if behaviour == "ok" else f"{behaviour} As told"
             headers = {"302": f"Location: {self.location}\r\n", "429": "Retry-After: 900\r\n"}.get(behaviour, "")
             connection.sendall(f"HTTP/1.1 {status}\r\n{headers}Content-Length: 0\r\n\r\n".encode())
+
+
+def _more(connection: socket.socket) -> bytes:
+    """Return the next bytes; a sender that was killed sends none, and a loop over them would never end."""
+    received = connection.recv(65_536)
+    if not received:
+        raise ConnectionError("the sender has gone")
+    return received
