@@ -18,7 +18,13 @@ from psycopg.rows import dict_row
 
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConfigurationError, ConflictError, DamagedObjectError, InvalidInputError
+from neurigraph_pipelines.errors import (
+    ConfigurationError,
+    ConflictError,
+    DamagedObjectError,
+    InvalidInputError,
+    StorageError,
+)
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.settings import Settings
@@ -279,6 +285,22 @@ def test_damage_is_found(source: Source, target: Settings, tmp_path: Path, admin
     with pytest.raises(DamagedObjectError):
         restored(target, folder)
     assert not exists(administrator, target)
+
+
+@pytest.mark.parametrize("what", ["damaged", "missing"])
+def test_damage_that_stops_removals_is_found(source: Source, target: Settings, tmp_path: Path, what: str) -> None:
+    """The names of objects are no part of what is restored, but without them no old object is removed."""
+    folder = BackupFolder(tmp_path / "backups", None)
+    done = back_up(source.here, folder, None, SILENT)
+    names = folder.path / "backups" / done.backup_id / "names.txt"
+    damage(names) if what == "damaged" else names.unlink()
+    checked = check(folder, None, SILENT)
+    (found,) = checked.damaged
+    assert done.backup_id in found
+    assert checked.objects == OBJECTS
+    with pytest.raises(StorageError):
+        folder.sweep()
+    assert restored(target, folder).objects == OBJECTS
 
 
 def test_restore_replaces_only_when_told(

@@ -57,6 +57,10 @@ def check(folder: BackupFolder, backup_id: str | None, listener: Listener) -> Ch
                 _digest(folder.read_object(content.sha256), report, listener)
             except StorageError as error:
                 report.damaged.append(f"object {key}: {error}")
+        try:
+            folder.names(chosen)  # a restore does not need it, but the removal of old backups does
+        except StorageError as error:
+            report.damaged.append(f"backup {chosen}: {error}")
     return report
 
 

@@ -259,16 +259,26 @@ class BackupFolder:
         with self._readable_errors():
             named: set[str] = set()
             for backup_id in self.backups():
-                named.update(self._names(backup_id))
+                named.update(self.names(backup_id))
             unnamed = [file for file in self._files("objects/*") if file.name not in named]
             for file in unnamed:
                 file.unlink()
             return len(unnamed)
 
-    def _names(self, backup_id: str) -> list[str]:
-        checksum, _, text = (self.path / "backups" / backup_id / NAMES).read_text(errors="replace").partition("\n")
+    def names(self, backup_id: str) -> list[str]:
+        """Return the names of the objects of a backup, by which ``sweep`` knows them.
+
+        Raises:
+            DamagedObjectError: The list is damaged.
+            StorageError: It cannot be read.
+        """
+        with self._readable_errors():
+            file = self.path / "backups" / backup_id / NAMES
+            checksum, _, text = file.read_text(errors="replace").partition("\n")
         if _sha256(text) != checksum:
-            raise DamagedObjectError(f"{NAMES} of backup {backup_id} is damaged: no object was removed")
+            raise DamagedObjectError(
+                f"{NAMES} of backup {backup_id} is damaged: no object is removed as long as it stays"
+            )
         return text.split()
 
     def _mark(self) -> None:
