@@ -64,16 +64,16 @@ BEGIN
 END
 $$;
 
--- The byte ranges of messages of a transcript, of all without a list, for a caller who may read its node, in one round
--- trip; no row for an absent or invisible file. A line ends with its content, and starts after the content before it.
--- Accepts any file
--- of the record, and updates its access times at most once a minute, without waiting for the disk: a crash may lose the
--- latest. Runs with the owner's rights, since interfaces may not write.
+-- The byte ranges of messages of transcripts, for a caller who may read their nodes, in one round trip and one
+-- statement a node; no row for an absent or invisible file. Of each file the numbers of its messages are given, null
+-- for all. A line ends with its content, and starts after the content before it. Accepts any file of the record, and
+-- updates its access times at most once a minute, without waiting for the disk: a crash may lose the latest. Runs with
+-- the owner's rights, since interfaces may not write.
 DROP FUNCTION IF EXISTS neurigraph.open_messages(uuid, bigint [], double precision);
-CREATE FUNCTION neurigraph.open_messages(
-    wanted_file uuid, wanted_messages bigint [], ttl_seconds double precision
-)
+DROP FUNCTION IF EXISTS neurigraph.open_messages(jsonb, double precision);
+CREATE FUNCTION neurigraph.open_messages(wanted jsonb, ttl_seconds double precision)
 RETURNS TABLE (
+    asked_file uuid,
     node_id uuid,
     schema_name text,
     file_id uuid,
@@ -90,74 +90,85 @@ RETURNS TABLE (
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
+    files uuid [];
     ddl integer;
-    idle boolean;
+    is_idle boolean;
+    idle uuid [];
+    idle_file uuid;
 BEGIN
-    SELECT i.node_id, g.schema_name, g.node_ddl_version INTO node_id, schema_name, ddl
-    FROM neurigraph.file_index AS i
-    INNER JOIN neurigraph.record_index AS r ON i.record_id = r.record_id
-    INNER JOIN neurigraph.visible_nodes(asking) AS g ON i.node_id = g.node_id
-    WHERE i.file_id = wanted_file AND NOT r.quarantined
-        AND split_part(r.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(asking));
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    FOR
-        file_id, storage_path, stored_bytes, member_offsets, member_text_offsets, message, line_after, content_end,
-        voice, persona, idle
-    IN EXECUTE format(
-        $query$
-        SELECT
-            t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
-            m.message, coalesce(b.byte_offset + b.byte_length, 0), m.content_end,
-            m.voice, (SELECT g.node_name FROM neurigraph.visible_nodes($3) AS g WHERE g.node_id = m.persona_id),
-            f.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
-        FROM %1$I.file_manifest AS f
-        INNER JOIN %1$I.file_manifest AS t ON f.record_id = t.record_id AND t.file_type = 'transcript'
-        CROSS JOIN LATERAL (
-            SELECT
-                p.first_message AS message,
-                min(p.seq) AS first_passage,
-                max(p.byte_offset + p.byte_length) AS content_end,
-                min(o.persona_id::text)::uuid AS persona_id,
-                -- Of passages from before voices were recorded, their source or the role says it.
-                min(coalesce(p.voice, CASE
-                    WHEN o.persona_id IS NOT NULL THEN 'persona'
-                    WHEN o.source_kind = 'upload' THEN 'document'
-                    WHEN p.role = 'user' THEN 'owner'
-                    ELSE p.role::text
-                END::neurigraph.voice)) AS voice
-            FROM %3$s AS p
-            INNER JOIN (
-                SELECT
-                    r.record_id, r.source_kind,
-                    CASE WHEN r.received_at IS NULL THEN s.persona_id ELSE r.persona_id END AS persona_id
-                FROM %2$s AS r LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
-            ) AS o ON p.record_id = o.record_id
-            WHERE p.record_id = f.record_id AND ($2 IS NULL OR p.first_message = ANY($2))
-            GROUP BY p.first_message
-        ) AS m
-        LEFT JOIN %1$I.passages AS b ON f.record_id = b.record_id AND m.first_passage - 1 = b.seq
-        WHERE f.file_id = $1
-        ORDER BY m.message
-        $query$,
-        schema_name,
-        neurigraph_private.records_from(schema_name, ddl),
-        neurigraph_private.passages_from(schema_name, ddl)
-    )
-    USING wanted_file, wanted_messages, asking
+    FOR node_id, schema_name, ddl, files IN
+        SELECT g.node_id, g.schema_name, g.node_ddl_version, array_agg(i.file_id)
+        FROM jsonb_to_recordset(wanted) AS w (file_id uuid)
+        INNER JOIN neurigraph.file_index AS i ON w.file_id = i.file_id
+        INNER JOIN neurigraph.record_index AS r ON i.record_id = r.record_id
+        INNER JOIN neurigraph.visible_nodes(asking) AS g ON i.node_id = g.node_id
+        WHERE NOT r.quarantined
+            AND split_part(r.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(asking))
+        GROUP BY g.node_id, g.schema_name, g.node_ddl_version
     LOOP
-        RETURN NEXT;
+        idle := ARRAY[]::uuid [];
+        FOR
+            asked_file, file_id, storage_path, stored_bytes, member_offsets, member_text_offsets, message, line_after,
+            content_end, voice, persona, is_idle
+        IN EXECUTE format(
+            $query$
+            SELECT
+                f.file_id, t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
+                m.message, coalesce(b.byte_offset + b.byte_length, 0), m.content_end,
+                m.voice, (SELECT g.node_name FROM neurigraph.visible_nodes($3) AS g WHERE g.node_id = m.persona_id),
+                f.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
+            FROM jsonb_to_recordset($2) AS w (file_id uuid, messages bigint [])
+            INNER JOIN %1$I.file_manifest AS f ON w.file_id = f.file_id
+            INNER JOIN %1$I.file_manifest AS t ON f.record_id = t.record_id AND t.file_type = 'transcript'
+            CROSS JOIN LATERAL (
+                SELECT
+                    p.first_message AS message,
+                    min(p.seq) AS first_passage,
+                    max(p.byte_offset + p.byte_length) AS content_end,
+                    min(o.persona_id::text)::uuid AS persona_id,
+                    -- Of passages from before voices were recorded, their source or the role says it.
+                    min(coalesce(p.voice, CASE
+                        WHEN o.persona_id IS NOT NULL THEN 'persona'
+                        WHEN o.source_kind = 'upload' THEN 'document'
+                        WHEN p.role = 'user' THEN 'owner'
+                        ELSE p.role::text
+                    END::neurigraph.voice)) AS voice
+                FROM %3$s AS p
+                INNER JOIN (
+                    SELECT
+                        r.record_id, r.source_kind,
+                        CASE WHEN r.received_at IS NULL THEN s.persona_id ELSE r.persona_id END AS persona_id
+                    FROM %2$s AS r LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+                ) AS o ON p.record_id = o.record_id
+                WHERE p.record_id = f.record_id AND (w.messages IS NULL OR p.first_message = ANY(w.messages))
+                GROUP BY p.first_message
+            ) AS m
+            LEFT JOIN %1$I.passages AS b ON f.record_id = b.record_id AND m.first_passage - 1 = b.seq
+            WHERE f.file_id = ANY($1)
+            ORDER BY f.file_id, m.message
+            $query$,
+            schema_name,
+            neurigraph_private.records_from(schema_name, ddl),
+            neurigraph_private.passages_from(schema_name, ddl)
+        )
+        USING files, wanted, asking
+        LOOP
+            IF is_idle AND asked_file <> ALL(idle) THEN
+                idle := idle || asked_file;
+            END IF;
+            RETURN NEXT;
+        END LOOP;
+        FOREACH idle_file IN ARRAY idle
+        LOOP
+            PERFORM set_config('synchronous_commit', 'off', true);
+            PERFORM neurigraph.touch_file(idle_file, node_id, schema_name::name, ttl_seconds);
+        END LOOP;
     END LOOP;
-    IF idle THEN
-        PERFORM set_config('synchronous_commit', 'off', true);
-        PERFORM neurigraph.touch_file(wanted_file, node_id, schema_name::name, ttl_seconds);
-    END IF;
 END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph.touch_nodes(uuid []), neurigraph.touch_file(uuid, uuid, name, double precision),
-neurigraph.open_messages(uuid, bigint [], double precision) FROM PUBLIC;
+neurigraph.open_messages(jsonb, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.touch_nodes(uuid []), neurigraph.touch_file(uuid, uuid, name, double precision)
 TO neurigraph_pipeline;
-GRANT EXECUTE ON FUNCTION neurigraph.open_messages(uuid, bigint [], double precision) TO neurigraph_agent;
+GRANT EXECUTE ON FUNCTION neurigraph.open_messages(jsonb, double precision) TO neurigraph_agent;

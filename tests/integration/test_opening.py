@@ -140,7 +140,8 @@ def test_sql_alone_opens_nothing(opened: Opened) -> None:
     with here.database.pipeline() as tx:
         tx.execute(f"UPDATE \"{schema}\".file_manifest SET last_accessed_at = now() - interval '40 days'")
     _, stranger = new_user(here)
-    statement = sql.SQL("SELECT * FROM neurigraph.open_messages(%(file_id)s, ARRAY[1], 900)")
+    asked = "jsonb_build_array(jsonb_build_object('file_id', %(file_id)s::text, 'messages', ARRAY[1]))"
+    statement = sql.SQL(f"SELECT * FROM neurigraph.open_messages({asked}, 900)")
     for claims in (None, stranger):
         assert here.database.ask(claims, statement, {"file_id": opened.file_id}) == []
     clock = "SELECT last_accessed_at < now() - interval '39 days' AS old FROM {schema}.file_manifest"
