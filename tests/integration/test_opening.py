@@ -13,7 +13,14 @@ from psycopg import sql
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message, open_messages, speaker_lines
+from neurigraph_pipelines.retrieval.open import (
+    file_of_record,
+    open_file,
+    open_in_files,
+    open_message,
+    open_messages,
+    speaker_lines,
+)
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, schemas_of, stored
 
@@ -133,6 +140,34 @@ def test_message_of_locked_file(opened: Opened) -> None:
         lock = f'SELECT FROM "{schema}".file_manifest WHERE file_id = %s FOR NO KEY UPDATE'
         assert sweep.execute(lock, [opened.file_id]).rowcount == 1
         assert opened.message(1) == CONTENTS[0]
+
+
+def test_messages_of_several_files_and_nodes(opened: Opened) -> None:
+    here, claims = opened.here, opened.claims
+    files = {opened.file_id: [1, 4]}
+    for name in ("Harbour", "Harbour", "Garden"):
+        converse(here, claims, f"#{name} first", f"second of {name}", "third")
+        (record,) = stored(ingest(plain_context(here), opened.user))
+        files[file_of_record(here.database, claims, record.record_id)] = [2]
+    strange = Opened(here, "not yours").file_id
+    untouched = list(files)[2]
+    schemas = schemas_of(here, opened.user)
+    with here.database.pipeline() as tx:
+        for schema in schemas.values():
+            tx.execute(f"UPDATE \"{schema}\".file_manifest SET last_accessed_at = now() - interval '40 days'")
+    asked = {**files, untouched: [9], strange: [1]}
+    found = open_in_files(here.acting_for(claims), asked)
+    texts = {file_id: [one.text for one in each] for file_id, each in found.items() if not isinstance(each, Exception)}
+    harbour, _, garden = list(files)[1:]
+    assert texts == {
+        opened.file_id: [CONTENTS[0], CONTENTS[3]],
+        harbour: ["second of Harbour"],
+        garden: ["second of Garden"],
+        untouched: [],
+        strange: [],
+    }
+    old = "SELECT file_id FROM {schema}.file_manifest WHERE last_accessed_at < now() - interval '39 days'"
+    assert [row["file_id"] for schema in schemas.values() for row in node_rows(here, schema, old)] == [untouched]
 
 
 def test_sql_alone_opens_nothing(opened: Opened) -> None:
