@@ -13,6 +13,8 @@ from psycopg import sql
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.quarantine.holding import quarantine
+from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.retrieval.open import (
     file_of_record,
     open_file,
@@ -168,6 +170,17 @@ def test_messages_of_several_files_and_nodes(opened: Opened) -> None:
     }
     old = "SELECT file_id FROM {schema}.file_manifest WHERE last_accessed_at < now() - interval '39 days'"
     assert [row["file_id"] for schema in schemas.values() for row in node_rows(here, schema, old)] == [untouched]
+
+
+def test_quarantined_file_beside_an_open_one_stays_closed(opened: Opened) -> None:
+    here, claims = opened.here, opened.claims
+    source_id = converse(here, claims, "poison")
+    (record,) = stored(ingest(plain_context(here), opened.user))
+    held = file_of_record(here.database, claims, record.record_id)
+    quarantine(here.acting_for(claims), Rule(source_id=source_id), "a test")
+    found = open_in_files(here.acting_for(claims), {held: [1], opened.file_id: [1]})
+    texts = {file_id: [one.text for one in each] for file_id, each in found.items() if not isinstance(each, Exception)}
+    assert texts == {held: [], opened.file_id: [CONTENTS[0]]}
 
 
 def test_sql_alone_opens_nothing(opened: Opened) -> None:
