@@ -309,7 +309,7 @@ def test_upload_shows_progress_until_stored(page: Page, shared_installation: Ins
     page.wait_for("document.querySelector('#files')")
     page.drop_files("#files", [file])
     page.wait_for("document.querySelector('progress').value === 1")
-    page.wait_for_text("tides.txt")
+    page.wait_for_text("tides.txt", "It waits to be read.")  # the server has it
     store(shared_installation)
     page.wait_for("[...document.querySelectorAll('main a')].some((one) => one.textContent.includes('tides'))", 40)
     show(page, "")
