@@ -6,6 +6,8 @@ packages. Figures are medians; ratios are between figures of the same process an
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import statistics
 import subprocess
@@ -19,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench import Bench
+from benchmarks.report import Section
 from neurigraph_pipelines.errors import ConfigurationError
 from resources.minilm.embedder import MiniLmEmbedder, model_folder, open_session, read_weights
 from resources.minilm.graph import build_graph
@@ -51,6 +55,17 @@ for words in (5, 20, 80, 150, 400):
     embedder.embed([" ".join(["word"] * words)] * 40)
 print(before, f"{loaded:.2f}", fresh, resident())
 """
+
+
+def run(_: Bench) -> Section:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        main()
+    return Section(
+        "The local embedder and the token counters",
+        "The 8-bit model and the exact one, alternating, on batches of a thousand tokens. Load time and memory in a "
+        "separate process. Token counters on English prose.",
+        printed.getvalue().strip(),
+    )
 
 
 def main() -> None:

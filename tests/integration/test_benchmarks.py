@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import BENCHMARKS, benchmark
 from benchmarks.report import replace_section
 from tests.conftest import ROOT
 
@@ -69,6 +70,10 @@ def test_uninstallable_peers_are_named(tmp_path: Path) -> None:
         assert f"| {peer}" not in done.stdout
         assert f"Left out: {peer}" in done.stdout
     assert not list(tmp_path.rglob("ready"))
+
+
+def test_every_benchmark_is_found() -> None:
+    assert all(callable(benchmark(name)) for name in BENCHMARKS)
 
 
 def test_unknown_benchmark_is_refused() -> None:
