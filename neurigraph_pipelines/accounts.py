@@ -18,7 +18,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.access import Secret, api_key_hash, new_api_key, require_owner
+from neurigraph_pipelines.access import Secret, api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.errors import ForbiddenError, InvalidInputError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
@@ -149,7 +149,7 @@ def sign_in(database: Database, secret: Secret, name: str, password: str) -> Ses
         raise TransientError("too many wrong passwords for this name: wait 15 minutes", retry_after=900.0)
     if done["outcome"] is None:
         raise UnauthenticatedError(_WRONG)
-    return SessionKey(done["key_id"], key, done["expires"])
+    return SessionKey(done["key_id"], key_of(key, done["person"]), done["expires"])
 
 
 def _derived(password: str, salt: bytes) -> bytes:

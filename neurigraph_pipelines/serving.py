@@ -1,4 +1,4 @@
-"""The HTTP server of an installation: the API, and the endpoint for agents behind the same guards.
+"""The HTTP server: the API and the endpoint for agents behind the same guards, of all databases of the directory.
 
 Faces do not know each other, so they are put together here.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from neurigraph_pipelines.api import server
+from neurigraph_pipelines.api.app import create_app
+from neurigraph_pipelines.dispatching import Dispatcher
 from neurigraph_pipelines.mcp.http import Endpoint
 from neurigraph_pipelines.wiring import Installation
 
@@ -21,4 +24,9 @@ def http_server(installation: Installation, log_config: dict[str, Any] | None = 
         installation: A migrated installation, which the caller closes.
         log_config: A ``logging.config`` dictionary; None changes nothing.
     """
-    return server.http_server(installation, log_config, [Endpoint(installation)])
+
+    def make(one: Installation) -> FastAPI:
+        return create_app(one, [Endpoint(one)])
+
+    dispatcher = Dispatcher(make(installation), installation.homes, make)
+    return server.http_server(dispatcher, installation.settings, log_config)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import psycopg
 
-from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
+from neurigraph_pipelines.access import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.graph.provisioning import provision_node
@@ -326,7 +326,7 @@ def _insert_key(
         },
     ).fetchone()
     assert row is not None
-    return ApiKey(**row), key
+    return ApiKey(**row), key_of(key, claims.user_id)
 
 
 def _get_grant(tx: Transaction, claims: Claims, grant_id: UUID) -> Grant:

@@ -40,6 +40,7 @@ from resources.postgres.watch import kept_running
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from neurigraph_pipelines.homes import Homes
     from neurigraph_pipelines.ingestion.uploads import Uploads
     from neurigraph_pipelines.peers.peering import Peering
     from neurigraph_pipelines.webhooks.outbox import Outbox
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 _EMBEDDED_DATABASE = "neurigraph"
 _MADE_ONCE = (
     *("server", "administrator_url", "database", "replica", "objects", "encrypted_objects", "graph_keys"),
-    *("_plain_objects", "drop_place", "uploads"),
+    *("_plain_objects", "drop_place", "uploads", "homes"),
 )
 
 
@@ -380,6 +381,15 @@ class Installation(WiredModels):
         settings = self.settings.peers
         client = HttpPeerClient(settings.hosts, settings.local_hosts, settings.timeout_seconds)
         return Peering(self.context, client, self.secret)
+
+    @cached_property
+    def homes(self) -> Homes:
+        """This installation's database and those of its directory, over which users are spread."""
+        from neurigraph_pipelines.homes import Homes
+
+        homes = Homes(self)
+        self._open.callback(homes.close)
+        return homes
 
     @property
     def context(self) -> Context:

@@ -22,8 +22,8 @@ _ISSUED = re.compile(
 """Prefixes and lengths of the large networks' cards."""
 
 _OTHER_KEYS = re.compile(
-    r"(?<![\w-])(?:ng_[\w-]{43}|sk-ant-[\w-]{20,200}|sk-(?:proj-|svcacct-)?[\w-]{40,200}|github_pat_\w{22,255}"
-    r"|npm_[A-Za-z0-9]{36}|AIza[\w-]{35}|hf_[A-Za-z0-9]{30,40}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"
+    r"(?<![\w-])(?:ng_[\w-]{43}(?:[\w-]{22})?|sk-ant-[\w-]{20,200}|sk-(?:proj-|svcacct-)?[\w-]{40,200}"
+    r"|github_pat_\w{22,255}|npm_[A-Za-z0-9]{36}|AIza[\w-]{35}|hf_[A-Za-z0-9]{30,40}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"
 )
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")

@@ -78,4 +78,5 @@ def sign_in(body: SignIn, installation: InstallationDep) -> dict[str, Any]:
 
     Ten wrong passwords within a quarter of an hour close a name until it is over.
     """
-    return asdict(accounts.sign_in(installation.database, installation.secret, body.user, body.password))
+    here = installation.homes.of_sign_in(body.user)
+    return asdict(accounts.sign_in(here.database, here.secret, body.user, body.password))

@@ -34,8 +34,12 @@ _AdminCredentials = Annotated[
 GUARDED = ("/v1/", "/v3/", "/chat/")
 """Where the paths of operations begin that need a key."""
 
-_ADMINISTRATION = {("POST", "/v1/users")}
-_WITHOUT_KEY = {("POST", "/v1/sign-in")}
+ADMINISTRATION = {("POST", "/v1/users")}
+"""Operations of the administrator."""
+
+WITHOUT_KEY = {("POST", "/v1/sign-in")}
+"""Operations that need no key."""
+
 _HEADER = b"authorization"
 
 
@@ -75,18 +79,18 @@ def _identify(installation: Installation, request: Request) -> Claims | None:
     Raises:
         UnauthenticatedError: The credentials are missing or wrong.
     """
-    if (request.method, request.scope["path"]) in _ADMINISTRATION:
+    if (request.method, request.scope["path"]) in ADMINISTRATION:
         _require_admin_key(installation, request)
         return None
-    if (request.method, request.scope["path"]) in _WITHOUT_KEY:
+    if (request.method, request.scope["path"]) in WITHOUT_KEY:
         return None
-    credential = _credential(request)
+    credential = credential_of(request)
     if credential is None:
         raise UnauthenticatedError("this call needs the header `Authorization: Bearer KEY` with an API key")
     return authenticate(installation.database, credential, installation.token_verifier)
 
 
-def _credential(request: Request) -> str | None:
+def credential_of(request: Request) -> str | None:
     """Return the key or token of a request.
 
     Raises:
@@ -194,7 +198,7 @@ def require_metrics_token(request: Request, installation: InstallationDep) -> No
 
 
 def _require_secret(request: Request, secret: str, what: str, command: str) -> None:
-    credential = _credential(request)
+    credential = credential_of(request)
     if credential is None:
         raise UnauthenticatedError(
             f"this call needs the header `Authorization: Bearer KEY` with {what}, which `{command}` prints"

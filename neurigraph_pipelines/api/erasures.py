@@ -134,5 +134,7 @@ def _forget(
     if dry_run:
         return asdict(forget.preview(installation.database, caller, subject))
     receipt = forget.forget(installation.acting_for(caller), subject, through="api", guard=guard)
+    if subject.kind is SubjectKind.USER:
+        installation.homes.directory.forget(subject.subject_id)
     with installation.database.pipeline() as tx:  # the claims of an erased user are no longer valid
         return presentation.receipt(receipt, receipts.objects_of(tx, receipt.erasure_id))

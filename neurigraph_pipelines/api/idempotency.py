@@ -29,15 +29,16 @@ HEADER = "Idempotency-Key"
 
 _NAME = HEADER.lower().encode()
 _KEY = re.compile(rb"[\x21-\x7e]{1,%d}" % MAX_KEY_LENGTH)
+CHANGES_NOTHING = "it changes nothing"
 _CHANGING = frozenset({"POST", "PATCH", "DELETE"})
 _WITHOUT: dict[str, str] = {
-    r"/v1/(search|ask|facts/query|quarantines/preview|files/[^/]+/open|mirror/.*)": "it changes nothing",
+    r"/v1/(search|ask|facts/query|quarantines/preview|files/[^/]+/open|mirror/.*)": CHANGES_NOTHING,
     r"/v1/(users|(keys|webhooks)(/[^/]+/rotate)?|organizations(/[^/]+/(keys|invitations))?|invitations/accept)": (
         "its answer holds a secret, which is never stored"
     ),
     r"/v1/sign-in": "its answer holds a key, which is never stored",
     r"/v1/files": "the same bytes are one upload anyway",
-    r"/v3/search": "it changes nothing",
+    r"/v3/search": CHANGES_NOTHING,
     r"/v3/documents": "the same content is one document anyway",
     r"/chat/v2": "its answer is a stream: give the message an id instead",
 }
@@ -50,7 +51,7 @@ _log = logging.getLogger("neurigraph.api")
 def why_not(method: str, path: str) -> str | None:
     """Return why an operation takes no key; None if it does."""
     if method not in _CHANGING:
-        return "it changes nothing"
+        return CHANGES_NOTHING
     return next((reason for pattern, reason in _WITHOUT.items() if re.fullmatch(pattern, path)), None)
 
 

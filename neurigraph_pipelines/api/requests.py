@@ -75,6 +75,11 @@ class NewUser(Form):
         description="1 to 63 characters of `a-z 0-9 _ -`, with a letter or digit at both ends.",
         json_schema_extra={"maxLength": 63},
     )
+    database: str | None = Field(
+        default=None,
+        json_schema_extra={"maxLength": 63},
+        description="Name of one of several databases (docs/scaling.md). Default: the one with the fewest users.",
+    )
 
 
 class NewConversation(Form, VersionFields):

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar
 
 import h11
 import uvicorn
 from starlette.responses import Response
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from neurigraph_pipelines.api.app import Endpoint, create_app
 from neurigraph_pipelines.api.keys_in_addresses import AddressFilter
 from neurigraph_pipelines.api.problems import problem, retry_after
 from neurigraph_pipelines.api.request_framing import StrictConnection
 from neurigraph_pipelines.api.request_ids import HEADER, RequestIds, new_request_id
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
 
 MAX_HEAD_BYTES = 65_536
 """Longest request line and headers together."""
@@ -30,21 +28,15 @@ MAX_HEAD_BYTES = 65_536
 _ADDRESSES = AddressFilter()
 
 
-def http_server(
-    installation: Installation, log_config: dict[str, Any] | None = None, endpoints: Sequence[Endpoint] = ()
-) -> uvicorn.Server:
-    """Return a server of the API, ready to run.
+def http_server(app: ASGIApp, settings: Settings, log_config: dict[str, Any] | None = None) -> uvicorn.Server:
+    """Return a server of an application, ready to run.
 
     Args:
-        installation: A migrated installation, which the caller closes.
         log_config: A ``logging.config`` dictionary; None changes nothing.
-        endpoints: Of other faces, to be served as well.
     """
     config = uvicorn.Config(
-        RequestIds(
-            create_app(installation, endpoints)
-        ),  # outside, so that even an unexpected error is answered with the id
-        http=_protocol(installation.settings),
+        RequestIds(app),  # outside, so that even an unexpected error is answered with the id
+        http=_protocol(settings),
         ws="none",
         lifespan="on",
         log_config=log_config,

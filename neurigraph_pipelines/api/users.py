@@ -11,7 +11,6 @@ from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import InstallationDep, require_administrator
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import access as responses
-from neurigraph_pipelines.graph import provisioning
 
 router = APIRouter(tags=["users"], responses=documented(401, 403, 409, 413, 422, 503))
 
@@ -19,7 +18,5 @@ router = APIRouter(tags=["users"], responses=documented(401, 403, 409, 413, 422,
 @router.post("/users", status_code=201, response_model=responses.User, dependencies=[Depends(require_administrator)])
 def create_user(body: requests.NewUser, installation: InstallationDep) -> dict[str, Any]:
     """Create a user, the root node of their graph and a first API key. The key is shown only here."""
-    user, key = provisioning.create_user(
-        installation.database, body.slug, opaque_schema_names=installation.settings.opaque_schema_names
-    )
+    _, user, key = installation.homes.create_user(body.slug, body.database)
     return {**asdict(user), "api_key": key}

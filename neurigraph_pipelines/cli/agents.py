@@ -12,7 +12,7 @@ import typer
 
 from neurigraph_pipelines.cli.operating import keeper
 from neurigraph_pipelines.cli.output import Json, Output, printable
-from neurigraph_pipelines.cli.session import argument, installed, opened
+from neurigraph_pipelines.cli.session import argument, installed, note_user, opened
 from neurigraph_pipelines.errors import InvalidInputError
 
 commands = typer.Typer()
@@ -23,7 +23,9 @@ _CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "json")
 
 MemoryOf = Annotated[
     str | None,
-    typer.Option("--user", "-u", help="Slug of the user. Default: the only user.", show_default=False),
+    typer.Option(
+        "--user", "-u", help="Slug of the user. Default: the only user.", show_default=False, callback=note_user
+    ),
 ]
 
 

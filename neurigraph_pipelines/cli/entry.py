@@ -22,6 +22,7 @@ from neurigraph_pipelines.cli import (
     backfills,
     backups,
     belief,
+    databases,
     deciding,
     digests,
     embedding_models,
@@ -60,6 +61,7 @@ from neurigraph_pipelines.cli import (
     webhooks,
 )
 from neurigraph_pipelines.cli.output import printable
+from neurigraph_pipelines.cli.session import note_user
 from neurigraph_pipelines.cli.signals import install_handlers
 from neurigraph_pipelines.errors import (
     AlreadyRunningError,
@@ -130,6 +132,7 @@ for subject in (
     encryption,
     upgrading,
     users,
+    databases,
     operating,
     agents,
     status,
@@ -154,6 +157,7 @@ def _options(
     ] = None,
 ) -> None:
     """Apply the options that precede a command."""
+    note_user(None)
     if env_file is not None:
         from neurigraph_pipelines.settings.sources import ENV_FILE
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output, counted
-from neurigraph_pipelines.cli.session import argument, claims_of, opened
+from neurigraph_pipelines.cli.session import argument, claims_of, note_user, opened
 
 commands = typer.Typer()
 
@@ -20,7 +20,7 @@ FORMAT = "neurigraph"
 
 @commands.command("export")
 def export_user(
-    user: Annotated[str, typer.Argument(help="Slug of the user.")],
+    user: Annotated[str, typer.Argument(help="Slug of the user.", callback=note_user)],
     target: Annotated[Path, typer.Argument(help="A name ending in .zip creates a zip file, any other a folder.")],
     as_json: Json = False,
 ) -> None:

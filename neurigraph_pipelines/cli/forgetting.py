@@ -65,6 +65,7 @@ def erase(
         yes: Do not ask for confirmation.
     """
     from neurigraph_pipelines.erasure import forget as domain
+    from neurigraph_pipelines.erasure.receipts import SubjectKind
 
     output = Output(as_json)
     with opened() as installation:
@@ -88,6 +89,8 @@ def erase(
                 through=_THROUGH,
                 on_done=lambda what, count: progress.advance(tasks[what], count),
             )
+        if subject.kind is SubjectKind.USER:
+            installation.homes.directory.forget(subject.subject_id)
         data = _with_objects(installation, receipt)
     output.result(data, lambda: _receipt_view(receipt))
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output, counted
-from neurigraph_pipelines.cli.session import DryRun, argument, claims_of, opened, parse_id
+from neurigraph_pipelines.cli.session import DryRun, argument, claims_of, note_user, opened, parse_id
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.model.organizations import MemberRole
 
@@ -24,7 +24,9 @@ commands = typer.Typer()
 _org = typer.Typer(no_args_is_help=True, help="Share a graph with other users.")
 commands.add_typer(_org, name="org")
 
-User = Annotated[str, typer.Option("--user", "-u", help="Slug of the user who acts.", show_default=False)]
+User = Annotated[
+    str, typer.Option("--user", "-u", help="Slug of the user who acts.", show_default=False, callback=note_user)
+]
 Slug = Annotated[str, typer.Argument(metavar="ORGANIZATION", help="Slug of an organization of the user.")]
 MemberSlug = Annotated[str, typer.Argument(metavar="MEMBER", help="Slug of a member.")]
 Role = Annotated[MemberRole, typer.Option(help="What the member may do.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,21 +12,33 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.paging import MAX_PAGE
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.settings import Settings
     from neurigraph_pipelines.wiring import Installation
 
+_about: ContextVar[str | None] = ContextVar("about", default=None)
+
+
+def note_user(user: str | None) -> str | None:
+    """Note whom a command is about, so that ``opened`` finds the database; the callback of options of a user."""
+    _about.set(user)
+    return user
+
+
 UserSlug = Annotated[
-    str, typer.Option("--user", "-u", help="Slug of the user, or MEMBER@ORGANIZATION.", show_default=False)
+    str,
+    typer.Option(
+        "--user", "-u", help="Slug of the user, or MEMBER@ORGANIZATION.", show_default=False, callback=note_user
+    ),
 ]
 """The option of commands about one user."""
 
 AnyUserSlug = Annotated[
-    str | None, typer.Option("--user", "-u", help="Slug of the user. Default: all users.", show_default=False)
+    str | None,
+    typer.Option("--user", "-u", help="Slug of the user. Default: all users.", show_default=False, callback=note_user),
 ]
 """The option of commands about one user or all."""
 
@@ -61,9 +74,10 @@ def installed(home: Path | None = None) -> Iterator[Installation]:
     Args:
         home: Another home folder, whose file of settings then counts.
     """
+    from neurigraph_pipelines.homes import settings_of
     from neurigraph_pipelines.wiring import Installation
 
-    with Installation(_settings(home)) as installation:
+    with Installation(settings_of(home)) as installation:
         yield installation
 
 
@@ -71,18 +85,20 @@ def installed(home: Path | None = None) -> Iterator[Installation]:
 def opened(home: Path | None = None) -> Iterator[Installation]:
     """Open the installation for use: migrate an embedded database, and check that an external one is migrated.
 
+    A command about one user gets the installation in whose database the user lives.
+
+    Args:
+        home: Another home folder; that installation then, whoever the command is about.
+
     Raises:
         ConfigurationError: The settings are wrong, or the schema is missing or of another version.
     """
-    from neurigraph_pipelines.migrations import require_current, require_secret
+    from neurigraph_pipelines.homes import made_ready
 
     with installed(home) as installation:
-        if installation.settings.database.url is None:
-            installation.migrate()
-        else:
-            require_current(installation.database)
-            require_secret(installation.database, installation.secret)
-        yield installation
+        made_ready(installation)
+        user = _about.get() if home is None else None
+        yield installation if user is None else installation.homes.of_user(argument(user).partition("@")[0])
 
 
 def next_step() -> str:
@@ -207,22 +223,3 @@ def argument(text: str) -> str:
     from neurigraph_pipelines.text.hygiene import clean_text
 
     return clean_text(text, "repair")[0]
-
-
-def _settings(home: Path | None) -> Settings:
-    from pydantic import ValidationError
-    from pydantic_settings import SettingsError
-
-    from neurigraph_pipelines.settings import Settings
-
-    try:
-        return Settings() if home is None else Settings(home=home)
-    except ValidationError as error:
-        # Fields are known by their variables; a condition between several of them names them in its message.
-        wrong = "; ".join(
-            f"{next(filter(str.isupper, map(str, found['loc'])), 'settings')}: {found['msg']}"
-            for found in error.errors()
-        )
-        raise ConfigurationError(f"the settings are not valid: {wrong} (see docs/settings.md)") from error
-    except (SettingsError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"the settings cannot be read: {error} (see docs/settings.md)") from error

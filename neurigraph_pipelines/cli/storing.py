@@ -187,9 +187,10 @@ def _import_conversations(
 
     total = content_size(file)
     with opened() as installation:
-        owner, created = (
-            (find_owner(installation, user), False) if dry_run else ensure_owner(installation, user, output)
-        )
+        if dry_run:
+            owner, created = find_owner(installation, user), False
+        else:
+            installation, owner, created = ensure_owner(installation, user, output)
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task(f"{'reading' if dry_run else 'importing'} {chosen}", total=total)
 

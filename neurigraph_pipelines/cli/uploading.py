@@ -63,7 +63,7 @@ def import_document(
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
     with opened() as installation:
-        owner, created = ensure_owner(installation, user, output)
+        installation, owner, created = ensure_owner(installation, user, output)
         claims = Claims.of_user(owner.user_id, ReceivedThrough.CLI)
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task("uploading", total=status.st_size)
@@ -94,7 +94,7 @@ def import_page(
     from neurigraph_pipelines.model import Claims
 
     with opened() as installation:
-        owner, created = ensure_owner(installation, user, output)
+        installation, owner, created = ensure_owner(installation, user, output)
         claims = Claims.of_user(owner.user_id)
         with output.progress() as progress:
             progress.add_task("fetching", total=None)
@@ -159,16 +159,12 @@ def read_uploads(installation: Installation, user_id: UUID | None, output: Outpu
             output.note(f"not read: {read.file_name}: {read.error}")
 
 
-def ensure_owner(installation: Installation, slug: str, output: Output) -> tuple[User, bool]:
-    """Return a user, and whether the user was created now."""
-    from neurigraph_pipelines.graph.provisioning import ensure_user
-
-    owner, created = ensure_user(
-        installation.database, argument(slug), opaque_schema_names=installation.settings.opaque_schema_names
-    )
+def ensure_owner(installation: Installation, slug: str, output: Output) -> tuple[Installation, User, bool]:
+    """Return the installation in whose database a user lives, the user, and whether the user was created now."""
+    place, owner, created = installation.homes.ensure_user(argument(slug))
     if created:
         output.note(f"created the user {owner.slug}")
-    return owner, created
+    return place, owner, created
 
 
 def find_owner(installation: Installation, slug: str) -> User | None:

@@ -30,9 +30,10 @@ def import_notes(
     from neurigraph_pipelines.model import Claims, ReceivedThrough
 
     with opened() as installation:
-        owner, created = (
-            (find_owner(installation, user), False) if dry_run else ensure_owner(installation, user, output)
-        )
+        if dry_run:
+            owner, created = find_owner(installation, user), False
+        else:
+            installation, owner, created = ensure_owner(installation, user, output)
         context = None
         if owner is None:
             output.note(f"the user {user} does not exist and would be created")

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
-from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
+from neurigraph_pipelines.access import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import naming
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
@@ -64,15 +64,22 @@ def create_user(database: Database, slug: str, *, opaque_schema_names: bool = Fa
         InvalidInputError: The slug is not 1 to 63 of ``a-z 0-9 _ -`` with a letter or digit at both ends.
         ConflictError: The slug is taken.
     """
-    key = new_api_key()
     with database.owner() as tx:
-        user = create_graph(tx, slug, opaque_schema_names=opaque_schema_names)
-        values = {"user_id": user.user_id, "key_hash": api_key_hash(key), "label": "first key"}
-        tx.execute(_ACCESS["insert_api_key"], values)
-    return user, key
+        return create_user_within(tx, slug, opaque_schema_names=opaque_schema_names)
 
 
-def create_graph(tx: Transaction, slug: str, *, opaque_schema_names: bool = False) -> User:
+def create_user_within(
+    tx: Transaction, slug: str, *, opaque_schema_names: bool = False, user_id: UUID | None = None
+) -> tuple[User, str]:
+    """Create a user as ``create_user`` does, in a transaction of the owner, and with a chosen id if one is given."""
+    key = new_api_key()
+    user = create_graph(tx, slug, opaque_schema_names=opaque_schema_names, user_id=user_id)
+    values = {"user_id": user.user_id, "key_hash": api_key_hash(key), "label": "first key"}
+    tx.execute(_ACCESS["insert_api_key"], values)
+    return user, key_of(key, user.user_id)
+
+
+def create_graph(tx: Transaction, slug: str, *, opaque_schema_names: bool = False, user_id: UUID | None = None) -> User:
     """Create a graph with its root, of a user or an organization, without a key.
 
     Args:
@@ -82,16 +89,21 @@ def create_graph(tx: Transaction, slug: str, *, opaque_schema_names: bool = Fals
         InvalidInputError: The slug is not acceptable.
         ConflictError: The slug is taken.
     """
-    if not _SLUG.fullmatch(slug):
+    if not is_slug(slug):
         raise InvalidInputError(
             "a slug is 1 to 63 characters of a-z, 0-9, '-' and '_', and begins and ends with a letter or digit"
         )
-    row = tx.execute(_QUERIES["insert_user"], {"slug": slug, "opaque_schema_names": opaque_schema_names}).fetchone()
-    if row is None:
+    user_id = user_id or uuid4()
+    values = {"user_id": user_id, "slug": slug, "opaque_schema_names": opaque_schema_names}
+    if tx.execute(_QUERIES["insert_user"], values).fetchone() is None:
         raise ConflictError(f"a user {slug!r} exists already")
-    user_id: UUID = row["user_id"]
     root = PlannedNode(path=(slug,), kind=ConceptKind.USER, confidence=1.0, summary=f"Everything about {slug}.")
     return User(user_id, slug, _provision(tx, user_id, slug, None, root).node_id)
+
+
+def is_slug(text: str) -> bool:
+    """Return whether a text can be the slug of a user."""
+    return _SLUG.fullmatch(text) is not None
 
 
 def find_user(database: Database, slug: str) -> User:

@@ -15,7 +15,7 @@ from uuid import UUID
 from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
+from neurigraph_pipelines.access import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import settle_departure
 from neurigraph_pipelines.erasure.receipts import Receipt
@@ -101,7 +101,7 @@ def create(
         tx.execute(_QUERIES["insert_organization"], {**values, "name": shown, "metadata": Jsonb(words)})
         tx.execute(_QUERIES["insert_member"], values)
     _issue(database, claims, made.user_id, key, "first key")
-    return get_organization(database, claims, made.user_id), key
+    return get_organization(database, claims, made.user_id), key_of(key, claims.user_id)
 
 
 def adopt(database: Database, organization_id: UUID, user_id: UUID) -> None:
@@ -239,7 +239,7 @@ def issue_key(database: Database, claims: Claims, organization_id: UUID, label: 
         raise InvalidInputError(f"a label has at most {MAX_NAME} characters")
     key = new_api_key()
     _issue(database, claims, organization_id, key, shown)
-    return key
+    return key_of(key, UUID(claims.sub))
 
 
 def decide(database: Database, claims: Claims, statement: SQL, values: Mapping[str, object]) -> dict[str, Any]:

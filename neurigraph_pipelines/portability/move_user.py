@@ -91,7 +91,7 @@ def move_user(
         TransientError: The user's nodes were read or written all the time; the user stays.
         StorageError: An object store rejected a request; the user stays, or the next run completes the move.
     """
-    _require_two(source, target)
+    require_two(source, target)
     here, there = _place(source, slug), _place(target, slug)
     if here is None:
         if there is None:
@@ -223,7 +223,7 @@ def _place(context: Context, slug: str) -> _Place | None:
     return _Place(**row) if row is not None else None
 
 
-def _require_two(source: Context, target: Context) -> None:
+def require_two(source: Context, target: Context) -> None:
     """Require two databases and two object stores: what is erased in one must not be the other's."""
     ours, theirs = ((one.settings.home.expanduser().resolve(), one.settings.database.url) for one in (source, target))
     if ours[0] == theirs[0] or (ours[1] is not None and ours[1] == theirs[1]):

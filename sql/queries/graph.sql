@@ -1,9 +1,9 @@
 -- Users, nodes and edges.
 
 -- name: insert_user
-INSERT INTO neurigraph.users (slug, opaque_schema_names)
-VALUES (%(slug)s, %(opaque_schema_names)s)
-ON CONFLICT (slug) DO NOTHING
+INSERT INTO neurigraph.users (user_id, slug, opaque_schema_names)
+VALUES (%(user_id)s, %(slug)s, %(opaque_schema_names)s)
+ON CONFLICT DO NOTHING
 RETURNING user_id;
 
 -- name: find_user

@@ -15,7 +15,7 @@ import sys
 from starlette.types import Receive, Scope, Send
 
 from neurigraph_pipelines.api import idempotency
-from neurigraph_pipelines.api.server import http_server
+from neurigraph_pipelines.serving import http_server
 from neurigraph_pipelines.wiring import Installation
 
 

@@ -26,7 +26,16 @@ OWNERS_OWN = {"schema_migrations", "schema_routines"}
 # Tables about no user, which have no policies: no interface has any right on them.
 ABOUT_NO_USER = {
     *OWNERS_OWN,
-    *("embedding_models", "heartbeats", "pipeline_totals", "queue_hold", "relation_types", "sign_in_attempts"),
+    *(
+        "databases",
+        "embedding_models",
+        "heartbeats",
+        "pipeline_totals",
+        "queue_hold",
+        "relation_types",
+        "resident_keys",
+    ),
+    *("residents", "sign_in_attempts"),
 }
 
 
@@ -64,7 +73,7 @@ class World:
                 "SELECT schemaname, tablename FROM pg_tables WHERE schemaname = 'neurigraph' OR schemaname = ANY(%s)",
                 [schemas],
             ).fetchall()
-        assert len(found) == 84 + len(NODE_TABLES) * len(schemas)
+        assert len(found) == 87 + len(NODE_TABLES) * len(schemas)
         return [sql.Identifier(schema, table) for schema, table in found if table not in ABOUT_NO_USER]
 
 

@@ -29,6 +29,7 @@ SECRETS = (
     "AIza" + "Sy" + "c" * 33,
     "npm_" + "Z9" * 18,
     "ng_" + "q" * 43,
+    "ng_" + "q" * 65,
     "eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
     "glpat-" + "A1b2C3d4E5f6G7h8I9j0",
 )
