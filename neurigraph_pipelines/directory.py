@@ -175,11 +175,7 @@ class Directory:
             tx.execute(_QUERIES["begin_move"], {"resident_id": person.user_id, "moving_to": target})
             row = tx.execute(_QUERIES["place_by_id"], {"value": person.user_id}).fetchone()
             if row is None or row["moving_to"] != target:
-                elsewhere = row["moving_to"] if row is not None else None
-                raise ConflictError(
-                    f"a move of this user to {elsewhere} has begun: complete it by "
-                    f"`neurigraph users move {person.slug} {elsewhere}`"
-                )
+                raise move_has_begun(person.slug, row["moving_to"] if row is not None else None)
 
     def settle_move(self, user_id: UUID, target: str) -> None:
         """Note that a user has moved, after the copy is complete. Doing it again changes nothing."""
@@ -218,6 +214,13 @@ def person_of(database: Database, user_id: UUID, slug: str) -> Person:
     """Return a user with the hashes of the keys."""
     with database.owner() as tx:
         return Person(user_id, slug, _key_hashes(tx, user_id))
+
+
+def move_has_begun(slug: str, target: str | None) -> ConflictError:
+    """Return the error that a move to another database has begun."""
+    return ConflictError(
+        f"a move of {slug} to {target} has begun: complete it by `neurigraph users move {slug} {target}`"
+    )
 
 
 def _key_hashes(tx: Transaction, user_id: UUID) -> tuple[bytes, ...]:

@@ -17,7 +17,7 @@ from psycopg import OperationalError
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from neurigraph_pipelines.directory import MAIN, Directory, Place, lives_in, people_of, person_of
+from neurigraph_pipelines.directory import MAIN, Directory, Place, lives_in, move_has_begun, people_of, person_of
 from neurigraph_pipelines.errors import ConfigurationError, ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user, is_slug
 from neurigraph_pipelines.migrations import require_current, require_secret
@@ -214,6 +214,8 @@ class Homes:
         there = self.open(target)
         if source == target and (place is None or place.moving_to is None):
             return Moved(find_user(there.database, slug).user_id, slug, healed=True)
+        if place is not None and place.moving_to not in (None, target):
+            raise move_has_begun(slug, place.moving_to)
         here = self.open(source)
         if place is None or place.moving_to is None:
             person = person_of(here.database, find_user(here.database, slug).user_id, slug)
@@ -222,9 +224,6 @@ class Homes:
                 return Moved(person.user_id, slug)
             self.directory.begin_move(person, source, target)
             time.sleep(CACHE_SECONDS)
-        elif place.moving_to != target:
-            person = person_of(here.database, place.resident_id, slug)
-            self.directory.begin_move(person, source, target)
         moved = move_user(here.context, there.context, slug, dry_run=dry_run, on_bytes=on_bytes)
         if not dry_run:
             self.directory.settle_move(moved.user_id, target)

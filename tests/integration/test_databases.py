@@ -9,20 +9,31 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
 import jwt
 import pytest
-from psycopg import OperationalError
+from anyio import to_thread
+from fastapi import FastAPI
 from pydantic import SecretStr
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from neurigraph_pipelines import serving as serving_module
 from neurigraph_pipelines.access import api_key_hash, issue_api_key, key_of, new_api_key
 from neurigraph_pipelines.accounts import set_password
+from neurigraph_pipelines.api.app import create_app
 from neurigraph_pipelines.directory import MAIN, Place, lives_in
-from neurigraph_pipelines.errors import ConfigurationError, ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.errors import (
+    ConfigurationError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    TransientError,
+)
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 from resources.minilm.embedder import MiniLmEmbedder
@@ -31,7 +42,7 @@ from tests.conftest import ROOT, SECRET
 from tests.support import dying_placing
 from tests.support.api_server import serving
 from tests.support.embedded_server import new_home, server_pid
-from tests.support.memories import converse, ingest, plain_context
+from tests.support.memories import converse, ingest, plain_context, rows
 from tests.support.waiting import wait_until
 
 JWT = {"jwt_audience": "neurigraph", "jwt_issuer": "https://issuer.example", "jwt_secret": "s" * 40}
@@ -45,8 +56,11 @@ def east(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with new_home(folder) as home:
         home.mkdir(mode=0o700)
         settings = {
-            "NEURIGRAPH_SECRET": SECRET, "NEURIGRAPH_ROLE_SECRET": SECRET, "NEURIGRAPH_ADMIN_KEY": "e" * 40,
-            "NEURIGRAPH_METRICS_TOKEN": "t" * 40, "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+            "NEURIGRAPH_SECRET": SECRET,
+            "NEURIGRAPH_ROLE_SECRET": SECRET,
+            "NEURIGRAPH_ADMIN_KEY": "e" * 40,
+            "NEURIGRAPH_METRICS_TOKEN": "t" * 40,
+            "NEURIGRAPH_LANGUAGE_MODEL": "offline",
             **{f"NEURIGRAPH_{name.upper()}": value for name, value in JWT.items()},
         }
         file = home / "settings.env"
@@ -89,7 +103,7 @@ def made(front: Installation, slug: str, database: str) -> tuple[UUID, str]:
 
 
 def found(base: str, key: str) -> httpx.Response:
-    body = {"question": "Who repairs the lighthouse lamp?"}
+    body = {"query": "Who repairs the lighthouse lamp?"}
     return httpx.post(f"{base}/v1/search", json=body, headers=bearer(key), timeout=30)
 
 
@@ -152,8 +166,9 @@ def test_nobody_reaches_another_home(front: Installation, address: str) -> None:
     swapped = (key_of(first[:46], other_id), key_of(other[:46], first_id))
     for key in (*swapped, first + "A", other[:-1], other + other):
         assert found(address, key).status_code == 401
-    for extra in ({"X-Database": "main"}, {"Host": "main"}, {"Neurigraph-Database": "main"}, {"X-Home": "main"}):
-        answer = httpx.get(f"{address}/v1/account", headers={**bearer(other), **extra}, params={})
+    for extra in ({"X-Database": "main"}, {"Host": "main"}, {"X-Home": "main"}):
+        answer = httpx.get(f"{address}/v1/account", headers={**bearer(other), **extra})
+        assert answer.status_code == 200, answer.text
         assert answer.json()["slug"] == "egon"
     assert httpx.get(f"{address}/v1/account", headers=bearer(other), params={"database": "main"}).status_code == 422
     two = [("Authorization", f"Bearer {first}"), ("Authorization", f"Bearer {other}")]
@@ -209,7 +224,7 @@ def test_searches_go_on_during_moves(front: Installation, address: str) -> None:
     def ask(key: str) -> None:
         with httpx.Client(timeout=60) as client:
             while not stop.is_set():
-                body = {"question": "Who repairs the lighthouse lamp?"}
+                body = {"query": "Who repairs the lighthouse lamp?"}
                 answer = client.post(f"{address}/v1/search", json=body, headers=bearer(key))
                 if answer.status_code == 503 and answer.headers["Retry-After"] == "1":
                     seen[1] += 1
@@ -243,7 +258,9 @@ def test_kills_leave_one_home(front: Installation, address: str, east: Path) -> 
         given = {
             "home": str(front.home),
             "database_url": front.settings.database.url.get_secret_value() if front.settings.database.url else None,
-            "secret": SECRET, "role_secret": SECRET, "language_model": "offline",
+            "secret": SECRET,
+            "role_secret": SECRET,
+            "language_model": "offline",
         }
         command = [sys.executable, "-m", "tests.support.dying_placing", json.dumps(given), "mona", target, step]
         died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -285,7 +302,7 @@ def test_a_database_that_is_down(front: Installation, address: str, east: Path) 
             assert unknown.status_code == 401
         assert httpx.get(f"{address}/healthz").status_code == 200
         assert front.homes.create_user("placed-elsewhere")[0] == MAIN
-        with pytest.raises(OperationalError):
+        with pytest.raises(TransientError):
             front.homes.create_user("placed-nowhere", "east")
     finally:
         EmbeddedPostgres(east).revive()
@@ -305,3 +322,51 @@ def test_databases_are_added_and_removed(front: Installation, east: Path, tmp_pa
         homes.add("again", east)
     with pytest.raises(ConfigurationError, match="one installation"):
         homes.add("again", front.home)
+
+
+class MovingMeanwhile:
+    """Middleware in which the user of a request with `X-Move` moves while the request is being answered."""
+
+    def __init__(self, app: ASGIApp, move: Callable[[], object]) -> None:
+        self._app = app
+        self._move = move
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if all(name != b"x-move" for name, _ in scope.get("headers", ())):
+            await self._app(scope, receive, send)
+            return
+        sent: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            sent.append(message)
+
+        await self._app(scope, receive, keep)
+        await to_thread.run_sync(self._move)
+        for message in sent:
+            await send(message)
+
+
+def test_an_answer_of_a_user_who_left_is_not_sent(front: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before the user left becomes 503, and a change that was made is said to be made."""
+    _, key = made(front, "leyla", MAIN)
+
+    def app_of(one: Installation, endpoints: Any) -> FastAPI:
+        app = create_app(one, endpoints)
+        if one is front:
+            app.add_middleware(MovingMeanwhile, move=lambda: front.homes.move("leyla", "east", on_bytes=lambda _: None))
+        return app
+
+    monkeypatch.setattr(serving_module, "create_app", app_of)
+    head = {**bearer(key), "X-Move": "yes"}
+    with serving(front) as base:
+        wait_until(lambda: found(base, key).status_code == 200)
+        body = {"query": "Who repairs the lighthouse lamp?"}
+        answer = httpx.post(f"{base}/v1/search", json=body, headers=head, timeout=60)
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+        wait_until(lambda: found(base, key).status_code == 200)
+        assert "Leyla" in found(base, key).text
+        front.homes.move("leyla", MAIN, on_bytes=lambda _: None)
+        note = httpx.post(f"{base}/v1/notes", json={"text": "Leyla keeps bees."}, headers=head, timeout=60)
+        assert note.status_code in (200, 201, 202), note.text
+        notes = rows(front.homes.open("east"), "SELECT FROM neurigraph.sources WHERE kind = 'note'")
+        assert len(notes) == 1
