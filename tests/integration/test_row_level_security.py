@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import authenticate, issue_api_key, unguarded_tables
+from neurigraph_pipelines.access import api_key_hash, authenticate, issue_api_key, unguarded_tables
 from neurigraph_pipelines.errors import NotFoundError, UnauthenticatedError
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import SourceKind
@@ -237,7 +237,7 @@ def test_revoked_or_expired_key(world: World) -> None:
         with database.owner() as tx:
             tx.execute(
                 sql.SQL("UPDATE neurigraph.api_keys SET {} = now() WHERE key_hash = %s").format(sql.Identifier(column)),
-                [hashlib.sha256(key.encode()).digest()],
+                [api_key_hash(key)],
             )
         with pytest.raises(UnauthenticatedError):
             authenticate(database, key)
