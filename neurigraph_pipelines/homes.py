@@ -18,7 +18,13 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from neurigraph_pipelines.directory import MAIN, Directory, Place, lives_in, move_has_begun, people_of, person_of
-from neurigraph_pipelines.errors import ConfigurationError, ConflictError, NotFoundError, TransientError
+from neurigraph_pipelines.errors import (
+    ConfigurationError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    TransientError,
+)
 from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user, is_slug
 from neurigraph_pipelines.migrations import require_current, require_secret
 from neurigraph_pipelines.portability.move_user import Moved, move_user, require_two
@@ -159,13 +165,12 @@ class Homes:
             The name of the database, the user, and a key, which cannot be shown again.
 
         Raises:
-            InvalidInputError: The slug is not well-formed.
-            NotFoundError: There is no such database.
+            InvalidInputError: The slug is not well-formed, or there is no such database.
             ConflictError: The slug is taken, in whichever database.
         """
         known = {one.name: one.users for one in self.directory.databases()}
         if database is not None and database not in known:
-            raise NotFoundError(f"there is no database {database!r}: `neurigraph databases list` shows them")
+            raise InvalidInputError(f"there is no database {database!r}: `neurigraph databases list` shows them")
         names = [database] if database is not None else sorted(known, key=lambda name: known[name])
         for name in names:
             try:

@@ -111,7 +111,7 @@ def test_new_users_are_placed(front: Installation) -> None:
     placed = [front.homes.create_user(f"placed-{number}")[0] for number in range(4)]
     assert sorted(placed) == ["east", "east", MAIN, MAIN]
     assert front.homes.create_user("named", "east")[0] == "east"
-    with pytest.raises(NotFoundError, match="west"):
+    with pytest.raises(InvalidInputError, match="west"):
         front.homes.create_user("lost", "west")
     with pytest.raises(InvalidInputError, match="slug"):
         front.homes.create_user("No Slug", "east")
@@ -190,7 +190,7 @@ def test_administrator_creates_users_anywhere(front: Installation, address: str)
     assert made_there.status_code == 201
     assert lives_in(front.homes.open("east").database, UUID(made_there.json()["user_id"]))
     assert found(address, made_there.json()["api_key"]).status_code == 200
-    for body, status in (({"slug": "adam"}, 409), ({"slug": "eve", "database": "west"}, 404)):
+    for body, status in (({"slug": "adam"}, 409), ({"slug": "eve", "database": "west"}, 422)):
         assert httpx.post(f"{address}/v1/users", json=body, headers=admin).status_code == status
     # The key of another database's administrator creates nobody here.
     assert httpx.post(f"{address}/v1/users", json={"slug": "eve"}, headers=bearer("e" * 40)).status_code == 401
