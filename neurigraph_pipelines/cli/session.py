@@ -103,9 +103,10 @@ def opened(home: Path | None = None) -> Iterator[Installation]:
 
 def next_step() -> str:
     """Return what stores that which was just received: the stack, if one runs on the home folder, or a command."""
+    from neurigraph_pipelines.homes import settings_of
     from neurigraph_pipelines.stack.home_lock import running_stack
 
-    running = running_stack(_settings(None).home.expanduser().absolute())
+    running = running_stack(settings_of(None).home.expanduser().absolute())
     return "Next: neurigraph ingest" if running is None else "It is stored by `neurigraph up`, which runs."
 
 
