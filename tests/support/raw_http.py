@@ -55,6 +55,17 @@ def exchange(address: str, sent: bytes, method: str = "GET") -> list[Response]:
     return parsed(received, method)
 
 
+def answer(connection: socket.socket) -> Response:
+    """Read one response from a connection that stays open. It may arrive in pieces.
+
+    Raises:
+        TimeoutError: It does not arrive in the time of the connection.
+    """
+    response = HTTPResponse(connection)
+    response.begin()
+    return Response(response.status, dict(response.getheaders()), response.read())
+
+
 def parsed(received: bytes, method: str = "GET") -> list[Response]:
     """Return the responses in the bytes of one connection.
 
