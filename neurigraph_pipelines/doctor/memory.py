@@ -28,6 +28,10 @@ _REMEDIES = {
     "writing": "make room on the disk, and look at the object store (docs/object-storage.md)",
     "ingestion": "run `neurigraph up`, or `neurigraph ingest` once; logs are in `logs` of the home folder",
 }
+_OTHER_SECRET_REMEDY = (
+    "give this program the NEURIGRAPH_ROLE_SECRET, or the `role_secret` of the home folder, with which the database "
+    "was migrated, or run `neurigraph rotate-secret`; a refused user of NEURIGRAPH_DATABASE_URL needs its own password"
+)
 _CLOCK_REMEDY = "let both machines set their clocks by the network, such as by `timedatectl set-ntp true`"
 _QUERIES = statements("doctor")
 
@@ -169,4 +173,5 @@ LOOKS = {
 
 def unreachable(reason: ConfigurationError) -> Finding:
     """Return the finding that the database cannot be used, after which no other look makes sense."""
-    return error("database", str(reason), _REMEDIES["reading"])
+    is_refused = "password authentication failed" in str(reason)
+    return error("database", str(reason), _OTHER_SECRET_REMEDY if is_refused else _REMEDIES["reading"])

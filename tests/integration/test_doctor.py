@@ -166,6 +166,17 @@ def test_missing_database_is_the_last_finding(settings: Settings) -> None:
     assert "no_such_database" in last.found
 
 
+def test_a_refused_password_is_named_with_its_remedy(installation: Installation) -> None:
+    wrong = installation.settings.model_copy(update={"role_secret": SecretStr("w" * 40)})
+    with Installation(wrong) as stranger:
+        *_, last = examine(stranger)
+    assert (last.subject, last.level) == ("database", Level.ERROR)
+    assert "password authentication failed" in last.found
+    assert last.remedy is not None
+    assert "NEURIGRAPH_ROLE_SECRET" in last.remedy
+    assert "server.log" not in last.remedy
+
+
 def test_commands_show_findings_and_last_errors(home_env: dict[str, str], server: ServerLease) -> None:
     run(home_env, "stats")
     env = {**home_env, "NEURIGRAPH_READY_FREE_BYTES": str(1 << 60)}
