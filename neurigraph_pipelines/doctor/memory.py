@@ -28,7 +28,7 @@ _REMEDIES = {
     "writing": "make room on the disk, and look at the object store (docs/object-storage.md)",
     "ingestion": "run `neurigraph up`, or `neurigraph ingest` once; logs are in `logs` of the home folder",
 }
-_OTHER_SECRET_REMEDY = (
+_REFUSED_REMEDY = (
     "give this program the NEURIGRAPH_ROLE_SECRET, or the `role_secret` of the home folder, with which the database "
     "was migrated, or run `neurigraph rotate-secret`; a refused user of NEURIGRAPH_DATABASE_URL needs its own password"
 )
@@ -174,4 +174,4 @@ LOOKS = {
 def unreachable(reason: ConfigurationError) -> Finding:
     """Return the finding that the database cannot be used, after which no other look makes sense."""
     is_refused = "password authentication failed" in str(reason)
-    return error("database", str(reason), _OTHER_SECRET_REMEDY if is_refused else _REMEDIES["reading"])
+    return error("database", str(reason), _REFUSED_REMEDY if is_refused else _REMEDIES["reading"])
