@@ -57,7 +57,11 @@ def read_uploads(context: dg.OpExecutionContext, installation: InstallationResou
     )
 
 
-@dg.job(tags=RUN_TAGS, executor_def=dg.in_process_executor)
+# Before waiting batches: there is one such run at a time, and a file may be waited for by a person.
+_TAGS = {**RUN_TAGS, "dagster/priority": "1"}
+
+
+@dg.job(tags=_TAGS, executor_def=dg.in_process_executor)
 def upload_job() -> None:
     """Takes in files and reads each in isolation: a hostile file fails alone."""
     read_uploads(take_in_dropped())

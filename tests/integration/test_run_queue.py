@@ -35,8 +35,12 @@ def test_long_backfills_leave_ingestion_its_slot(tmp_path: Path) -> None:
             assert made is not None
             subset = made.get_subset(asset_selection=set(chosen)) if chosen else made
             config = {"ops": {"assign_nodes": {"config": {"batch_id": "a batch"}}}} if job == "ingestion_job" else None
+            all_tags = {**made.run_tags, **(tags or {})}  # as a sensor's run has them
             run = instance.create_run_for_job(
-                subset, run_config=config, tags=tags, remote_job_origin=origins.RemoteJobOrigin(_REPOSITORY, made.name)
+                subset,
+                run_config=config,
+                tags=all_tags,
+                remote_job_origin=origins.RemoteJobOrigin(_REPOSITORY, made.name),
             )
             context = dg.SubmitRunContext(run, workspace=None)  # type: ignore[arg-type]
             instance.run_coordinator.submit_run(context)
@@ -59,3 +63,6 @@ def test_long_backfills_leave_ingestion_its_slot(tmp_path: Path) -> None:
         assert start() == {ingestion[0]}
         instance.delete_run(backfills[0])
         assert start() == {backfills[2]}, "and neither the large segment nor the second batch"
+        upload = queue("upload_job")
+        instance.delete_run(ingestion[0])
+        assert start() == {upload}, "before the batch that has waited longer"
