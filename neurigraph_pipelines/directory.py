@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid4
 
+from psycopg import sql
+
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User, create_user_within, is_slug
 from neurigraph_pipelines.ports import Database, Transaction
@@ -123,15 +125,15 @@ class Directory:
 
     def by_id(self, user_id: UUID) -> Place | None:
         """Return where a user lives; None for the first database or nowhere; so below."""
-        return self._place("place_by_id", user_id)
+        return self._place(_QUERIES["place_by_id"], user_id)
 
     def by_slug(self, slug: str) -> Place | None:
         """Find a user by name."""
-        return self._place("place_by_slug", slug)
+        return self._place(_QUERIES["place_by_slug"], slug)
 
     def by_key_hash(self, key_hash: bytes) -> Place | None:
         """Find a user by the hash of a key that names nobody, as keys of earlier versions."""
-        return self._place("place_by_key", key_hash)
+        return self._place(_QUERIES["place_by_key"], key_hash)
 
     def create_here(self, slug: str, *, opaque_schema_names: bool) -> tuple[User, str]:
         """Create a user in the first database.
@@ -189,9 +191,9 @@ class Directory:
         with self._database.pipeline() as tx:
             tx.execute(_QUERIES["forget_resident"], {"resident_id": user_id})
 
-    def _place(self, query: str, value: object) -> Place | None:
+    def _place(self, query: sql.SQL, value: object) -> Place | None:
         with self._database.pipeline() as tx:
-            row = tx.execute(_QUERIES[query], {"value": value}).fetchone()
+            row = tx.execute(query, {"value": value}).fetchone()
         return Place(**row) if row is not None else None
 
 

@@ -25,7 +25,7 @@ from neurigraph_pipelines.errors import (
     NotFoundError,
     TransientError,
 )
-from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user, is_slug
+from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user, is_slug, require_slug
 from neurigraph_pipelines.migrations import require_current, require_secret
 from neurigraph_pipelines.portability.move_user import Moved, move_user, require_two
 from neurigraph_pipelines.settings import Settings
@@ -168,6 +168,7 @@ class Homes:
             InvalidInputError: The slug is not well-formed, or there is no such database.
             ConflictError: The slug is taken, in whichever database.
         """
+        require_slug(slug)
         known = {one.name: one.users for one in self.directory.databases()}
         if database is not None and database not in known:
             raise InvalidInputError(f"there is no database {database!r}: `neurigraph databases list` shows them")

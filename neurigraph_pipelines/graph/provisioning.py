@@ -89,10 +89,7 @@ def create_graph(tx: Transaction, slug: str, *, opaque_schema_names: bool = Fals
         InvalidInputError: The slug is not acceptable.
         ConflictError: The slug is taken.
     """
-    if not is_slug(slug):
-        raise InvalidInputError(
-            "a slug is 1 to 63 characters of a-z, 0-9, '-' and '_', and begins and ends with a letter or digit"
-        )
+    require_slug(slug)
     user_id = user_id or uuid4()
     values = {"user_id": user_id, "slug": slug, "opaque_schema_names": opaque_schema_names}
     if tx.execute(_QUERIES["insert_user"], values).fetchone() is None:
@@ -104,6 +101,18 @@ def create_graph(tx: Transaction, slug: str, *, opaque_schema_names: bool = Fals
 def is_slug(text: str) -> bool:
     """Return whether a text can be the slug of a user."""
     return _SLUG.fullmatch(text) is not None
+
+
+def require_slug(text: str) -> None:
+    """Require that a text can be the slug of a user.
+
+    Raises:
+        InvalidInputError: It cannot.
+    """
+    if not is_slug(text):
+        raise InvalidInputError(
+            "a slug is 1 to 63 characters of a-z, 0-9, '-' and '_', and begins and ends with a letter or digit"
+        )
 
 
 def find_user(database: Database, slug: str) -> User:

@@ -464,7 +464,7 @@ found AS (
         CASE d.made_by WHEN 'offline' THEN 'rule:offline' ELSE 'model:' || d.made_by END AS observed_by,
         CASE d.made_by WHEN 'offline' THEN 'rule' ELSE 'model' END AS detected_by,
         NULL AS reason,
-        '{}'::integer [] AS messages,
+        ARRAY[]::integer [] AS messages,
         'unverified' AS verdict,
         NULL AS verdict_by,
         NULL AS verdict_at,

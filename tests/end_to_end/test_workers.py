@@ -98,9 +98,11 @@ def test_run_goes_on_when_its_lock_is_lost(running: BreakableStack, workers: Wor
     """The database ends the connection with the lock, as its restart would: the worker holds the lock again."""
     with working(running) as (keys, users):
         with psycopg.connect(running.installation.administrator_url, autocommit=True) as connection:
-            ended = connection.execute("""SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l
-                JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory' AND l.granted
-                AND a.usename = 'neurigraph_dagster' AND a.query LIKE '%SELECT 1%'""").fetchall()
+            of_runs = """FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory'
+                AND l.granted AND a.usename = 'neurigraph_dagster' AND a.query LIKE '%SELECT 1%'"""
+            looking = f"SELECT count(*) {of_runs}"
+            await_true(lambda: connection.execute(looking).fetchone() == (2,), "both have looked at their locks")
+            ended = connection.execute(f"SELECT pg_terminate_backend(l.pid) {of_runs}").fetchall()
             assert len(ended) == 2
             held = "SELECT count(*) FROM pg_locks JOIN pg_stat_activity AS a USING (pid) WHERE locktype = 'advisory'"
             held += " AND granted AND a.usename = 'neurigraph_dagster'"
