@@ -15,6 +15,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster import DependencyDefinition
+from dagster._core.execution.api import create_execution_plan
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.definitions import defs
@@ -148,6 +149,15 @@ def test_no_configuration_quotes_the_environment() -> None:
         types = job.get_job_snapshot().config_schema_snapshot.all_config_snaps_by_key
         assert types
         assert not [name for name in types if "Source" in name], f"{job.name}: use defs.job_config.schema_of"
+
+
+def test_every_job_goes_on_at_a_failed_step() -> None:
+    batch = {"ops": {"assign_nodes": {"config": {"batch_id": "a batch"}}}}
+    for job in defs.get_repository_def().get_all_jobs():
+        config = batch if job.name == "ingestion_job" else {}
+        for step in create_execution_plan(job, run_config=config).step_keys_to_execute:
+            alone = create_execution_plan(job, run_config=config, step_keys_to_execute=[step])
+            assert alone.artifacts_persisted, f"Dagster refuses to execute {step} of {job.name} again"
 
 
 def test_job_ops_in_order() -> None:
