@@ -46,7 +46,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class DailyReport:
-    """What was stored on a day, and what waits at the moment of the report."""
+    """What was stored on a day, and what waits at the moment of the report.
+
+    Attributes:
+        awake_bytes: As of the last `storage_report`; None before the first, and so is ``asleep_bytes``.
+    """
 
     stored: Stored
     backlog: Backlog
@@ -54,12 +58,12 @@ class DailyReport:
     without_facts: int
     without_verdicts: int
     actions_open: int
-    awake_bytes: int
-    asleep_bytes: int
+    awake_bytes: int | None
+    asleep_bytes: int | None
 
     def numbers(self) -> dict[str, int | float]:
-        """Return the figures by name, with their unit in it."""
-        return {
+        """Return the figures by name, with their unit in it; those that are not known yet are left out."""
+        found = {
             "segments stored": self.stored.segments,
             "tokens stored": self.stored.tokens,
             "records stored": self.stored.records,
@@ -75,6 +79,7 @@ class DailyReport:
             "bytes awake": self.awake_bytes,
             "bytes asleep": self.asleep_bytes,
         }
+        return {name: value for name, value in found.items() if value is not None}
 
 
 def backlog(database: Database) -> Backlog:
@@ -120,8 +125,8 @@ def report_day(context: Context, since: datetime, until: datetime) -> DailyRepor
         reading.waiting(context).records,
         reconciling.waiting(context),
         upkeep.waiting(context).waiting,
-        sizes.get("active", 0),
-        sizes.get("dormant", 0),
+        sizes.get("active"),
+        sizes.get("dormant"),
     )
 
 

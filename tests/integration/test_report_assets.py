@@ -8,9 +8,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from neurigraph_pipelines.daily_report import report_day
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.backfills import partition_of
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe
 from tests.support.failed_segments import fail
@@ -46,9 +48,13 @@ def test_report_counts_the_day_and_checks_the_queue(
     assert (numbers["segments stored"], numbers["records stored"]) == (1, 2)
     assert (numbers["segments waiting"], numbers["failures that wait for a person"]) == (1, 1)
     assert numbers["records not read for facts"] == 2
+    assert "bytes awake" not in numbers, "nobody has measured them yet"
     assert 3500 < numbers["oldest segment waits for seconds"] < 3700
     assert isinstance(event.metadata["report"], dg.MarkdownMetadataValue)
     assert "| records stored | 2 |" in str(event.metadata["report"].value)
+    note_totals(installation.database, StorageTotals(active_bytes=300, dormant_bytes=20))
+    measured = report_day(installation.context, now, now).numbers()
+    assert (measured["bytes awake"], measured["bytes asleep"]) == (300, 20)
     assert {check.check_name: (check.passed, check.severity) for check in result.get_asset_check_evaluations()} == {
         "no_segment_waits_too_long": (False, dg.AssetCheckSeverity.WARN),
         "no_segment_waits_for_a_person": (False, dg.AssetCheckSeverity.WARN),
