@@ -298,6 +298,7 @@ def test_a_database_that_is_down(front: Installation, address: str, east: Path) 
             refused = found(address, there)
             assert refused.status_code == 503
             assert int(refused.headers["Retry-After"]) >= 1
+            assert "the database of this memory does not answer" in refused.text, "at once, without waiting for it"
             unknown = httpx.get(f"{address}/v1/account", headers=bearer(key_of(new_api_key(), uuid4())))
             assert unknown.status_code == 401
         assert httpx.get(f"{address}/healthz").status_code == 200
