@@ -150,7 +150,7 @@ class Directory:
     def reserve(self, slug: str, name: str) -> Place:
         """Note that a user is to be created in another database, before it is created there.
 
-        A program that dies between leaves a name without a user: whoever creates the user again gets the same place.
+        A program that dies between leaves a name without a user: the next creation of the user gets the same place.
 
         Raises:
             ConflictError: The first database has a user of this name.

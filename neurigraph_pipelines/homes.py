@@ -209,7 +209,7 @@ class Homes:
     def move(self, slug: str, target: str, *, dry_run: bool = False, on_bytes: Callable[[int], None]) -> Moved:
         """Move a user to another database of the directory, or complete what an earlier run began.
 
-        The directory names both databases before the move and one after it. Between, whoever asks looks in both.
+        The directory names both databases before the move and one after it. Between, callers look in both.
 
         Raises:
             NotFoundError: There is no such user or database.

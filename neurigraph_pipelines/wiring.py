@@ -6,7 +6,7 @@ holds no rules. Each adapter is made on first use, so a command that only search
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -378,18 +378,15 @@ class Installation(WiredModels):
         from neurigraph_pipelines.peers.peering import Peering
         from resources.peer_client import HttpPeerClient
 
-        settings = self.settings.peers
-        client = HttpPeerClient(settings.hosts, settings.local_hosts, settings.timeout_seconds)
-        return Peering(self.context, client, self.secret)
+        of = self.settings.peers
+        return Peering(self.context, HttpPeerClient(of.hosts, of.local_hosts, of.timeout_seconds), self.secret)
 
     @cached_property
     def homes(self) -> Homes:
         """This installation's database and those of its directory, over which users are spread."""
         from neurigraph_pipelines.homes import Homes
 
-        homes = Homes(self)
-        self._open.callback(homes.close)
-        return homes
+        return self._open.enter_context(closing(Homes(self)))
 
     @property
     def context(self) -> Context:

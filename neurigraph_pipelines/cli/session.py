@@ -88,7 +88,7 @@ def opened(home: Path | None = None) -> Iterator[Installation]:
     A command about one user gets the installation in whose database the user lives.
 
     Args:
-        home: Another home folder; that installation then, whoever the command is about.
+        home: Another home folder; that installation is opened then, and the user of the command does not count.
 
     Raises:
         ConfigurationError: The settings are wrong, or the schema is missing or of another version.

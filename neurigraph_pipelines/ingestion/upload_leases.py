@@ -1,4 +1,4 @@
-"""Leases on uploads: whoever reads a file holds it, and renews that while it reads."""
+"""Leases on uploads: the process that reads a file holds it, and renews that while it reads."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ INNER JOIN neurigraph.residents AS r ON k.resident_id = r.resident_id
 WHERE k.key_hash = %(value)s;
 
 -- name: lock_slug
--- Whoever makes a user of this name waits.
+-- All who make a user of this name wait.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph resident ' || %(slug)s, 0));
 
 -- name: is_here

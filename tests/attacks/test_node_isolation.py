@@ -302,7 +302,7 @@ def test_denied_and_absent_cost_the_same(
     world: World, graph: CallerGraph, attempt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compare the number of statements and the bytes that the database answers with; no clock is used."""
-    # The server reads the directory of databases again after a second, whoever asks: here only once.
+    # The server reads the directory of databases again after a second, for all callers: here only once.
     monkeypatch.setattr("neurigraph_pipelines.dispatching.CACHE_SECONDS", 1e9)
     asker, target = ATTEMPTS[attempt]
     url = graph.installation.administrator_url
