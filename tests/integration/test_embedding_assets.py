@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import dagster as dg
@@ -27,6 +27,7 @@ from tests.support.command_line import describe
 from tests.support.vectors import (
     NamedEmbedder,
     UnreachableEmbedder,
+    day_of_records,
     end_conversation,
     models_of,
     records_of,
@@ -38,7 +39,6 @@ from tests.support.vectors import (
 pytestmark = pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")
 
 MINILM = "minilm-l6-v2"
-TODAY = datetime.now(UTC).date()
 
 
 @pytest.fixture
@@ -59,6 +59,7 @@ def remember(installation: Installation, user: User, embedder: NamedEmbedder, *n
 
 def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> None:
     remember(installation, user, NamedEmbedder("old"), "a", "b", "c")
+    day = day_of_records(installation)
     with installation.database.owner() as tx:
         tx.execute(
             "UPDATE neurigraph.record_index SET created_at = created_at - interval '40 years' WHERE record_id = "
@@ -76,15 +77,15 @@ def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> 
             assert result.success
             return dict(result.asset_materializations_for_node("record_embeddings")[0].metadata)
 
-        today = backfill((TODAY - timedelta(days=1)).isoformat(), TODAY.isoformat())
-        assert (today["records embedded"].value, today["users not done yet"].value) == (2, 1)
+        newest = backfill((date.fromisoformat(day) - timedelta(days=1)).isoformat(), day)
+        assert (newest["records embedded"].value, newest["users not done yet"].value) == (2, 1)
         assert models_of(installation, user.user_id) == ("old", MINILM)
-        rest = backfill(FIRST_DAY, TODAY.isoformat())
+        rest = backfill(FIRST_DAY, day)
         assert (rest["records embedded"].value, rest["had them already"].value) == (1, 2)
         assert rest["users switched"].value == 1
         assert models_of(installation, user.user_id) == (MINILM, None)
         done = instance.get_materialized_partitions(record_embeddings.key)
-    assert {FIRST_DAY, TODAY.isoformat()} <= done
+    assert {FIRST_DAY, day} <= done
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_dry_run_counts_and_marks_no_day(
         result = dg.materialize(
             [asset],
             instance=instance,
-            partition_key=TODAY.isoformat(),
+            partition_key=day_of_records(installation),
             resources={"installation": InstallationResource()},
             run_config={"ops": {asset.key.to_user_string(): {"config": {"dry_run": True}}}},
         )
@@ -121,7 +122,7 @@ def test_incomplete_backfill_fails(installation: Installation, user: User) -> No
     installation.objects.delete(next(iter(installation.objects.keys("durable/"))))
     result = dg.materialize(
         [record_embeddings],
-        partition_key=TODAY.isoformat(),
+        partition_key=day_of_records(installation),
         resources={"installation": InstallationResource()},
         raise_on_error=False,
     )
@@ -140,7 +141,7 @@ def test_schedule_launches_due_healing(installation: Installation, user: User) -
     assert isinstance(tick(), dg.RunRequest)
     result = dg.materialize([pending_embeddings], resources={"installation": InstallationResource()})
     of_day, event = result.asset_materializations_for_node("pending_embeddings")
-    assert (of_day.asset_key, of_day.partition) == (record_embeddings.key, TODAY.isoformat())
+    assert (of_day.asset_key, of_day.partition) == (record_embeddings.key, day_of_records(installation))
     assert of_day.metadata["records"].value == 2
     assert event.metadata["records healed"].value == 2
     assert event.metadata["still pending"].value == 0
@@ -214,7 +215,7 @@ def test_commit_fills_partition_of_its_day(installation: Installation, user: Use
         }
         seen = instance.fetch_observations(dg.AssetKey("sources"), limit=10).records
         event = instance.get_latest_materialization_event(record_embeddings.key)
-    assert day in {TODAY.isoformat(), datetime.now(UTC).date().isoformat()}
+    assert day == day_of_records(installation)
     assert event is not None
     assert event.asset_materialization is not None
     assert event.asset_materialization.metadata["records stored"].value == 1

@@ -30,6 +30,7 @@ from tests.support.command_line import describe
 from tests.support.fact_calls import Facts
 from tests.support.graphs import new_graph
 from tests.support.memories import converse, plain_context, rows
+from tests.support.vectors import day_of_records
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +302,7 @@ def test_checks_find_faulty_facts(
     def passed() -> dict[str, bool]:
         result = dg.materialize(
             [record_facts, *checks],
-            partition_key=datetime.now(UTC).date().isoformat(),
+            partition_key=day_of_records(installation),
             resources={"installation": InstallationResource()},
         )
         return {one.check_name: one.passed for one in result.get_asset_check_evaluations()}

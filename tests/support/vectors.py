@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from psycopg import sql
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.defs.backfills import partition_of
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.batch import run_due
@@ -84,6 +85,14 @@ def ask(installation: Installation, embedder: Embedder, user: User, query: str) 
     """Search as the user, with all score components."""
     question = Question(query, explain=True)
     return phase_one(installation.acting_for(Claims.of_user(user.user_id)).using(embedder=embedder), question)
+
+
+def day_of_records(installation: Installation) -> str:
+    """Return the partition of the newest record, which is another than the present one's around midnight (UTC)."""
+    with installation.database.owner() as tx:
+        row = tx.execute("SELECT max(created_at) AS newest FROM neurigraph.record_index").fetchone()
+    assert row is not None
+    return partition_of(row["newest"])
 
 
 def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:
