@@ -123,7 +123,7 @@ async def _claims(request: Request, _: _Credentials) -> Claims:
 _Claims = Annotated[Claims, Depends(_claims)]
 
 
-# Who may not call at all gets 403 before any id is looked at: the same answer for what is hidden and what is absent.
+# A caller without any right gets 403 before an id is looked at: the same answer for hidden and absent things.
 async def _caller(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
     if request.path_params or request.query_params:
         await run_in_threadpool(look_at_address, request, installation, caller)

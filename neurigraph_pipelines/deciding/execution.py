@@ -98,7 +98,7 @@ def _carry_out(context: Context, row: Mapping[str, Any]) -> None:
     execution = _EXECUTIONS.get((row["kind"], row["fact_id"] is not None))
     if execution is None:
         raise ConflictError(f"this version cannot carry out {row['kind']} here: reject it, or do it by hand")
-    # What it changes names the action as its author, beside the owner in whose graph it is.
+    # Its changes name the action as their author, beside the owner of the graph.
     owner = replace(Claims.of_user(row["user_id"]), sub=f"{row['user_id']} (action {row['action_id']})")
     execution(context.acting_for(owner), row, _Once(row["action_id"]))
 

@@ -52,8 +52,8 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
 def definitions() -> dg.Definitions:
     """Return the definitions of the installation, and how runs execute."""
     return dg.Definitions(
-        # What steps hand on holds words of users: Dagster stores none of it. With `mem_io_manager`, it would refuse to
-        # go on at a step after others, even if these hand nothing on.
+        # Values that steps hand on hold words of users: Dagster stores none of them. With `mem_io_manager`, it would
+        # refuse to go on at a step after others, even if these hand nothing on.
         resources={"installation": InstallationResource(), "io_manager": step_values, KEY: step_values},
         executor=dg.in_process_executor,
     )

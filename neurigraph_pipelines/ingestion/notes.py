@@ -233,7 +233,7 @@ class _Words:
         if not note.text.strip():
             raise InvalidInputError("a note needs a text")
         settings, redactor = context.settings.ingestion, context.redactor
-        # What a model writes over the protocol for its tools is the model's, not the owner's.
+        # A note that a model writes through its tools is the model's, not the owner's.
         role = Role.ASSISTANT if context.claims.received_through is ReceivedThrough.MCP else Role.USER
         written = NewMessage(role, note.text, occurred_at=note.occurred_at or datetime.now(UTC))
         message, _ = validate_message(written, settings.unstorable_text, settings.max_message_bytes)

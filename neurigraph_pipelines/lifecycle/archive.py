@@ -270,7 +270,7 @@ def _archive(
     tx.execute(_QUARANTINE["set_quarantined"], {"record_ids": chosen, "hidden": True})
     for layer in range(MAX_LAYER_DEPTH, 0, -1):
         tx.execute(_QUARANTINE["hide_nodes"], {"user_id": user_id, "record_ids": chosen, "layer": layer})
-    # What a node is stays true when a record fades, so its definition stays.
+    # A node's definition stays true when a record fades, so it stays.
     rebuild_followers(tx, Followers(followers.node_ids), slug, keep_defined=True)
     return chosen
 

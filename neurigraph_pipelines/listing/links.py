@@ -24,7 +24,7 @@ from neurigraph_pipelines.text.hygiene import clean_text
 
 _QUERIES = statements("links")
 _ENDS = ("from", "to")
-# Nobody states links of a digest, so it is no `EndKind`.
+# Nobody states links of a digest, so this kind is not in `EndKind`.
 _KINDS = (*(kind.value for kind in EndKind), "digest")
 _UNSHOWN = {
     *(f"{end}_{kind}_id" for end in _ENDS for kind in _KINDS if kind != EndKind.RECORD),

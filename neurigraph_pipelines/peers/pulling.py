@@ -139,7 +139,7 @@ class _Pull:
         try:
             horizon, self.done.is_known, nodes = self._home.nodes(self._peer["horizon"])
             self.done.nodes = len(nodes)
-            # What is gone at home goes first, of all nodes, before anything new is fetched.
+            # Records that are gone at home are removed first, in all nodes, before anything new is fetched.
             mirrored = self._forget_nodes(nodes)
             changed = [node for node in nodes if mirrored.get(node.node_id, {}).get("digest") != node.digest]
             differences = [self._compare(node, mirrored.get(node.node_id)) for node in changed]

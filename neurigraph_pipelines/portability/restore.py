@@ -152,7 +152,7 @@ class _Restore:
         for table in tables:
             self._load(table, _file_of(table))
         self._reject_foreign_references(tables)
-        # What follows from evidence is never believed either.
+        # Rows that follow from evidence are computed again, and never read from the archive.
         self._tx.execute(_EVIDENCE["derive"], user)
         nodes = self._tx.execute(_QUERIES["nodes_of_user"], user).fetchall()
         self._restored.nodes = len(nodes)

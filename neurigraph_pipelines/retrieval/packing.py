@@ -76,7 +76,7 @@ def _pack(context: Context, user_id: UUID, node_id: UUID) -> bool:
 def _pack_free(context: Context, user_id: UUID, node_id: UUID) -> bool:
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["limit_waits"], {"milliseconds": LONGEST_WAIT_MILLISECONDS})
-        # Nothing is erased meanwhile: what is packed was not erased before, and is erased with its node from now on.
+        # Nothing is erased meanwhile: packed rows were not erased before, and are erased with their node from now on.
         lock_graph_shared(tx, user_id)
         found = read_whole(context.database, Claims.of_user(user_id), str(node_id))
         if found is None:

@@ -34,7 +34,7 @@ class HomeLock:
         try:
             while not self._taken():
                 running = self._read()
-                # Of an ended stack the keeper is left for a moment, which cleans up.
+                # The keeper of an ended stack runs for a moment longer and cleans up.
                 if _lives(running.get("pid")) or time.monotonic() > deadline:
                     raise AlreadyRunningError(_sentence(home, running))
                 time.sleep(_POLL_SECONDS)

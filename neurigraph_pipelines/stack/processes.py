@@ -76,7 +76,7 @@ class LocalStack:
         self._log = logging.Logger("neurigraph.stack", logging.INFO)
         self._report_to = report
         self._with_api = with_api
-        # By this prefix, the next stack finds what is left of one whose keeper was killed, too.
+        # The next stack finds processes of a stack whose keeper was killed by this prefix.
         self._mark_of_home = f"{VARIABLE}={hashlib.sha256(bytes(self._home.resolve())).hexdigest()[:16]}-"
         self._open = ExitStack()
 

@@ -175,7 +175,7 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
             "send it in parts, or raise NEURIGRAPH_MAX_MESSAGE_BYTES."
         )
     if event is not None and not content:
-        # What a tool says is found by its text.
+        # Output of tools is found by its text.
         said = event.said if event.said is not None else event.tool_name or ""
         content = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     occurred_at = None if message.occurred_at is None else utc(message.occurred_at)

@@ -223,7 +223,7 @@ def _main_speaker(prose: Prose, names: Names, cues: CueScores, topic: str) -> Su
     """Return the speaker who says most about ``topic``; None if the account's user or a whole meeting speaks."""
     persons = {author: name for author, name in names.speakers.items() if is_presentable(name)}
     authors = {message.author for message in prose.segment.messages if message.author}
-    # What friends write to the owner is about the owner's life as well, and lies at what it is about.
+    # Messages of friends to the owner are about the owner's life as well, and lie with their subject.
     if not persons or names.owner is not None or len(authors) > MAX_TALKERS:
         return None
     weights: defaultdict[str, float] = defaultdict(float)

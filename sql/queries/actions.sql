@@ -45,7 +45,7 @@ ON CONFLICT (node_id) DO UPDATE SET
     updated_at = now();
 
 -- name: actions
--- Of the caller, newest first.
+-- Return the actions of the caller, newest first.
 SELECT
     a.action_id,
     a.kind,
@@ -106,7 +106,7 @@ SELECT
 FROM neurigraph.request_action(%(kind)s, %(record_id)s) AS r;
 
 -- name: approved
--- What is approved and not carried out, with its owner; those of one id, or all.
+-- Return approved actions that were not carried out, with their owners: the one with an id, or all.
 SELECT
     a.action_id,
     a.user_id,
@@ -150,7 +150,7 @@ SELECT neurigraph_private.drop_held(h.source_id)
 FROM unnest(%(source_ids)s::uuid []) AS h (source_id);
 
 -- name: propose_held
--- What is held without an action, as after a restore, waits again. Runs as neurigraph_owner.
+-- Propose an action again for each item that is held without one, as after a restore. Runs as neurigraph_owner.
 SELECT p.action_id
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.notes AS n ON s.source_id = n.source_id AND s.last_message = n.message

@@ -109,7 +109,7 @@ WHERE i.record_id = ANY(%(record_ids)s) AND i.user_id = %(user_id)s AND NOT i.qu
 ORDER BY g.schema_name, i.record_id;
 
 -- name: named_records
--- What some records of a node say.
+-- Return titles, summaries, times and numbers of facts of some records of a node.
 SELECT
     r.record_id,
     r.title,

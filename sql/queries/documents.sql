@@ -1,7 +1,7 @@
 -- Documents: sources of every kind, as the operations below /v3 show them.
 
 -- name: document
--- What kind of source a document is, how far the reading of its file is, and the spaces that it is in.
+-- Return the kind of source that a document is, the progress of reading its file, and its spaces.
 SELECT
     s.kind,
     u.state = 'received' AS is_unread,

@@ -201,7 +201,7 @@ INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s;
 
 -- name: erase_fact
--- What is left is a digest: reading the record again does not bring the statement back.
+-- Erase a fact. Its digest stays, so that reading the record again does not bring the statement back.
 WITH gone AS (
     DELETE FROM neurigraph.facts AS f
     WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s
@@ -239,7 +239,7 @@ SELECT
     (SELECT count(*) FROM neurigraph.facts AS f WHERE f.record_id = ANY(%(record_ids)s)) AS facts;
 
 -- name: counts_of_graph
--- What goes with its last evidence, and with its ends.
+-- Count the edges, candidates and links of a user, which go with their last evidence and with their ends.
 SELECT
     (SELECT count(*) FROM neurigraph.node_edges AS e WHERE e.user_id = %(user_id)s) AS edges,
     (SELECT count(*) FROM neurigraph.node_candidates AS c WHERE c.user_id = %(user_id)s) AS candidates,
@@ -262,8 +262,8 @@ DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
 DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
 
 -- name: erase_quarantine_changes
--- What quarantines remember of shells may contain erased words: all that is left is which shells a release computes
--- again.
+-- Erase what quarantines remember of shells, which may contain erased words. A release still knows which shells to
+-- compute again.
 UPDATE neurigraph.quarantine_changes SET before = jsonb_build_object('quarantined', false), digest_after = NULL
 WHERE user_id = %(user_id)s;
 
@@ -443,7 +443,7 @@ SELECT
     (SELECT count(*) FROM sources) AS sources;
 
 -- name: erase_statistics
--- In one statement: node by node, each would be subtracted from the totals.
+-- Erase in one statement: node by node, each would be subtracted from the totals.
 WITH of_nodes AS (
     DELETE FROM neurigraph.node_lexemes WHERE user_id = %(user_id)s
     RETURNING lexeme

@@ -344,8 +344,8 @@ FROM neurigraph.record_index AS i
 WHERE i.record_id = ANY(%(record_ids)s::uuid []);
 
 -- name: forget_unproven
--- Of statements whose records are unknown, as many surely remain as records of their time are left over: each erased
--- record of that time takes one away.
+-- Forget statements whose records are unknown. Each erased record of their time takes one away, so that as many remain
+-- as records of that time are left.
 WITH erased AS (
     SELECT
         v.evidence_id,
@@ -424,8 +424,8 @@ LEFT JOIN LATERAL (
 ORDER BY p.created_at DESC, p.mention_id DESC;
 
 -- name: edge
--- With its name as read from the other end, and whether it closes a circle that its type excludes, of edges that the
--- caller sees.
+-- Return an edge, its name as read from the other end, and whether it closes a circle that its type excludes, counting
+-- only edges that the caller sees.
 SELECT
     e.edge_id,
     e.from_node_id,
@@ -492,7 +492,7 @@ LEFT JOIN neurigraph.titles_of(ARRAY(SELECT w.record_id FROM page AS w WHERE w.r
 ORDER BY p.created_at DESC, p.evidence_id DESC;
 
 -- name: aliases
--- Of one node, or of all nodes with a value; the oldest first.
+-- Return the other names of one node, or of all nodes with a value, oldest first.
 SELECT
     a.alias_id,
     a.node_id,

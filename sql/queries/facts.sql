@@ -118,7 +118,7 @@ ON CONFLICT (fact_id) DO UPDATE SET
     );
 
 -- name: stated_fact
--- What the note that became a record says of the fact that it states; no row for other records.
+-- Return what a note says of the fact that it states, by the record that it became; no row for other records.
 SELECT
     n.source_id,
     n.message,
@@ -140,8 +140,8 @@ ORDER BY c.version DESC
 FOR UPDATE;
 
 -- name: state_fact
--- What people decided about a fact when they stated it, and the version that it is. It is a part of its creation, so no
--- delta says it.
+-- Store what people decided about a fact when they stated it, and its version. This is a part of its creation, so it
+-- has no delta.
 INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, root_id, version, seq, first_message, last_message, author, statement, kind,
     stated_as, who, where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance,
@@ -297,8 +297,8 @@ ORDER BY f.recorded_at DESC, f.fact_id DESC
 LIMIT %(limit)s;
 
 -- name: said_in
--- Where a fact and those that say the same were said, the first one first: what the caller sees of records, sources and
--- messages.
+-- Return where a fact and those that say the same were said, oldest first: the records, sources and messages that the
+-- caller sees.
 SELECT
     o.fact_id,
     o.record_id,
@@ -393,7 +393,7 @@ WHERE f.fact_id = %(fact_id)s AND (o.status = 'archived') = %(archived)s AND neu
 ORDER BY o.fact_id;
 
 -- name: words_of
--- What the next version of a fact takes from it.
+-- Return what the next version of a fact takes from it.
 SELECT
     jsonb_build_object(
         'statement', f.statement, 'kind', f.kind, 'stated_as', f.stated_as, 'who', f.who, 'where_context',

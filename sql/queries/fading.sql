@@ -27,7 +27,7 @@ ORDER BY f.recorded_at, f.fact_id
 LIMIT %(limit)s;
 
 -- name: fade
--- What people decided in the meantime stands.
+-- Archive facts that fade. A decision that a person made in the meantime stands.
 UPDATE neurigraph.facts AS f SET status = 'archived'
 WHERE f.fact_id = ANY(%(fact_ids)s) AND f.status = 'active' AND f.impact = 'low' AND NOT f.pinned
     AND (f.confirmed_at IS NULL OR f.confirmed_at < now() - make_interval(secs => %(seconds)s))

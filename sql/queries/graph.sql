@@ -84,7 +84,7 @@ SELECT w.* FROM walk AS w
 ORDER BY w.layer_depth;
 
 -- name: child_by_alias
--- By a name that a node had before, or has besides its own.
+-- Find a child by a former name or by another name of it.
 SELECT
     g.node_id,
     g.node_name,
@@ -402,7 +402,7 @@ UPDATE neurigraph.graph_index SET embedded_count = %(embedded_count)s, centroid 
 WHERE node_id = %(node_id)s;
 
 -- name: name_is_used
--- By another node, as its name or as another name.
+-- Say whether another node uses a name, as its name or as another name of it.
 SELECT EXISTS (
     SELECT FROM neurigraph.graph_index AS g
     WHERE g.user_id = %(user_id)s AND g.node_id <> %(node_id)s AND g.name_key = %(name_key)s
@@ -412,7 +412,7 @@ SELECT EXISTS (
 ) AS borne;
 
 -- name: span_of_records
--- Of those that the caller may see.
+-- Return the number, the times and the usual language of the records that the caller may see.
 SELECT
     count(*) AS records,
     min(r.occurred_at) AS first,

@@ -153,7 +153,7 @@ FROM unnest(%(node_ids)s::uuid [], %(successors)s::uuid []) AS s (node_id, succe
 WHERE n.node_id = s.node_id;
 
 -- name: redirect_actions
--- What waits for a decision about nodes that are about to be deleted passes to their successors, or is void.
+-- Pass actions about nodes that are about to be deleted to the nodes' successors, or make them void.
 SELECT neurigraph_private.redirect_actions(%(node_ids)s::uuid [], %(successors)s::uuid []);
 
 -- name: count_grants

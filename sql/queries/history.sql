@@ -9,7 +9,7 @@ FROM neurigraph.append_delta(
 ) AS d;
 
 -- name: set_author
--- With the key of the caller, and whether what the caller writes now is in quarantine.
+-- Set the author of changes, the key of the caller, and whether the caller's writings are in quarantine now.
 SELECT
     set_config('neurigraph.author', %(author)s, true),
     set_config('neurigraph.author_key', coalesce(%(key_id)s::text, ''), true),
@@ -42,7 +42,7 @@ SELECT
 FROM unnest(%(record_ids)s::uuid []) AS r (record_id);
 
 -- name: superseded_of
--- By the last delta that changes the field.
+-- Find the last delta that changes the field.
 SELECT DISTINCT ON (d.record_id)
     d.record_id,
     d.delta_payload -> 'after' ->> 'superseded_by' IS NOT NULL AS superseded

@@ -75,8 +75,8 @@ WHERE s.user_id = %(user_id)s
 ORDER BY w.kind, w.external_id, s.version DESC;
 
 -- name: set_privacy
--- Of one kind, or of any, with the conversations of an uploaded export; no row for another caller's or member's source,
--- and the value before.
+-- Set the privacy of a source of one kind, or of any, and of the conversations of an uploaded export. Return the value
+-- before; no row for a source of another caller or member.
 UPDATE neurigraph.sources AS s SET privacy = %(privacy)s
 FROM (
     SELECT

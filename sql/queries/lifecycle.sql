@@ -20,7 +20,7 @@ FROM {schema}.file_manifest AS f
 WHERE f.file_id = %(file_id)s;
 
 -- name: disable_synchronous_commit
--- For transactions that only set access times: they do not wait for the disk, and a crash may lose the latest.
+-- Do not wait for the disk: for transactions that only set access times. A crash may lose the latest.
 SET LOCAL synchronous_commit = off;
 
 -- name: touch_file

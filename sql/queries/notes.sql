@@ -109,7 +109,7 @@ WHERE o.node_id = %(node_id)s AND g.layer_depth > 1 AND NOT g.quarantined
 ORDER BY c.is_former DESC, n.names;
 
 -- name: action_of
--- What a version of a note waits for, as the writer sees it.
+-- Return the action that a version of a note waits for, as its writer sees it.
 SELECT a.action_id
 FROM neurigraph.actions AS a
 WHERE a.source_id = %(source_id)s AND a.message = %(message)s AND a.state = 'open';
@@ -135,7 +135,7 @@ WHERE s.source_id = %(source_id)s
 RETURNING message;
 
 -- name: pin
--- Where a note is pinned now: a merge of nodes moves the pin.
+-- Return the node where a note is pinned now: a merge of nodes moves the pin.
 SELECT n.node_id
 FROM neurigraph.notes AS n
 WHERE n.source_id = %(source_id)s AND n.message = %(message)s;
@@ -192,7 +192,7 @@ WHERE f.fact_id = %(fact_id)s AND o.extractor = 'stated' AND i.source LIKE 'note
 ORDER BY o.version;
 
 -- name: chains_of_records
--- Of each chain of versions with a fact of some records, a stated fact that other records have.
+-- Return a stated fact of other records from each chain of versions that has a fact of some records.
 SELECT DISTINCT ON (o.root_id) o.fact_id
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o ON f.root_id = o.root_id

@@ -1,7 +1,7 @@
 -- The words of passages, counted again.
 
 -- name: lock_counts
--- Nobody writes vectors of the record until the transaction ends.
+-- Lock the record, so that nobody writes its vectors until the transaction ends.
 SELECT
     p.seq,
     p.lexemes,

@@ -17,7 +17,8 @@ FROM neurigraph.recalled_digests(%(horizon)s) AS d;
 SELECT neurigraph.remember_digests(%(horizon)s, %(listed)s);
 
 -- name: nodes
--- With a digest of the ids of their current records, which changes with everything that shows or hides one.
+-- Return nodes, each with a digest of the ids of its current records, which changes with everything that shows or
+-- hides one.
 SELECT
     g.node_id,
     g.node_name AS name,
@@ -43,7 +44,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s;
 
 -- name: digest
--- Of the ids and versions of a node's current records.
+-- Return a digest of the ids and versions of a node's current records.
 SELECT
     count(*) AS records,
     md5(coalesce(string_agg(v.record_id || ':' || v.version, ',' ORDER BY v.record_id), '')) AS digest

@@ -17,7 +17,7 @@ FROM neurigraph.peer_keys AS k
 WHERE k.peer_id = %(peer_id)s;
 
 -- name: peers
--- Of one user or of all, by name.
+-- Return the peers of one user, or of all users, by name.
 SELECT
     p.peer_id,
     p.user_id,
@@ -42,7 +42,7 @@ WHERE (%(user_id)s::uuid IS NULL OR p.user_id = %(user_id)s)
 ORDER BY p.created_at, p.peer_id;
 
 -- name: lock_pull
--- For one pull of a peer at a time: the lock goes with the connection.
+-- Lock a peer, so that one pull runs at a time. The lock ends with the connection.
 SELECT pg_try_advisory_lock(hashtextextended('neurigraph.pull:' || %(peer_id)s, 0)) AS locked;
 
 -- name: tried
@@ -71,7 +71,7 @@ FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s;
 
 -- name: mirrored_nodes
--- With a digest of their records as homes compute it.
+-- Return mirrored nodes, each with a digest of its records as homes compute it.
 SELECT
     m.node_id,
     m.home_node_id,

@@ -77,7 +77,7 @@ FROM (
 ) AS r;
 
 -- name: nodes_of_user
--- With their names from the root down.
+-- Return the nodes of a user, with their names from the root down.
 SELECT
     g.node_id,
     g.schema_name,

@@ -80,7 +80,7 @@ WHERE d.record_id IN (SELECT m.record_id FROM met AS m) AND split_part(d.authore
 RETURNING record_id;
 
 -- name: hide_reverts
--- What quarantines appended to records is hidden by every quarantine in force that hides changes of theirs.
+-- Hide deltas that quarantines appended, by every quarantine in force that hides a change of the same record.
 INSERT INTO neurigraph.quarantined_deltas (quarantine_id, delta_id, record_id, user_id, reverts)
 SELECT DISTINCT
     q.quarantine_id,
@@ -167,7 +167,7 @@ SELECT
     NULL AS embedding_next_model;
 
 -- name: forget_vectors
--- Of records of which nothing is hidden any more.
+-- Forget vectors of records of which nothing is hidden any more.
 DELETE FROM neurigraph.quarantined_vectors AS v
 WHERE v.record_id = ANY(%(record_ids)s) AND NOT EXISTS (
     SELECT FROM neurigraph.quarantined_deltas AS q WHERE q.record_id = v.record_id
@@ -185,7 +185,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s;
 
 -- name: note_changes
--- What changed in the shells since they were remembered. One that an earlier quarantine changed stays as that one
+-- Store which shells changed since they were remembered. A shell that an earlier quarantine changed stays as that one
 -- remembers it.
 INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before, digest_after)
 SELECT
@@ -296,7 +296,7 @@ WHERE c.quarantine_id = %(quarantine_id)s AND c.before IS DISTINCT FROM neurigra
 ORDER BY g.node_id;
 
 -- name: show_nodes
--- With the nodes above them.
+-- Show nodes, and the nodes above them.
 UPDATE neurigraph.graph_index AS g SET quarantined = false
 WHERE g.quarantined AND g.node_id IN (
     SELECT a.node_id FROM neurigraph.graph_index AS n CROSS JOIN LATERAL unnest(n.path) AS a (node_id)
@@ -342,7 +342,7 @@ FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s AND s.user_id = %(user_id)s;
 
 -- name: has_key
--- Of a key that exists or that handed something in.
+-- Find a key that exists, or that handed something in.
 SELECT k.key_id
 FROM neurigraph.api_keys AS k
 WHERE k.key_id = %(key_id)s AND k.user_id = %(user_id)s

@@ -1,7 +1,7 @@
 -- Counts for reports of the pipeline: numbers, and no text of users.
 
 -- name: backlog
--- What waits to be stored, by partial indexes, so that every run can ask.
+-- Count what waits to be stored. Partial indexes make this cheap enough for every run.
 SELECT
     (SELECT count(*) FROM neurigraph.storage_triggers AS t WHERE t.state = 'pending') AS waiting,
     (SELECT count(*) FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed') AS leased,
@@ -20,7 +20,7 @@ SELECT count(*) AS segments FROM neurigraph.storage_triggers AS t
 WHERE t.bodies_kept AND t.stored_at < now() - make_interval(secs => %(age_seconds)s);
 
 -- name: period
--- What was stored within a period, and where facts say what an earlier one of the same user says.
+-- Count what was stored within a period, and facts that repeat an earlier one of the same user.
 SELECT
     s.segments,
     s.tokens,

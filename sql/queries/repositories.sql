@@ -12,7 +12,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND s.external_id = %(extern
     AND NOT EXISTS (SELECT FROM neurigraph.sources AS n WHERE n.replaces = s.source_id);
 
 -- name: repository
--- What the owner stated of a repository, which holds for its files, too.
+-- Return what the owner stated of a repository, which holds for its files, too.
 SELECT
     s.user_id,
     s.external_id,

@@ -231,7 +231,7 @@ ORDER BY t.record_id
 FOR UPDATE OF t;
 
 -- name: restore
--- With the tier that it had, whose time begins again.
+-- Restore a record to the tier that it had. The time of the tier begins again.
 WITH restored AS (
     UPDATE neurigraph.record_retention AS t SET
         archived = t.archived * tstzmultirange(tstzrange(NULL, greatest(now(), t.archived_at))),

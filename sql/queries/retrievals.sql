@@ -37,7 +37,7 @@ ORDER BY r.asked_at DESC, r.retrieval_id DESC
 LIMIT %(limit)s;
 
 -- name: purge
--- In batches, so that no lock is held for long.
+-- Delete in batches, so that no lock is held for long.
 DELETE FROM neurigraph.retrievals AS r
 WHERE r.retrieval_id IN (
     SELECT o.retrieval_id FROM neurigraph.retrievals AS o
@@ -68,7 +68,7 @@ WHERE c.user_id = %(user_id)s
 ORDER BY c.planted_at, c.source_id;
 
 -- name: retrieved_canaries
--- Of all users.
+-- Return the canaries of all users that were retrieved.
 SELECT
     c.source_id,
     c.retrieved_at,

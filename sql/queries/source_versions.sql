@@ -54,7 +54,7 @@ GROUP BY i.node_id, g.schema_name
 ORDER BY i.node_id;
 
 -- name: statements
--- What records say, by the digests of their passages.
+-- Return the digests of the passages of records.
 SELECT
     r.record_id,
     r.first_message,

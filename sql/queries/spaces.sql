@@ -1,7 +1,7 @@
 -- Spaces and their sources.
 
 -- name: name_spaces
--- For the trigger on sources: the spaces of the sources that this transaction inserts from now on.
+-- Set the spaces of the sources that this transaction inserts from now on. The trigger on sources reads them.
 SELECT set_config('neurigraph.container_tags', %(container_tags)s, true);
 
 -- name: make_missing

@@ -99,7 +99,7 @@ WHERE source_id = %(source_id)s AND state = 'received' AND attempts = %(attempts
 RETURNING source_id;
 
 -- name: stated_of_upload
--- What its sender stated, for the conversations in it.
+-- Return what the sender of an upload stated, for the conversations in it.
 SELECT
     s.started_at,
     s.privacy,

@@ -206,7 +206,7 @@ UPDATE neurigraph.fact_verdicts SET entered = %(entered)s
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
 
 -- name: decided
--- What verdicts decided about a fact, or about two facts, and nobody took back; locked.
+-- Lock and return verdicts about a fact, or about two facts, that decided something and that nobody took back.
 SELECT
     v.later_id,
     v.earlier_id,
@@ -232,7 +232,7 @@ WHERE v.later_id = %(later_id)s AND v.earlier_id = %(earlier_id)s
 RETURNING v.later_id;
 
 -- name: superseding
--- What supersedes what, among the facts of the chains of two facts.
+-- Return which fact supersedes which, among the chains of two facts.
 WITH near AS (
     SELECT f.fact_id
     FROM neurigraph.facts AS o
@@ -260,7 +260,7 @@ WHERE state = 'open' AND origin = 'doubt' AND kind = 'resolve'
     AND (fact_id = ANY(%(fact_ids)s::uuid []) OR other_fact_id = ANY(%(fact_ids)s::uuid []));
 
 -- name: fallen
--- What asks about beliefs that fell, of some facts.
+-- Lock and return open actions about beliefs that fell, for some facts.
 SELECT
     a.action_id,
     a.fact_id,
@@ -295,8 +295,8 @@ SELECT DISTINCT r.fact_id FROM resting AS r
 LIMIT 500;
 
 -- name: grounds
--- What speaks for some facts, and for those that they depend on, by up to six steps: the greatest confidence of each
--- source that says so or the same, and whether they stand.
+-- Return the grounds of some facts, and of those that they depend on within six steps: the greatest confidence of each
+-- source that says the same, and whether the facts stand.
 WITH RECURSIVE resting AS (
     SELECT
         f.fact_id,
@@ -420,8 +420,8 @@ ORDER BY (v.effect = 'flagged'), v.confidence DESC, v.later_id, v.earlier_id
 LIMIT %(most)s;
 
 -- name: conflicting_messages
--- What was updated or is contradicted, by verdicts that the caller sees: record, first and last message of each fact,
--- and whether they are all.
+-- Return messages whose facts were updated or are contradicted, by verdicts that the caller sees: the record, the first
+-- and the last message of each fact, and whether these are all.
 SELECT
     coalesce(
         jsonb_agg(DISTINCT jsonb_build_array(f.record_id, f.first_message, f.last_message)), jsonb_build_array()

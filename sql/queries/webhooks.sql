@@ -12,7 +12,7 @@ FROM neurigraph.webhooks AS w
 WHERE w.user_id = %(user_id)s;
 
 -- name: webhooks
--- Of the caller, one or all, oldest first, with how many deliveries are in which state.
+-- Return one webhook of the caller or all, oldest first, with the number of deliveries in each state.
 SELECT
     w.webhook_id,
     w.url,
@@ -66,7 +66,7 @@ SELECT neurigraph.test_webhook(%(webhook_id)s) AS delivery_id;
 SELECT neurigraph.replay_deliveries(%(webhook_id)s, %(delivery_id)s) AS replayed;
 
 -- name: deliveries
--- Of one webhook, newest first.
+-- Return the deliveries of one webhook, newest first.
 SELECT
     d.delivery_id,
     d.event_id,
@@ -89,8 +89,8 @@ ORDER BY d.created_at DESC, d.delivery_id DESC
 LIMIT %(limit)s;
 
 -- name: lease
--- What is due, a few of each webhook, so that a slow receiver does not hold up the others; or one delivery of any
--- webhook that is not gone. The number of attempts is the token of the lease.
+-- Lease due deliveries, a few of each webhook, so that a slow receiver does not hold up the others; or one delivery of
+-- any webhook that is not gone. The number of attempts is the token of the lease.
 WITH due AS MATERIALIZED (
     SELECT o.delivery_id
     FROM neurigraph.webhooks AS w
@@ -136,7 +136,7 @@ RETURNING
     e.erasure_id;
 
 -- name: settle
--- What became of attempts. A lease that another worker has taken over changes nothing.
+-- Store the outcomes of attempts. A lease that another worker has taken over changes nothing.
 UPDATE neurigraph.webhook_deliveries AS d SET
     state = s.state,
     last_status = s.last_status,

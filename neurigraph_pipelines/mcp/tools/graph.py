@@ -89,7 +89,7 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
     with database.agent(claims) as tx:
         node_id = wanted or navigation.tree(tx, claims.user_id).node_id
         node = plain(presentation.node(navigation.shell(tx, node_id)))
-    # Of no records there is no next page.
+    # Without records there is no next page.
     page = navigation.page_of_records(database, cursors, claims, node_id, max(given.limit, 1), given.cursor or None)
     records = page.items[: given.limit]
     budget, notes = call.budget(given.max_tokens), list[str]()

@@ -125,7 +125,7 @@ def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], ro
     Callers who have no version of the graph ask the database each time.
     """
     cache, key = search_caches(context).fact_rows, graph_key(context)
-    # From all but the owner a fact is hidden when its time has come, without a change.
+    # A fact becomes hidden from everybody but the owner when its time has come, without a change.
     version = evidence.view.shells.data_version if context.claims.role == "user" else None
     kept = cache.get(key, version) if version is not None else None
     if kept is not None and kept.rows is rows:

@@ -97,7 +97,7 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
         return Found(facts=() if parsed.question.include_facts else None), None
     evidence, anchored, nodes, unstored, (records, messages, facts) = loaded
     view, is_owner, question = evidence.view, context.claims.role == "user", parsed.question
-    # From all but the owner something may be hidden with the next question, and nothing says when.
+    # Callers other than the owner may see less with the next question, and nothing says when.
     version = evidence.data_version if is_owner else None
     anchors = tuple(dict.fromkeys(node.anchor for node in anchored))
     said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))

@@ -68,7 +68,7 @@ def counted(
     lexeme, row, _ = rows.occurrences(lexeme_keys(lexemes))
     in_passages = row < rows.places
     layer = rows.layer_of_place[row[in_passages]]
-    # Of passages that a newer layer has, too, the node is one that nobody asks for.
+    # Passages that a newer layer has as well get a node that nobody asks for.
     number = np.append(nodes, len(shells))[layer]
     width = len(shells) + 1
     counts = np.bincount(lexeme[in_passages] * width + number, minlength=len(lexemes) * width)
