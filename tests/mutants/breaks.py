@@ -1,4 +1,8 @@
-"""Deliberate breaks: each takes one defence away, and a named test must fail then. The lists are in ``breaks/``."""
+"""Deliberate breaks: each takes one defence away, and a named test must fail then. The lists are in ``breaks/``.
+
+An entry with ``each`` is a break for each of these parts of its old text: ``new`` replaces that part alone. ``EACH`` in
+the name stands for it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +60,11 @@ def all_breaks() -> list[Break]:
     found = []
     for path in sorted(LISTS.glob("*.toml")):
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["break"]:
-            found.append(Break(path.stem, **{**entry, "tests": tuple(entry["tests"])}))
+            entry["tests"] = tuple(entry["tests"])
+            parts = entry.pop("each", [entry["old"]])
+            for part in parts:
+                changed = {"name": entry["name"].replace("EACH", part), "new": entry["old"].replace(part, entry["new"])}
+                found.append(Break(path.stem, **{**entry, **changed}))
     return found
 
 
