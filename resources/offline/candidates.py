@@ -13,9 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.model import Evidence
+from neurigraph_pipelines.model import Evidence, Voice
 from neurigraph_pipelines.ports import Embedder
 from resources.offline import questions
+from resources.offline.elliptic import may_be_anyone, persons_meant
 from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
 from resources.offline.prose import sentences
 from resources.offline.questions import LISTS, Asked, Trust, Words
@@ -82,6 +83,7 @@ class Candidate:
         near: These, and those of the sentences beside it and of the question that it replies to.
         title: Lexemes of its record's title.
         context: What is embedded with it: the question that it replies to, or the sentence before a short one.
+        person: Of whom it speaks, if it has no subject of its own and that is not the speaker.
         own, around: Weighted shares of the question's words in ``said``, and in ``near`` and the title.
         fit: How well it has the kind of answer that is asked for.
         proof: The same where all that is asked for can be checked; otherwise 1.
@@ -104,6 +106,7 @@ class Candidate:
     title: frozenset[str]
     context: str
     understood: frozenset[str]
+    person: str = ""
     own: float = 0.0
     around: float = 0.0
     fit: float = 0.0
@@ -159,22 +162,13 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
     ordinary = frozenset().union(*(uncapitalised(one.text) for one in evidence))
     capitalised = (names_in(one.text, words, ordinary) for one in evidence)
     people = words.first_names.union(*speakers.values(), *capitalised)
-    subjects = frozenset(name for name, lexemes in speakers.items() if lexemes & asked.anchors)
-    named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors
     found = [
         candidate
         for number, one in enumerate(evidence)
         for candidate in _candidates(number, one, speakers[one.speaker], words)
     ]
     kin = _add_families(asked, found)
-    for one in found:
-        spoken = evidence[one.evidence]
-        if spoken.speaker not in subjects and _SECOND_PERSON.search(one.text):
-            one.said |= named
-            one.near |= named
-            one.understood |= named
-        one.is_foreign = bool(_FIRST_PERSON.search(one.text)) and _is_foreign(one, asked, spoken.speaker, subjects)
-        one.is_of_other = one.is_foreign and bool(subjects)
+    _judge_subjects(asked, found, evidence, speakers, words)
     spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
     weights = {lexeme: math.log(1 + (len(found) + 1) / (spread[lexeme] + 0.5)) for lexeme in asked.anchors}
     total = sum(weights.values()) or 1.0
@@ -194,6 +188,32 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
         if one.fit and not one.is_question:
             _judge_clauses(one, asked, words, people, kin, weights)
     return found
+
+
+def _judge_subjects(
+    asked: Asked,
+    found: Sequence[Candidate],
+    evidence: Sequence[Evidence],
+    speakers: Mapping[str, frozenset[str]],
+    words: Words,
+) -> None:
+    """Find out of whom each sentence speaks."""
+    subjects = frozenset(name for name, lexemes in speakers.items() if lexemes & asked.anchors)
+    named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors
+    for one in found:
+        spoken = evidence[one.evidence]
+        if spoken.speaker not in subjects and _SECOND_PERSON.search(one.text):
+            one.said |= named
+            one.near |= named
+            one.understood |= named
+        one.is_foreign = bool(_FIRST_PERSON.search(one.text)) and _is_foreign(one, asked, spoken.speaker, subjects)
+        one.is_of_other = one.is_foreign and bool(subjects)
+        name = speakers[spoken.speaker]
+        is_asked_of = bool(name & asked.subjects) or (asked.is_own and spoken.voice is Voice.OWNER)
+        is_other = bool(one.person) and (is_asked_of or (bool(asked.subjects) and not may_be_anyone(one.person)))
+        if is_other and asked.anchors.isdisjoint(words.lexemes(one.person)):
+            one.is_foreign = True
+            one.said, one.near, one.understood = one.said - name, one.near - name, one.understood - name
 
 
 def _judge_clauses(
@@ -224,13 +244,14 @@ def _candidates(number: int, one: Evidence, speaker: frozenset[str], words: Word
     beside, title = frozenset(words.lexemes(asked)), frozenset(words.lexemes(one.title))
     texts = list(sentences(one.text))
     read = [frozenset(words.lexemes(text)) for text in texts]
+    persons = list(persons_meant(texts, asked)) if words.is_english else [""] * len(texts)
     for place, text in enumerate(texts):
         is_fragment = place > 0 and len(text.split()) < FRAGMENT
         replies = place < 2 and not is_fragment
         near = read[place].union(speaker, *read[max(0, place - 1) : place + 2 - is_fragment], beside if replies else ())
         context = asked if asked and place < 2 else texts[place - 1] if place and len(text.split()) < SHORT else ""
         understood = speaker | beside if replies else speaker
-        yield Candidate(number, text, read[place] | speaker, near, title, context, understood)
+        yield Candidate(number, text, read[place] | speaker, near, title, context, understood, persons[place])
 
 
 def _add_families(asked: Asked, found: Sequence[Candidate]) -> dict[str, frozenset[str]]:

@@ -30,6 +30,12 @@ RULES = (
     ),
     ("figures", "de", r"\b(?:am|ab) (?P<d>{day_number})\.(?P<m>{month_number})(?P<year>)(?![\w.:,])"),
     ("figures", "en es fr", r"\b(?:{on}) (?P<d>{day_number})(?P<sign>/)(?P<m>{day_number})(?P<year>)(?![\w/]|,\d)"),
+    # "March 28 to April 3", of which the next rule would read "28 to April 3".
+    (
+        "day_of_month",
+        "en",
+        r"\b(?:{any_weekday}{part_of_day},? )?{month} {day}(?={joined}(?:(?:{weekdays}),? )?{month} \d)",
+    ),
     (
         "days",
         "",

@@ -40,8 +40,12 @@ RECENT = 16
 """So many days that were spoken of are remembered."""
 
 _FENCE = "```"
-_SPLIT = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
-_SPLIT_WITH_ORDINALS = re.compile(r"[!?]+(?=\s)|(?<=[^\W\d])[.](?=\s)")
+_SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec".split()
+"""A full stop between one of them and a figure ends no sentence."""
+
+_WORD_ENDS = rf"(?<=[^\W\d])(?:[.](?=\s+[^\s\d])|{''.join(rf'(?<!{name})' for name in _SHORT_MONTHS)}[.](?=\s))"
+_SPLIT = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
+_SPLIT_WITH_ORDINALS = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}")
 _YEAR = re.compile(r"\d{4}")
 _LONE = re.compile(r"(?:^|[,;:(]|\b(?:and|only|und|y|et))\s*$")
 

@@ -95,6 +95,7 @@ class Words:
     """Splits text into the lexemes of one language that carry meaning.
 
     Attributes:
+        is_english: Whether the language is English.
         has_names: Whether a capital within a sentence shows a name.
         ordinary: English words that begin sentences and are no names, in lower case.
         first_names: Lexemes of given names, which are names at the beginning of a sentence, too.
@@ -103,6 +104,7 @@ class Words:
     def __init__(self, language: str) -> None:
         self._lexer = Lexer(STEMMERS.get(language, "english"))
         self._empty = frozenset(lexeme for word in lexicon_of(language).stop for lexeme in self._lexer.lexemes(word))
+        self.is_english = language == "en"
         self.has_names = language != "de"
         listed = lexicon_of("en")
         self.ordinary = listed.stop | listed.filler | listed.common | listed.junk
@@ -133,6 +135,7 @@ class Asked:
         focus: The lexemes of what is counted, such as *guests* in "How many guests come?".
         dimensions: The units in which it is measured; none if any.
         is_past: Whether it asks for what has happened.
+        is_own: Whether who asks is its subject.
     """
 
     text: str
@@ -144,6 +147,7 @@ class Asked:
     focus: frozenset[str]
     dimensions: tuple[str, ...]
     is_past: bool
+    is_own: bool
 
     @property
     def trust(self) -> Trust:
@@ -176,6 +180,7 @@ def read(question: str, words: Words) -> Asked:
         next(filter(None, focus), frozenset()),
         tuple(unit for one in found for unit in one.dimensions),
         not _GRAMMAR["past"].isdisjoint(lower),
+        any(before in doing and word == "i" for before, word in pairwise(lower)),
     )
 
 

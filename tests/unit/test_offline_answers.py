@@ -246,3 +246,30 @@ def test_sentence_that_sets_the_date_comes_first() -> None:
     crew = Evidence("The crew meets on Thursday 18 September 2025.", "Bob", AT, plan)
     assert MODEL.answer("When is the boat launch?", AT, [week, target])[0].evidence == (2,)
     assert MODEL.answer("When is the boat launch?", AT, [week, crew])[0].evidence == (1,)
+
+
+@pytest.mark.parametrize(
+    ("before", "right", "wrong"),
+    [
+        ("Where do your parents live?", "Where do Bob's parents live?", ["Bob", "Ana", ""]),
+        ("Where does Dave live?", "Where does Dave live?", ["Bob", "Ana", ""]),
+        ("Where does your sister live?", "Where does Ana live?", ["Bob", ""]),
+        ("Where do you live?", "Where does Bob live?", []),
+        ("Where do you live?", "Where do I live?", []),
+    ],
+)
+def test_reply_without_a_subject_is_of_whom_the_question_was_asked(before: str, right: str, wrong: list[str]) -> None:
+    reply = Evidence("Still in the house in Siegen.", "Bob", AT, voice=Voice.OWNER, before=before)
+    assert MODEL.answer(right, AT, [reply])[0].evidence == (1,)
+    for name in wrong:
+        assert MODEL.answer(f"Where does {name} live?" if name else "Where do I live?", AT, [reply]) == [], name
+
+
+def test_sentence_without_a_subject_is_of_the_sentence_before() -> None:
+    of_parents = said("My parents are well. Still in the house in Siegen.")
+    assert MODEL.answer("Where are Bob's parents?", AT, of_parents)[0].evidence == (1,)
+    assert MODEL.answer("Where is Bob?", AT, of_parents) == []
+    of_bob = said("I am well. Still in the house in Siegen.")
+    assert MODEL.answer("Where is Bob?", AT, of_bob)[0].evidence == (1,)
+    told = said("My sister says all good. Home in Siegen from Friday.")
+    assert MODEL.answer("When is Bob home in Siegen?", AT, told)[0].evidence == (1,)

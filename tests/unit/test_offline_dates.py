@@ -51,6 +51,10 @@ def dates_of(*turns: str, at: datetime = MONDAY) -> list[str]:
         ("We are happy that they gave us 13 July.", ["2023-07-13"]),
         ("It came on 30 December last year, and Last year the frost came on 3 November.", ["2022-12-30", "2022-11-03"]),
         ("She paid on New Year's Day.", ["2023-01-01"]),
+        ("We stay from June 28 to July 3.", ["2023-06-28", "2023-07-03"]),
+        ("I am free on June 28 and Tuesday, July 4.", ["2023-06-28", "2023-07-04"]),
+        ("It ran from September 2, 2021 to February 9, 2022.", ["2021-09-02", "2022-02-09"]),
+        ("We met on Sept. 2, 2021. Then it rained. He came in May. 2 of us left.", ["2021-09-02", "2023-05"]),
     ],
 )
 def test_phrase_is_resolved(text: str, expected: list[str]) -> None:
