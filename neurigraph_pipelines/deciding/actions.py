@@ -162,6 +162,10 @@ def request(context: Context, kind: ActionKind, record_id: UUID) -> Action:
         row = tx.execute(_QUERIES["request"], {"kind": kind, "record_id": record_id}).fetchone()
     if row is None or row["state"] == "absent":
         raise NotFoundError
+    if row["state"] == "read only":
+        raise ForbiddenError(
+            f"this persona may only read the node: it has to be allowed to write there to ask to {kind} this"
+        )
     if row["state"] == "forbidden":
         raise ForbiddenError(f"only the owner of the graph may {kind} this: the standard of its node says so")
     asked = get_action(context.database, context.claims, row["action_id"])

@@ -89,7 +89,8 @@ END
 $$;
 
 -- Ask, as a persona that may write to a record's node, for something to be done with the record. Where the standard
--- asks for no approval this is approved at once. Returns the action, or what is in the way: absent, or forbidden.
+-- asks for no approval this is approved at once. Returns the action, or what is in the way: absent, read only (the
+-- persona may not write there), or forbidden (the standard leaves it to the owner).
 CREATE OR REPLACE FUNCTION neurigraph.request_action(of_kind text, wanted uuid)
 RETURNS TABLE (action_id uuid, state text, created boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -109,7 +110,10 @@ BEGIN
     END IF;
     SELECT s.value INTO rule FROM neurigraph_private.standard_of(place) AS s
     WHERE s.field = CASE of_kind WHEN 'promote' THEN 'promote' WHEN 'digest' THEN 'write' ELSE 'delete' END;
-    IF rule = 'owner' OR place NOT IN (SELECT w.node_id FROM neurigraph.writable_nodes(persona) AS w (node_id)) THEN
+    IF place NOT IN (SELECT w.node_id FROM neurigraph.writable_nodes(persona) AS w (node_id)) THEN
+        RETURN QUERY SELECT NULL::uuid, 'read only', false;
+        RETURN;
+    ELSIF rule = 'owner' THEN
         RETURN QUERY SELECT NULL::uuid, 'forbidden', false;
         RETURN;
     END IF;

@@ -10,8 +10,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from socket import create_server
-from urllib.parse import urlsplit
+from socket import create_connection, create_server
 from uuid import uuid4
 
 import httpx
@@ -101,11 +100,14 @@ def is_paused(browser: httpx.Client) -> bool:
     return bool(answer.json()["data"]["instance"]["autoMaterializePaused"])
 
 
-def socket(stack: LocalStack, browser: httpx.Client, origin: str | None = None, **headers: str) -> ClientConnection:
-    """Open a websocket as the browser does, with its cookies."""
+def socket(
+    stack: LocalStack, browser: httpx.Client, origin: str | None = None, host: str = "127.0.0.1", **headers: str
+) -> ClientConnection:
+    """Open a websocket as the browser does, with its cookies; ``host`` is a name that leads to this machine."""
     cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     return connect(
-        f"ws://{urlsplit(stack.ui.url).netloc}/graphql",
+        f"ws://{host}:{stack.ui.port}/graphql",
+        sock=create_connection(("127.0.0.1", stack.ui.port)),
         origin=Origin(origin) if origin else None,
         subprotocols=[Subprotocol("graphql-ws")],
         additional_headers={**({"Cookie": cookies} if cookies else {}), **headers},
@@ -245,16 +247,19 @@ def test_graphql_by_get(browser: httpx.Client, query: str) -> None:
 def test_websocket_from_another_origin(
     stack: LocalStack, browser: httpx.Client, stranger: httpx.Client, finished_run: str
 ) -> None:
-    for caller, origin, headers in (
+    rebound = {"host": "evil.example"}
+    for caller, origin, options in (
         (browser, EVIL, {}),
         (browser, "null", {}),
         (browser, None, {}),
-        (browser, stack.ui.url, {"Host": "evil.example"}),
+        (browser, stack.ui.url, rebound),
+        (browser, f"{EVIL}:{stack.ui.port}", rebound),
         (stranger, stack.ui.url, {}),
         (stranger, stack.ui.url, {"Authorization": "Bearer wrong"}),
     ):
-        with pytest.raises(InvalidStatus), socket(stack, caller, origin, **headers):
+        with pytest.raises(InvalidStatus) as refused, socket(stack, caller, origin, **options):
             pass
+        assert refused.value.response.status_code == 403, (origin, options)
     with socket(stack, browser, stack.ui.url) as opened:
         opened.send(json.dumps({"type": "connection_init"}))
         assert json.loads(opened.recv(30))["type"] == "connection_ack"

@@ -148,6 +148,9 @@ def test_note_waits_in_the_inbox_until_it_is_approved(graph: SharedGraph) -> Non
     set_standard(acting(graph), marketing, NewStandard(Rule.OWNER))
     with pytest.raises(NotFoundError):
         held_note(graph, "Not even for an approval.")
+    set_standard(acting(graph), marketing, NewStandard(Rule.OWNER, delete=Rule.OWNER))
+    with pytest.raises(ForbiddenError, match="only the owner of the graph may delete this"):
+        actions.request(acting(graph, graph.personas), ActionKind.DELETE, graph.record_of("Work/Marketing")[0])
     assert write_note(acting(graph), NewNote("By the owner.", node_id=marketing)).action_id is None
 
 
@@ -156,6 +159,12 @@ def test_grants_are_asked_again_and_a_consensus_executes_once(graph: SharedGraph
     voters = [another_persona(graph, f"Voter {number}", "Work/Marketing") for number in range(4)]
     set_standard(acting(graph), marketing, NewStandard(delete=Rule.APPROVE, approver="consensus:3"))
     record_id, _ = graph.record_of("Work/Marketing")
+    reader = another_persona(graph, "Reader")
+    sharing.grant(
+        here.database, graph.owners, sharing.Subject(SubjectType.PERSONA, str(reader.sub)), marketing, GrantType.READ
+    )
+    with pytest.raises(ForbiddenError, match="may only read"):
+        actions.request(acting(graph, reader), ActionKind.DELETE, record_id)
     asked = actions.request(acting(graph, graph.personas), ActionKind.DELETE, record_id)
     assert actions.request(acting(graph, graph.personas), ActionKind.DELETE, record_id).action_id == asked.action_id
     assert actions.vote(acting(graph, voters[0]), asked.action_id, approves=True).state is ActionState.OPEN

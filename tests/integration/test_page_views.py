@@ -243,6 +243,7 @@ def test_grants_are_given_and_revoked(page: Page, api: httpx.Client) -> None:
     page.fill("form input[type=text]", "calendar")
     page.click("form button", "Give access")
     page.wait_for("document.querySelector('.rows').textContent.includes('calendar')")
+    assert page.run("document.querySelector('form input[type=text]').value") == ""
     assert len(api.get("/grants").json()["grants"]) == 3
     page.click(".rows button", "Revoke")
     page.click(".rows button", "Revoke it from calendar")

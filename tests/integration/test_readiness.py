@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,6 +102,24 @@ def test_full_disk_is_a_fault(ready: Installation, disk: SmallDisk) -> None:
         assert found(installation) == []
     short = ready.context.using(settings=ready.settings.changed(ready_free_bytes=1 << 60))
     assert [fault.part for fault in check(short).faults] == ["writing"]
+
+
+def test_disk_of_killed_tests_is_unmounted(disk: SmallDisk, tmp_path: Path) -> None:
+    """And the disk of a process that runs is not."""
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    folders = {f"{SmallDisk.NAME}{ended.pid}": tmp_path / "left", f"another-{ended.pid}": tmp_path / "another"}
+    for name, folder in folders.items():
+        folder.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", name, str(folder)], check=True)
+    following = SmallDisk(tmp_path)
+    try:
+        assert following.mount()
+        following.unmount()
+        assert [folder.is_mount() for folder in (disk.folder, *folders.values())] == [True, False, True]
+    finally:
+        for folder in folders.values():
+            SmallDisk(folder).unmount()
 
 
 def test_read_only_database_is_a_fault(ready: Installation) -> None:

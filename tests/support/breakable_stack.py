@@ -118,25 +118,34 @@ def breakable_stack(folder: Path, disk: Path | None, **settings: str) -> Iterato
 
 
 class SmallDisk:
-    """A small file system that can be filled and made read-only; only root may mount one."""
+    """A small file system that can be filled and made read-only; only root may mount one.
+
+    Its name in the list of mounts ends with the id of the process, so that the next one finds what killed tests left.
+    """
 
     SIZE = "24m"
+    NAME = "neurigraph-test-"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._ballast = folder / "ballast"
 
     def mount(self) -> bool:
-        """Mount it; return whether that succeeded."""
-        command = ["mount", "-t", "tmpfs", "-o", f"size={self.SIZE}", "neurigraph-test", str(self.folder)]
+        """Mount it, and unmount those of dead processes; return whether that succeeded."""
+        command = ["mount", "-t", "tmpfs", "-o", f"size={self.SIZE}", f"{self.NAME}{os.getpid()}", str(self.folder)]
         try:
+            for line in Path("/proc/self/mounts").read_text().splitlines():
+                name, folder, *_ = line.split()
+                _, _, process = name.partition(self.NAME)
+                if process.isdecimal() and not Path(f"/proc/{process}").exists():
+                    SmallDisk(Path(folder)).unmount()
             return subprocess.run(command, capture_output=True, check=False).returncode == 0
         except FileNotFoundError:
             return False
 
     def unmount(self) -> None:
-        """Unmount lazily: processes that still use it are not disturbed."""
-        subprocess.run(["umount", "--lazy", str(self.folder)], capture_output=True, check=True)
+        """Unmount lazily: processes that still use it are not disturbed. Another process may have done it."""
+        subprocess.run(["umount", "--lazy", str(self.folder)], capture_output=True, check=False)
 
     def fill(self) -> None:
         """Fill the disk completely."""

@@ -63,7 +63,9 @@ function newGrant(graph, refresh) {
     event.preventDefault();
     const subject = who.value === THIRD_PARTY ? { third_party: name.value } : { persona_id: who.value };
     const body = { ...subject, node_id: node.value, grant_type: kind.value, expires_at: until.value ? `${until.value}T00:00:00Z` : null };
-    if ((await change(give, () => call("POST", "v1/grants", { body }), notice)) !== undefined) refresh();
+    if ((await change(give, () => call("POST", "v1/grants", { body }), notice)) === undefined) return;
+    name.value = "";
+    refresh();
   };
   showName();
   return el("form", { class: "card", onsubmit }, el("h2", {}, "Give access"),
