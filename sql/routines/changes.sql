@@ -108,20 +108,20 @@ BEGIN
 END
 $$;
 
--- Trigger on the tables of nodes, once a statement. Argument: user_id.
-CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Record that the current transaction changes the tables of a node.
+CREATE OR REPLACE FUNCTION neurigraph_private.note_node_change(owner uuid, in_schema name, erases boolean) RETURNS void
+LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM neurigraph_private.note_change(TG_ARGV[0]::uuid);
+    PERFORM neurigraph_private.note_change(owner);
     INSERT INTO neurigraph.node_changes (node_id, user_id, change)
     SELECT g.node_id, g.user_id, pg_current_xact_id()
-    FROM neurigraph.graph_index AS g WHERE g.schema_name = TG_TABLE_SCHEMA
+    FROM neurigraph.graph_index AS g WHERE g.schema_name = in_schema
     ON CONFLICT DO NOTHING;
     IF FOUND THEN
         DELETE FROM neurigraph.node_changes AS c
         USING (
             SELECT o.node_id, o.change FROM neurigraph.node_changes AS o
-            INNER JOIN neurigraph.graph_index AS g ON o.node_id = g.node_id AND g.schema_name = TG_TABLE_SCHEMA
+            INNER JOIN neurigraph.graph_index AS g ON o.node_id = g.node_id AND g.schema_name = in_schema
             WHERE o.change < pg_snapshot_xmin(pg_current_snapshot())
             ORDER BY o.change
             LIMIT 16
@@ -130,19 +130,38 @@ BEGIN
         WHERE c.node_id = past.node_id AND c.change = past.change;
     END IF;
     -- What is erased is erased from the packed layer, too. Other changes only leave it behind the node's version.
-    IF TG_OP = 'DELETE' THEN
+    IF erases THEN
         DELETE FROM neurigraph.layer_packs AS p
         USING neurigraph.graph_index AS g
-        WHERE p.node_id = g.node_id AND g.schema_name = TG_TABLE_SCHEMA;
+        WHERE p.node_id = g.node_id AND g.schema_name = in_schema;
         -- A record that is gone is named nowhere: the node is read as a whole.
         DELETE FROM neurigraph.record_changes AS c
         USING neurigraph.graph_index AS g
-        WHERE c.node_id = g.node_id AND g.schema_name = TG_TABLE_SCHEMA;
+        WHERE c.node_id = g.node_id AND g.schema_name = in_schema;
         INSERT INTO neurigraph.record_changes (node_id, user_id, change)
         SELECT g.node_id, g.user_id, pg_current_xact_id()
-        FROM neurigraph.graph_index AS g WHERE g.schema_name = TG_TABLE_SCHEMA;
+        FROM neurigraph.graph_index AS g WHERE g.schema_name = in_schema;
     END IF;
+END
+$$;
+
+-- Trigger on the tables of nodes, once a statement. Argument: user_id.
+CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.note_node_change(TG_ARGV[0]::uuid, TG_TABLE_SCHEMA, TG_OP = 'DELETE');
     RETURN NULL;
+END
+$$;
+
+-- Record that the current transaction changes these records of a node.
+CREATE OR REPLACE FUNCTION neurigraph_private.note_record_changes(node uuid, owner uuid, records uuid []) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO neurigraph.record_changes (node_id, user_id, change, record_id)
+    SELECT DISTINCT node, owner, pg_current_xact_id(), c.record_id FROM unnest(records) AS c (record_id)
+    WHERE c.record_id IS NOT NULL
+    ON CONFLICT DO NOTHING;
 END
 $$;
 
@@ -150,14 +169,10 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.note_record_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    INSERT INTO neurigraph.record_changes (node_id, user_id, change, record_id)
-    VALUES (TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, pg_current_xact_id(), NEW.record_id)
-    ON CONFLICT DO NOTHING;
-    IF TG_OP = 'UPDATE' AND OLD.record_id <> NEW.record_id THEN
-        INSERT INTO neurigraph.record_changes (node_id, user_id, change, record_id)
-        VALUES (TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, pg_current_xact_id(), OLD.record_id)
-        ON CONFLICT DO NOTHING;
-    END IF;
+    -- Of a new row, OLD is null.
+    PERFORM neurigraph_private.note_record_changes(
+        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, ARRAY[OLD.record_id, NEW.record_id]
+    );
     RETURN NULL;
 END
 $$;
@@ -166,9 +181,9 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.note_passage_changes() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    INSERT INTO neurigraph.record_changes (node_id, user_id, change, record_id)
-    SELECT DISTINCT TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, pg_current_xact_id(), c.record_id FROM changed AS c
-    ON CONFLICT DO NOTHING;
+    PERFORM neurigraph_private.note_record_changes(
+        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, ARRAY(SELECT DISTINCT c.record_id FROM changed AS c)
+    );
     RETURN NULL;
 END
 $$;

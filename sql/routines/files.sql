@@ -35,43 +35,53 @@ BEGIN
 END
 $$;
 
--- Trigger on file_manifest: write the state log. Arguments: node_id and user_id of the node. The parameter
+-- Log the state of a new row of file_manifest (operation INSERT), or what a change of it changed. The parameter
 -- neurigraph.compression_cause gives the cause, for the transaction; without it no state changes, since the column of
--- the log is never null. Runs with the owner's rights, because no other role writes the log.
-CREATE OR REPLACE FUNCTION neurigraph.log_file_state() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- the log is never null.
+CREATE OR REPLACE FUNCTION neurigraph_private.log_file_state(
+    operation text, node uuid, owner uuid, before record, given record
+) RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
     cause text := nullif(current_setting('neurigraph.compression_cause', true), '');
     event text;
 BEGIN
-    IF TG_OP = 'INSERT' THEN
+    IF operation = 'INSERT' THEN
         IF neurigraph.is_moving() THEN
-            RETURN NULL;
+            RETURN;
         END IF;
         -- A committed file has its working copy beside the compressed object, so its first entry is decompressed.
         event := 'decompressed';
         cause := coalesce(cause, 'scheduler');
-    ELSIF NEW.compression_state <> OLD.compression_state THEN
+    ELSIF given.compression_state <> before.compression_state THEN
         event := CASE
-            WHEN NEW.compression_state = 'rehydrating' THEN 'rehydrating'
-            WHEN NEW.compression_state = 'active' THEN 'decompressed'
-            WHEN OLD.compression_state = 'rehydrating' THEN 'failed'
-            WHEN OLD.recompress_after IS NULL THEN 'compressed'
+            WHEN given.compression_state = 'rehydrating' THEN 'rehydrating'
+            WHEN given.compression_state = 'active' THEN 'decompressed'
+            WHEN before.compression_state = 'rehydrating' THEN 'failed'
+            WHEN before.recompress_after IS NULL THEN 'compressed'
             ELSE 'recompressed'
         END;
-    ELSIF NEW.last_failure IS DISTINCT FROM OLD.last_failure AND NEW.last_failure IS NOT NULL THEN
+    ELSIF given.last_failure IS DISTINCT FROM before.last_failure AND given.last_failure IS NOT NULL THEN
         event := 'failed';
     ELSE
-        RETURN NULL;
+        RETURN;
     END IF;
     INSERT INTO neurigraph.compression_state_log (
         user_id, file_id, node_id, event_type, triggered_by, error_detail
     )
     VALUES (
-        TG_ARGV[1]::uuid, NEW.file_id, TG_ARGV[0]::uuid,
-        event::neurigraph.compression_event, cause::neurigraph.compression_cause,
-        CASE WHEN event = 'failed' THEN NEW.last_failure END
+        owner, given.file_id, node, event::neurigraph.compression_event, cause::neurigraph.compression_cause,
+        CASE WHEN event = 'failed' THEN given.last_failure END
     );
+END
+$$;
+
+-- Trigger on file_manifest: write the state log. Arguments: node_id and user_id of the node. Runs with the owner's
+-- rights, because no other role writes the log.
+CREATE OR REPLACE FUNCTION neurigraph.log_file_state() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.log_file_state(TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, OLD, NEW);
     RETURN NULL;
 END
 $$;
@@ -123,6 +133,7 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph.guard_file_state(), neurigraph.log_file_state(),
+neurigraph_private.log_file_state(text, uuid, uuid, record, record),
 neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states()
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name)

@@ -1,4 +1,8 @@
 -- Registration: record_index, record_titles and file_index follow the tables of all nodes.
+--
+-- A connection compiles a trigger function, and plans its statements, for every trigger: again for each node. So what a
+-- trigger of a node's table does stands in a function of neurigraph_private, which takes the row and has one plan for
+-- all nodes, and the trigger function calls it. Rows of all nodes have the same columns.
 
 -- The digest of a title within a graph, without regard to case. Two titles with one digest count as the same.
 CREATE OR REPLACE FUNCTION neurigraph_private.title_key(owner uuid, title text) RETURNS bigint
@@ -33,25 +37,26 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT lower(k.word)), '{}') FROM unnest(keywords) AS k (word)
 $$;
 
--- Trigger on metadata_records. Arguments: node_id and user_id of the node.
-CREATE OR REPLACE FUNCTION neurigraph.register_record() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Register a new, changed or deleted row of metadata_records.
+CREATE OR REPLACE FUNCTION neurigraph_private.register_record(operation text, node uuid, owner uuid, given record)
+RETURNS void
+LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'DELETE' THEN
+    IF operation = 'DELETE' THEN
         IF NOT neurigraph.is_moving() THEN
-            DELETE FROM neurigraph.record_index AS r WHERE r.record_id = OLD.record_id;
+            DELETE FROM neurigraph.record_index AS r WHERE r.record_id = given.record_id;
         END IF;
-        RETURN OLD;
+        RETURN;
     END IF;
-    IF TG_OP = 'UPDATE' THEN
+    IF operation = 'UPDATE' THEN
         UPDATE neurigraph.record_index AS r SET
-            content_type = NEW.content_type,
-            occurred_at = NEW.occurred_at,
-            superseded = NEW.superseded_by IS NOT NULL,
-            entity_keys = neurigraph.keyword_keys(NEW.kw_entities),
-            topic_keys = neurigraph.keyword_keys(NEW.kw_topics)
-        WHERE r.record_id = NEW.record_id;
-        RETURN NEW;
+            content_type = given.content_type,
+            occurred_at = given.occurred_at,
+            superseded = given.superseded_by IS NOT NULL,
+            entity_keys = neurigraph.keyword_keys(given.kw_entities),
+            topic_keys = neurigraph.keyword_keys(given.kw_topics)
+        WHERE r.record_id = given.record_id;
+        RETURN;
     END IF;
     IF NOT neurigraph.is_moving() THEN
         INSERT INTO neurigraph.record_index (
@@ -59,23 +64,53 @@ BEGIN
             content_type, occurred_at, superseded, entity_keys, topic_keys
         )
         VALUES (
-            NEW.record_id, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid,
-            NEW.source_kind || ':' || NEW.source_id, NEW.content_hash, NEW.created_at,
-            NEW.content_type, NEW.occurred_at, NEW.superseded_by IS NOT NULL,
-            neurigraph.keyword_keys(NEW.kw_entities), neurigraph.keyword_keys(NEW.kw_topics)
+            given.record_id, node, owner, given.source_kind || ':' || given.source_id, given.content_hash,
+            given.created_at, given.content_type, given.occurred_at, given.superseded_by IS NOT NULL,
+            neurigraph.keyword_keys(given.kw_entities), neurigraph.keyword_keys(given.kw_topics)
         );
         INSERT INTO neurigraph.record_titles (record_id, user_id, title_key)
-        VALUES (
-            NEW.record_id, TG_ARGV[1]::uuid, neurigraph_private.title_key(TG_ARGV[1]::uuid, NEW.title)
-        );
-        RETURN NEW;
+        VALUES (given.record_id, owner, neurigraph_private.title_key(owner, given.title));
+        RETURN;
     END IF;
-    UPDATE neurigraph.record_index AS r SET node_id = TG_ARGV[0]::uuid
-    WHERE r.record_id = NEW.record_id AND r.user_id = TG_ARGV[1]::uuid;
+    UPDATE neurigraph.record_index AS r SET node_id = node
+    WHERE r.record_id = given.record_id AND r.user_id = owner;
     IF NOT FOUND THEN
         RAISE foreign_key_violation USING MESSAGE = 'a record can only move between nodes of its own user';
     END IF;
-    RETURN NEW;
+END
+$$;
+
+-- Trigger on metadata_records. Arguments: node_id and user_id of the node.
+CREATE OR REPLACE FUNCTION neurigraph.register_record() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.register_record(
+        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END
+    );
+    RETURN NULL;
+END
+$$;
+
+-- Register a new or deleted row of file_manifest.
+CREATE OR REPLACE FUNCTION neurigraph_private.register_file(operation text, node uuid, owner uuid, given record)
+RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF operation = 'DELETE' THEN
+        IF NOT neurigraph.is_moving() THEN
+            DELETE FROM neurigraph.file_index AS f WHERE f.file_id = given.file_id;
+        END IF;
+        RETURN;
+    END IF;
+    IF NOT neurigraph.is_moving() THEN
+        INSERT INTO neurigraph.file_index (file_id, record_id, node_id, user_id)
+        VALUES (given.file_id, given.record_id, node, owner);
+        RETURN;
+    END IF;
+    UPDATE neurigraph.file_index AS f SET node_id = node WHERE f.file_id = given.file_id AND f.user_id = owner;
+    IF NOT FOUND THEN
+        RAISE foreign_key_violation USING MESSAGE = 'a file can only move between nodes of its own user';
+    END IF;
 END
 $$;
 
@@ -83,27 +118,16 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.register_file() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF TG_OP = 'DELETE' THEN
-        IF NOT neurigraph.is_moving() THEN
-            DELETE FROM neurigraph.file_index AS f WHERE f.file_id = OLD.file_id;
-        END IF;
-        RETURN OLD;
-    END IF;
-    IF NOT neurigraph.is_moving() THEN
-        INSERT INTO neurigraph.file_index (file_id, record_id, node_id, user_id)
-        VALUES (NEW.file_id, NEW.record_id, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid);
-        RETURN NEW;
-    END IF;
-    UPDATE neurigraph.file_index AS f SET node_id = TG_ARGV[0]::uuid
-    WHERE f.file_id = NEW.file_id AND f.user_id = TG_ARGV[1]::uuid;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING MESSAGE = 'a file can only move between nodes of its own user';
-    END IF;
-    RETURN NEW;
+    PERFORM neurigraph_private.register_file(
+        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END
+    );
+    RETURN NULL;
 END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph_private.title_key(uuid, text), neurigraph.free_title(uuid, uuid, text []),
-neurigraph.keyword_keys(text []), neurigraph.register_record(), neurigraph.register_file() FROM PUBLIC;
+neurigraph.keyword_keys(text []), neurigraph_private.register_record(text, uuid, uuid, record),
+neurigraph_private.register_file(text, uuid, uuid, record), neurigraph.register_record(), neurigraph.register_file()
+FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.free_title(uuid, uuid, text []), neurigraph.keyword_keys(text [])
 TO neurigraph_pipeline;

@@ -49,36 +49,40 @@ BEGIN
 END
 $$;
 
--- Trigger on passages, once a statement. Arguments: node_id and user_id.
+-- The records of a user that are in quarantine.
+CREATE OR REPLACE FUNCTION neurigraph_private.records_in_quarantine(owner uuid) RETURNS uuid []
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ARRAY(SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.user_id = owner AND i.quarantined);
+END
+$$;
+
+-- Trigger on passages, once a statement. Arguments: node_id and user_id. One statement, since a connection plans it for
+-- each node: the empty lexeme, which each passage has once, stands for the passages as a whole.
 CREATE OR REPLACE FUNCTION neurigraph.count_passages() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    sign integer := CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END;
-    totals record;
-    words text [];
-    counts integer [];
 BEGIN
-    -- Passages in quarantine are not counted, wherever they move.
-    SELECT count(*) AS passages, coalesce(sum(c.lexeme_count), 0)::bigint AS lexemes INTO totals FROM changed AS c
-    WHERE c.record_id NOT IN (
-        SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.user_id = TG_ARGV[1]::uuid AND i.quarantined
-    );
-    IF totals.passages = 0 THEN
-        RETURN NULL;
-    END IF;
-    SELECT array_agg(n.lexeme), array_agg(n.passages) INTO words, counts
-    FROM (
-        SELECT l.lexeme, (sign * count(*))::integer AS passages
-        FROM changed AS c
-        CROSS JOIN LATERAL unnest(c.lexemes || neurigraph_private.speaker_lexeme(c.author)) AS l (lexeme)
-        WHERE c.record_id NOT IN (
-            SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.user_id = TG_ARGV[1]::uuid AND i.quarantined
-        )
-        GROUP BY l.lexeme
-    ) AS n;
     PERFORM neurigraph_private.add_to_statistics(
-        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, sign * totals.passages, sign * totals.lexemes, words, counts
-    );
+        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid,
+        max(n.signed * n.passages) FILTER (WHERE n.lexeme = ''), max(n.signed * n.lexemes) FILTER (WHERE n.lexeme = ''),
+        array_agg(n.lexeme) FILTER (WHERE n.lexeme <> ''),
+        array_agg((n.signed * n.passages)::integer) FILTER (WHERE n.lexeme <> '')
+    )
+    FROM (
+        SELECT
+            l.lexeme,
+            count(*) AS passages,
+            sum(c.lexeme_count) AS lexemes,
+            CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END AS signed
+        FROM changed AS c
+        CROSS JOIN LATERAL unnest(
+            c.lexemes || neurigraph_private.speaker_lexeme(c.author) || ARRAY['']
+        ) AS l (lexeme)
+        -- Passages in quarantine are not counted, wherever they move.
+        WHERE c.record_id <> ALL((SELECT neurigraph_private.records_in_quarantine(TG_ARGV[1]::uuid))::uuid [])
+        GROUP BY l.lexeme
+    ) AS n
+    HAVING count(*) > 0;
     RETURN NULL;
 END
 $$;
