@@ -98,6 +98,10 @@ class Database(Protocol):
         """Wait until all statements of ``later`` are done."""
         ...
 
+    def renew_connections(self) -> None:
+        """Replace the connections of ``pipeline`` and ``owner``, each when it is free: they cache what they met."""
+        ...
+
 
 class Replica(Database, Protocol):
     """A database whose reads as ``agent`` come from a replica; everything else goes to the primary."""

@@ -229,6 +229,13 @@ class PostgresDatabase:
             waiting = list(self._waiting)
         wait(waiting)
 
+    def renew_connections(self) -> None:
+        """Close the connections of ``pipeline`` and ``owner``: idle ones now, others when they are returned."""
+        with self._opening:
+            pool = self._pools.get("neurigraph_pipeline")
+        if pool is not None:
+            pool.drain()
+
     def close(self) -> None:
         """Finish the statements queued by ``later`` and close all pools; the object may be used again."""
         with self._opening:
@@ -303,7 +310,7 @@ class PostgresDatabase:
             max_size=self._pool_size,
             timeout=self._pool_wait,
             max_idle=300.0,
-            # A connection caches table metadata, some 190 kB a node, and frees it when it closes.
+            # A connection caches what it met of the catalog, and frees it when it closes.
             max_lifetime=600.0,
             configure=_configure,
             check=_check,

@@ -80,3 +80,7 @@ class DelegatingDatabase:
     def wait_for_background(self) -> None:
         """Wait for the statements in the background."""
         self.inner.wait_for_background()
+
+    def renew_connections(self) -> None:
+        """Replace the connections."""
+        self.inner.renew_connections()

@@ -107,3 +107,7 @@ class ReplicaReads(DelegatingDatabase):
     def wait_for_background(self) -> None:
         """Wait for the primary."""
         self._primary.wait_for_background()
+
+    def renew_connections(self) -> None:
+        """Replace the primary's connections: pipelines write."""
+        self._primary.renew_connections()
