@@ -150,7 +150,7 @@ CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM neurigraph_private.note_node_change(TG_ARGV[0]::uuid, TG_TABLE_SCHEMA, TG_OP = 'DELETE');
-    RETURN NULL;
+    RETURN NEW;
 END
 $$;
 
@@ -173,7 +173,7 @@ BEGIN
     PERFORM neurigraph_private.note_record_changes(
         TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, ARRAY[OLD.record_id, NEW.record_id]
     );
-    RETURN NULL;
+    RETURN NEW;
 END
 $$;
 
@@ -184,7 +184,7 @@ BEGIN
     PERFORM neurigraph_private.note_record_changes(
         TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, ARRAY(SELECT DISTINCT c.record_id FROM changed AS c)
     );
-    RETURN NULL;
+    RETURN NEW;
 END
 $$;
 

@@ -35,11 +35,12 @@ BEGIN
 END
 $$;
 
--- Log the state of a new row of file_manifest (operation INSERT), or what a change of it changed. The parameter
--- neurigraph.compression_cause gives the cause, for the transaction; without it no state changes, since the column of
--- the log is never null.
+-- Log the state of a new file (operation INSERT), or what a change of its state or of its last failure changed. The
+-- parameter neurigraph.compression_cause gives the cause, for the transaction; without it no state changes, since the
+-- column of the log is never null.
 CREATE OR REPLACE FUNCTION neurigraph_private.log_file_state(
-    operation text, node uuid, owner uuid, before record, given record
+    operation text, node uuid, owner uuid, file uuid, old_state neurigraph.compression_state,
+    new_state neurigraph.compression_state, was_due boolean, old_failure text, new_failure text
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -53,15 +54,15 @@ BEGIN
         -- A committed file has its working copy beside the compressed object, so its first entry is decompressed.
         event := 'decompressed';
         cause := coalesce(cause, 'scheduler');
-    ELSIF given.compression_state <> before.compression_state THEN
+    ELSIF new_state <> old_state THEN
         event := CASE
-            WHEN given.compression_state = 'rehydrating' THEN 'rehydrating'
-            WHEN given.compression_state = 'active' THEN 'decompressed'
-            WHEN before.compression_state = 'rehydrating' THEN 'failed'
-            WHEN before.recompress_after IS NULL THEN 'compressed'
-            ELSE 'recompressed'
+            WHEN new_state = 'rehydrating' THEN 'rehydrating'
+            WHEN new_state = 'active' THEN 'decompressed'
+            WHEN old_state = 'rehydrating' THEN 'failed'
+            WHEN was_due THEN 'recompressed'
+            ELSE 'compressed'
         END;
-    ELSIF given.last_failure IS DISTINCT FROM before.last_failure AND given.last_failure IS NOT NULL THEN
+    ELSIF new_failure IS DISTINCT FROM old_failure AND new_failure IS NOT NULL THEN
         event := 'failed';
     ELSE
         RETURN;
@@ -70,8 +71,8 @@ BEGIN
         user_id, file_id, node_id, event_type, triggered_by, error_detail
     )
     VALUES (
-        owner, given.file_id, node, event::neurigraph.compression_event, cause::neurigraph.compression_cause,
-        CASE WHEN event = 'failed' THEN given.last_failure END
+        owner, file, node, event::neurigraph.compression_event, cause::neurigraph.compression_cause,
+        CASE WHEN event = 'failed' THEN new_failure END
     );
 END
 $$;
@@ -81,8 +82,11 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.log_file_state() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM neurigraph_private.log_file_state(TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, OLD, NEW);
-    RETURN NULL;
+    PERFORM neurigraph_private.log_file_state(
+        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, NEW.file_id, OLD.compression_state, NEW.compression_state,
+        OLD.recompress_after IS NOT NULL, OLD.last_failure, NEW.last_failure
+    );
+    RETURN NEW;
 END
 $$;
 
@@ -128,13 +132,13 @@ CREATE OR REPLACE FUNCTION neurigraph.sum_changed_file_states() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM neurigraph.sum_file_states(TG_ARGV[0]::uuid, TG_TABLE_SCHEMA);
-    RETURN NULL;
+    RETURN NEW;
 END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph.guard_file_state(), neurigraph.log_file_state(),
-neurigraph_private.log_file_state(text, uuid, uuid, record, record),
 neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states()
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name)
 TO neurigraph_pipeline;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;

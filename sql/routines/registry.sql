@@ -1,8 +1,9 @@
 -- Registration: record_index, record_titles and file_index follow the tables of all nodes.
 --
--- A connection compiles a trigger function, and plans its statements, for every trigger: again for each node. So what a
--- trigger of a node's table does stands in a function of neurigraph_private, which takes the row and has one plan for
--- all nodes, and the trigger function calls it. Rows of all nodes have the same columns.
+-- A connection compiles a trigger function, and plans each of its expressions, for every trigger: again for each node.
+-- So what a trigger of a node's table does stands in a function of neurigraph_private, planned once for all nodes, and the
+-- trigger function calls it with values (a function that takes a row is compiled for each type of row). It returns NEW,
+-- also where nobody reads it: NULL is an expression.
 
 -- The digest of a title within a graph, without regard to case. Two titles with one digest count as the same.
 CREATE OR REPLACE FUNCTION neurigraph_private.title_key(owner uuid, title text) RETURNS bigint
@@ -38,96 +39,93 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Register a new, changed or deleted row of metadata_records.
-CREATE OR REPLACE FUNCTION neurigraph_private.register_record(operation text, node uuid, owner uuid, given record)
-RETURNS void
+CREATE OR REPLACE FUNCTION neurigraph_private.register_record(
+    operation text, node uuid, owner uuid, record uuid, title text, source text, content_hash bytea,
+    created_at timestamptz, content_type neurigraph.content_type, occurred_at timestamptz, superseded boolean,
+    entities text [], topics text []
+) RETURNS void
 LANGUAGE plpgsql AS $$
+#variable_conflict use_column
 BEGIN
     IF operation = 'DELETE' THEN
         IF NOT neurigraph.is_moving() THEN
-            DELETE FROM neurigraph.record_index AS r WHERE r.record_id = given.record_id;
+            DELETE FROM neurigraph.record_index AS r WHERE r.record_id = record;
         END IF;
-        RETURN;
-    END IF;
-    IF operation = 'UPDATE' THEN
+    ELSIF operation = 'UPDATE' THEN
         UPDATE neurigraph.record_index AS r SET
-            content_type = given.content_type,
-            occurred_at = given.occurred_at,
-            superseded = given.superseded_by IS NOT NULL,
-            entity_keys = neurigraph.keyword_keys(given.kw_entities),
-            topic_keys = neurigraph.keyword_keys(given.kw_topics)
-        WHERE r.record_id = given.record_id;
-        RETURN;
-    END IF;
-    IF NOT neurigraph.is_moving() THEN
+            content_type = register_record.content_type,
+            occurred_at = register_record.occurred_at,
+            superseded = register_record.superseded,
+            entity_keys = neurigraph.keyword_keys(entities),
+            topic_keys = neurigraph.keyword_keys(topics)
+        WHERE r.record_id = record;
+    ELSIF NOT neurigraph.is_moving() THEN
         INSERT INTO neurigraph.record_index (
             record_id, node_id, user_id, source, content_hash, created_at,
             content_type, occurred_at, superseded, entity_keys, topic_keys
         )
         VALUES (
-            given.record_id, node, owner, given.source_kind || ':' || given.source_id, given.content_hash,
-            given.created_at, given.content_type, given.occurred_at, given.superseded_by IS NOT NULL,
-            neurigraph.keyword_keys(given.kw_entities), neurigraph.keyword_keys(given.kw_topics)
+            record, node, owner, source, content_hash, created_at, content_type, occurred_at, superseded,
+            neurigraph.keyword_keys(entities), neurigraph.keyword_keys(topics)
         );
         INSERT INTO neurigraph.record_titles (record_id, user_id, title_key)
-        VALUES (given.record_id, owner, neurigraph_private.title_key(owner, given.title));
-        RETURN;
-    END IF;
-    UPDATE neurigraph.record_index AS r SET node_id = node
-    WHERE r.record_id = given.record_id AND r.user_id = owner;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING MESSAGE = 'a record can only move between nodes of its own user';
+        VALUES (record, owner, neurigraph_private.title_key(owner, title));
+    ELSE
+        UPDATE neurigraph.record_index AS r SET node_id = node WHERE r.record_id = record AND r.user_id = owner;
+        IF NOT FOUND THEN
+            RAISE foreign_key_violation USING MESSAGE = 'a record can only move between nodes of its own user';
+        END IF;
     END IF;
 END
 $$;
 
--- Trigger on metadata_records. Arguments: node_id and user_id of the node.
+-- Trigger on metadata_records. Arguments: node_id and user_id of the node. Of a deleted row, NEW is null.
 CREATE OR REPLACE FUNCTION neurigraph.register_record() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM neurigraph_private.register_record(
-        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END
+        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, coalesce(NEW.record_id, OLD.record_id), NEW.title,
+        NEW.source_kind || ':' || NEW.source_id, NEW.content_hash, NEW.created_at, NEW.content_type, NEW.occurred_at,
+        NEW.superseded_by IS NOT NULL, NEW.kw_entities, NEW.kw_topics
     );
-    RETURN NULL;
+    RETURN NEW;
 END
 $$;
 
 -- Register a new or deleted row of file_manifest.
-CREATE OR REPLACE FUNCTION neurigraph_private.register_file(operation text, node uuid, owner uuid, given record)
-RETURNS void
+CREATE OR REPLACE FUNCTION neurigraph_private.register_file(
+    operation text, node uuid, owner uuid, file uuid, record uuid
+) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     IF operation = 'DELETE' THEN
         IF NOT neurigraph.is_moving() THEN
-            DELETE FROM neurigraph.file_index AS f WHERE f.file_id = given.file_id;
+            DELETE FROM neurigraph.file_index AS f WHERE f.file_id = file;
         END IF;
-        RETURN;
-    END IF;
-    IF NOT neurigraph.is_moving() THEN
-        INSERT INTO neurigraph.file_index (file_id, record_id, node_id, user_id)
-        VALUES (given.file_id, given.record_id, node, owner);
-        RETURN;
-    END IF;
-    UPDATE neurigraph.file_index AS f SET node_id = node WHERE f.file_id = given.file_id AND f.user_id = owner;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING MESSAGE = 'a file can only move between nodes of its own user';
+    ELSIF NOT neurigraph.is_moving() THEN
+        INSERT INTO neurigraph.file_index (file_id, record_id, node_id, user_id) VALUES (file, record, node, owner);
+    ELSE
+        UPDATE neurigraph.file_index AS f SET node_id = node WHERE f.file_id = file AND f.user_id = owner;
+        IF NOT FOUND THEN
+            RAISE foreign_key_violation USING MESSAGE = 'a file can only move between nodes of its own user';
+        END IF;
     END IF;
 END
 $$;
 
--- Trigger on file_manifest. Arguments: node_id and user_id of the node.
+-- Trigger on file_manifest. Arguments: node_id and user_id of the node. Of a deleted row, NEW is null.
 CREATE OR REPLACE FUNCTION neurigraph.register_file() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM neurigraph_private.register_file(
-        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END
+        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, coalesce(NEW.file_id, OLD.file_id), NEW.record_id
     );
-    RETURN NULL;
+    RETURN NEW;
 END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph_private.title_key(uuid, text), neurigraph.free_title(uuid, uuid, text []),
-neurigraph.keyword_keys(text []), neurigraph_private.register_record(text, uuid, uuid, record),
-neurigraph_private.register_file(text, uuid, uuid, record), neurigraph.register_record(), neurigraph.register_file()
-FROM PUBLIC;
+neurigraph.keyword_keys(text []), neurigraph.register_record(), neurigraph.register_file() FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.free_title(uuid, uuid, text []), neurigraph.keyword_keys(text [])
 TO neurigraph_pipeline;

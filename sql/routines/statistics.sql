@@ -83,7 +83,7 @@ BEGIN
         GROUP BY l.lexeme
     ) AS n
     HAVING count(*) > 0;
-    RETURN NULL;
+    RETURN NEW;
 END
 $$;
 

@@ -48,6 +48,17 @@ def test_connection_is_reused(installation: Installation) -> None:
     assert len({installation.database.ask(None, SESSION, {})[0]["pid"] for _ in range(3)}) == 1
 
 
+def test_renewed_connections_are_new_and_none_is_cut(installation: Installation) -> None:
+    database = installation.database
+    with database.pipeline() as tx:
+        (before,) = tx.execute(SESSION).fetchall()
+        database.renew_connections()
+        assert tx.execute(SESSION).fetchall() == [before]
+    with database.owner() as tx:
+        (after,) = tx.execute(SESSION).fetchall()
+    assert after["pid"] != before["pid"]
+
+
 def test_one_query_is_one_transaction(installation: Installation) -> None:
     """What fails leaves nothing behind, and what succeeds is there for others."""
     database = installation.database
