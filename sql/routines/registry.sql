@@ -1,9 +1,9 @@
 -- Registration: record_index, record_titles and file_index follow the tables of all nodes.
 --
 -- A connection compiles a trigger function, and plans each of its expressions, for every trigger: again for each node.
--- So what a trigger of a node's table does stands in a function of neurigraph_private, planned once for all nodes, and the
--- trigger function calls it with values (a function that takes a row is compiled for each type of row). It returns NEW,
--- also where nobody reads it: NULL is an expression.
+-- So what a trigger of a node's table does stands in a function of neurigraph_private, planned once for all nodes, and
+-- the trigger function calls it with values (a function that takes a row is compiled for each type of row). It returns
+-- NEW, also where nobody reads it: NULL is an expression.
 
 -- The digest of a title within a graph, without regard to case. Two titles with one digest count as the same.
 CREATE OR REPLACE FUNCTION neurigraph_private.title_key(owner uuid, title text) RETURNS bigint

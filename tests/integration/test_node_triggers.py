@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from uuid import uuid4
 
 import psycopg
@@ -44,7 +45,7 @@ def plans_of_each_node(tx: Transaction, nodes: list[NodeRef]) -> list[int]:
         row = tx.execute(PLANS, prepare=False).fetchone()
         assert row is not None
         kept.append(row["plans"])
-    return [after - before for before, after in zip(kept, kept[1:], strict=False)]
+    return [after - before for before, after in pairwise(kept)]
 
 
 def test_nodes_share_the_plans_of_their_triggers(installation: Installation) -> None:
