@@ -18,7 +18,8 @@ WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 LEANING = frozenset(
     "he she it they him them his her hers its their theirs this that these those here such another either neither both "
-    "because which who whose whom or nor yet than as same else instead one ones".split()
+    "because which who whose whom or nor yet than as same else instead one ones "
+    "afterwards afterward meanwhile otherwise therefore".split()
 )
 """First words of sentences that go on with another."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.text.calendar_words import MONTHS, WEEKDAYS
 from resources.offline.fixed_dates import with_dates, written
 from resources.offline.lexicon import english, lexicon_of
 from resources.offline.names import Names
@@ -24,6 +25,10 @@ _BEFORE = 8
 _CONTEXT = 400
 """So many messages, of each so many characters, are searched for what a date may count from."""
 
+_CALENDAR = frozenset(WEEKDAYS) | frozenset(MONTHS) - {"may", "march"}
+"""Words that keep their capital within a sentence, although some people write them small."""
+
+_TITLED = re.compile(r"Miss [A-Z]")
 _END = re.compile(r"[.!?…。！？][\"'”’)]*$")
 _LAST_STOP = re.compile(r"[.!…]+$")
 
@@ -117,7 +122,8 @@ class Teller:
     def _lowered(self, text: str) -> str:
         """Return a sentence for the middle of another: with a small letter, if its first word is no name."""
         first = re.split(r"[\s,'’]", text, maxsplit=1)[0]
-        is_common = first.lower() in self._small and first not in self._capitalised
+        is_name = first in self._capitalised or first.lower() in _CALENDAR or _TITLED.match(text)
+        is_common = first.lower() in self._small and not is_name
         return text[:1].lower() + text[1:] if is_common else text
 
 

@@ -171,6 +171,24 @@ def test_chosen_sentences_of_a_message_are_one_sentence() -> None:
     assert "640" not in told  # nobody says of what
 
 
+def test_names_of_days_and_people_keep_their_capital_within_a_sentence() -> None:
+    text = "Saturday costs 24 euros at Mill Quay. Sunday costs 19 euros at Corra. Miss Ina's hotel takes 340 euros."
+    told = MODEL.summarize(chat(("Ann", text), ("Ben", "On sunday I miss it.")), 200).text
+    assert "; Sunday costs 19 euros at Corra; Miss Ina's hotel takes 340 euros" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("Afterwards there's a post at the institute", False),
+        ("Otherwise the shop keeps the deposit", False),
+        ("After the defence there's a post at the institute", True),
+    ],
+)
+def test_what_happens_after_something_else_needs_it(text: str, alone: bool) -> None:
+    assert References({"Ann"}, set()).begins_alone(text) is alone
+
+
 def test_other_languages_are_quoted() -> None:
     text = "Ich habe am 13. Januar den neuen Boden bestellt. Er kostet 4.860 Euro. Das ist viel Geld für uns alle."
     summary = MODEL.summarize(chat(("Annegret", text)), 200).text
