@@ -79,7 +79,7 @@ BEGIN
             c.lexemes || neurigraph_private.speaker_lexeme(c.author) || ARRAY['']
         ) AS l (lexeme)
         -- Passages in quarantine are not counted, wherever they move.
-        WHERE c.record_id <> ALL((SELECT neurigraph_private.records_in_quarantine(TG_ARGV[1]::uuid))::uuid [])
+        WHERE c.record_id NOT IN (SELECT unnest(neurigraph_private.records_in_quarantine(TG_ARGV[1]::uuid)))
         GROUP BY l.lexeme
     ) AS n
     HAVING count(*) > 0;
