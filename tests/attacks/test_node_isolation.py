@@ -5,6 +5,7 @@ What is denied and what is absent must be the same answer, byte for byte, and co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from uuid import UUID
@@ -26,12 +27,13 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ROOT
 from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving
 from tests.support.callers import ATTEMPTS, Caller, CallerGraph, Ids, new_owner, share
 from tests.support.counting_relay import counting_relay
 from tests.support.memories import rows
-from tests.support.node_operations import JOINS, OPERATIONS
+from tests.support.node_operations import ELSEWHERE, JOINS, OPERATIONS
 from tests.support.two_users import World
 
 pytestmark = pytest.mark.attack
@@ -132,6 +134,21 @@ def test_same_calls_work_for_the_owner(client: httpx.Client, owner: tuple[Caller
             operation,
             answer.text,
         )
+
+
+def test_every_operation_with_an_id_is_tried(client: httpx.Client) -> None:
+    """A new one fails until it is in the list above, or is tried by a test of its own."""
+    described = client.get("/openapi.json").json()["paths"]
+    operations = (*OPERATIONS, *(operation for operation, _ in OWNERS_OPERATIONS))
+    tried = {re.sub(r"\{\w+\}", "{}", operation.partition("?")[0]) for operation in operations}
+    for path, methods in described.items():
+        if "{" in path and not path.startswith(tuple(ELSEWHERE)):
+            for method in methods:
+                assert f"{method.upper()} {re.sub(r'{[^}]*}', '{}', path)}" in tried
+    for start, test in ELSEWHERE.items():
+        assert any(path.startswith(start) for path in described), start
+        file, _, name = test.partition("::")
+        assert f"def {name}(" in (ROOT / file).read_text(), test
 
 
 def test_joins_work_for_the_owner(client: httpx.Client, owner: tuple[Caller, dict[str, Ids]]) -> None:

@@ -97,7 +97,7 @@ def test_large_segment_runs_alone(here: Installation, context: Context, bob: tup
 def test_large_segments_leave_room(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     """Three large segments come first, and the small ones behind them are leased at once nevertheless."""
     user, claims = bob
-    context = limited(context, large_segment_tokens=LARGE_TOKENS, batches_in_flight=2)
+    context = limited(context, large_segment_tokens=LARGE_TOKENS, batches_in_flight=3)
     for hours, name in enumerate(["large 1", "large 2", "large 3", "small 1", "small 2"], start=1):
         converse(here, claims, LONG_TEXT if "large" in name else "Short.", external_id=name, hours=hours)
     detect(context)
@@ -106,6 +106,10 @@ def test_large_segments_leave_room(here: Installation, context: Context, bob: tu
     found = states(here, user)
     assert [found["small 1"], found["small 2"]] == ["claimed", "claimed"]
     assert sum(found[f"large {number}"] == "claimed" for number in (1, 2, 3)) == 1
+    converse(here, claims, "Short.", external_id="small 3", hours=6)
+    detect(context)
+    fewer = limited(context, batches_in_flight=1)
+    assert len(triggers.lease_for_runs(fewer, "test of room")) == 2, "a lower limit leases no more"
     for batch in batches:
         triggers.release(here.database, batch.batch_id)
 

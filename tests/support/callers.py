@@ -18,6 +18,7 @@ from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.model import AliasType, Claims, EventKind, NodeType, SourceKind, Stance, SubjectType
 from neurigraph_pipelines.quarantine import holding
 from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.spaces import add_space
 from neurigraph_pipelines.wiring import Installation
 from tests.support.failed_segments import fail
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
@@ -62,6 +63,7 @@ class Ids:
     link: UUID
     signing_key: UUID
     digest: UUID
+    space: UUID
 
     def texts(self) -> dict[str, str]:
         """Return the ids by name, as text."""
@@ -260,6 +262,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
     # It meets nothing, so that nothing else changes.
     long_ago = Rule(received_until=datetime(2001, 1, 1, tzinfo=UTC))
     quarantine = holding.quarantine(installation.acting_for(claims), long_ago, "Nothing is this old.")
+    space = add_space(installation.acting_for(claims), "roof")
     facts = {row["path"]: _fact(installation, row) for row in found}
     return {
         row["path"]: Ids(
@@ -279,6 +282,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             fact=facts[row["path"]],
             digest=_digest(installation, row),
             **_link(installation, facts[row["path"]]),
+            space=space.space_id,
         )
         for row in found
     }

@@ -82,6 +82,16 @@ OPERATIONS: dict[str, Any] = {
     "GET /v1/conversations/{conversation}": None,
     "GET /v1/conversations/{conversation}?wait=1": None,
     "GET /v1/events/{event}": None,
+    "POST /v1/events/{event}/messages": {"messages": [{"role": "user", "content": "Mine now."}]},
+    "POST /v1/events/{event}/end": None,
+    "GET /v1/notes/{note}": None,
+    "GET /v1/unstored/{note}": None,
+    "GET /v1/spaces/{space}": None,
+    "GET /v1/spaces/{space}/sources": None,
+    "PATCH /v1/spaces/{space}": {"name": "Mine"},
+    "POST /v1/spaces/{space}/sources": {"source_ids": ["{conversation}"]},
+    "DELETE /v1/spaces/{space}/sources/{conversation}": None,
+    "DELETE /v1/spaces/{space}": None,
     "GET /v1/uploads/{upload}": None,
     "GET /v1/nodes?parent_node_id={node}": None,
     "GET /v1/records?node_id={node}": None,
@@ -119,3 +129,11 @@ JOINS = [
     ("POST /v1/nodes/{own_node}/merge", {"into_node_id": "{node}"}),
     ("POST /v1/facts/{own_fact}/undo?other_fact_id={fact}", {}),
 ]
+
+# Operations on things that the graph of callers has not, by the start of their path, and the test of each kind.
+ELSEWHERE = {
+    "/v1/actions/": "tests/integration/test_actions.py::test_note_waits_in_the_inbox_until_it_is_approved",
+    "/v1/mirror/": "tests/attacks/test_peers.py::test_stolen_key_reads_what_is_granted_and_no_more",
+    "/v1/organizations/": "tests/attacks/test_organization_access.py::test_unknown_ids_and_those_of_others_are_alike",
+    "/v1/webhooks/": "tests/attacks/test_webhook_access.py::test_denied_and_absent_are_one_answer",
+}
