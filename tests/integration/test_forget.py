@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import psycopg
@@ -11,7 +12,8 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.erasure.receipts import objects_of, receipts
+from neurigraph_pipelines.erasure.forget import Preview
+from neurigraph_pipelines.erasure.receipts import SubjectKind, objects_of, receipts
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.history import authored
@@ -27,11 +29,14 @@ from neurigraph_pipelines.model import (
     PlannedEdge,
     SubjectType,
 )
+from neurigraph_pipelines.quarantine import holding
+from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
-from tests.support.erasures import NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
+from tests.support.callers import plant_fact
+from tests.support.erasures import FACT, NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
 from tests.support.memories import converse, messages, new_user, node_rows, plain_context, rows, schemas_of
 from tests.support.witnesses import as_witness, doubt
 
@@ -148,6 +153,31 @@ def test_only_owner_erases(installation: Installation) -> None:
     erase(here, claims, RECORD, record_id)
     with here.database.agent(strangers) as tx:
         assert receipts(tx) == []
+
+
+def test_fact_is_erased_without_its_record(installation: Installation) -> None:
+    _, claims = new_user(installation)
+    converse(installation, claims, "#Family hello", "goodbye")
+    (record_id,) = remember_all(installation).values()
+    fact_id = plant_fact(installation, record_id)
+    assert planned(installation, claims, FACT, fact_id) == Preview(SubjectKind.FACT, fact_id, (), 0, 0, 0, 0, 0, 0)
+    receipt = erase(installation, claims, FACT, fact_id)
+    assert (receipt.erased["facts"], receipt.erased.get("records", 0)) == (1, 0)
+    assert planned(installation, claims, RECORD, record_id).records == 1
+
+
+def test_record_in_quarantine_is_erased(installation: Installation) -> None:
+    _, claims = new_user(installation)
+    converse(installation, claims, "#Family hello", "goodbye")
+    (record_id,) = remember_all(installation).values()
+    before = planned(installation, claims, RECORD, record_id)
+    everything = Rule(received_until=datetime.now(UTC) + timedelta(days=1))
+    held = holding.quarantine(installation.acting_for(claims), everything, "Poison.")
+    assert held.records == 1
+    assert planned(installation, claims, RECORD, record_id) == before
+    assert erase(installation, claims, RECORD, record_id).erased["records"] == 1
+    with pytest.raises(NotFoundError):
+        planned(installation, claims, RECORD, record_id)
 
 
 def test_node_is_erased_with_subtree(installation: Installation) -> None:

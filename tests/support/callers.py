@@ -175,8 +175,8 @@ def _edge(installation: Installation, claims: Claims, row: dict[str, Any]) -> di
     return {"edge": stated.edge_id, "evidence": stated.evidence_id}
 
 
-def _fact(installation: Installation, row: dict[str, Any]) -> UUID:
-    """Let the record of a node state a fact, which somebody has pinned."""
+def plant_fact(installation: Installation, record_id: UUID) -> UUID:
+    """Let a record state a fact, which somebody has pinned."""
     with installation.database.owner() as tx:
         made = tx.execute(
             """INSERT INTO neurigraph.facts (
@@ -186,7 +186,7 @@ def _fact(installation: Installation, row: dict[str, Any]) -> UUID:
             SELECT gen_random_uuid(), r.record_id, r.user_id, 1, 1, 1, 'Somebody met somebody.', 'other', 'statement',
                 1, 0.5, 'low', 'a test'
             FROM neurigraph.record_index AS r WHERE r.record_id = %s RETURNING fact_id""",
-            [row["record_id"]],
+            [record_id],
         ).fetchone()
         assert made is not None
         tx.execute("SELECT set_config('neurigraph.author', 'a test', true)")
@@ -263,7 +263,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
     long_ago = Rule(received_until=datetime(2001, 1, 1, tzinfo=UTC))
     quarantine = holding.quarantine(installation.acting_for(claims), long_ago, "Nothing is this old.")
     space = add_space(installation.acting_for(claims), "roof")
-    facts = {row["path"]: _fact(installation, row) for row in found}
+    facts = {row["path"]: plant_fact(installation, row["record_id"]) for row in found}
     return {
         row["path"]: Ids(
             node=row["node_id"],
