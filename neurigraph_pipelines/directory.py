@@ -6,13 +6,18 @@ databases belongs in ``homes``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import sql
 
+from neurigraph_pipelines.access import api_key_hash, holder_named_by
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User, create_user_within, is_slug
 from neurigraph_pipelines.ports import Database, Transaction
@@ -61,6 +66,14 @@ class Person:
     user_id: UUID
     slug: str
     key_hashes: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Whom a key or token names: a user, or the hash of a key that names nobody. It proves nothing."""
+
+    user_id: UUID | None = None
+    key_hash: bytes | None = None
 
 
 class Directory:
@@ -131,9 +144,11 @@ class Directory:
         """Find a user by name."""
         return self._place(_QUERIES["place_by_slug"], slug)
 
-    def by_key_hash(self, key_hash: bytes) -> Place | None:
-        """Find a user by the hash of a key that names nobody, as keys of earlier versions."""
-        return self._place(_QUERIES["place_by_key"], key_hash)
+    def by_hint(self, hint: Hint) -> Place | None:
+        """Find a user by a key or token; keys of earlier versions name nobody and are found by their hash."""
+        if hint.user_id is not None:
+            return self.by_id(hint.user_id)
+        return self._place(_QUERIES["place_by_key"], hint.key_hash)
 
     def create_here(self, slug: str, *, opaque_schema_names: bool) -> tuple[User, str]:
         """Create a user in the first database.
@@ -147,24 +162,34 @@ class Directory:
                 raise _taken(slug)
             return create_user_within(tx, slug, opaque_schema_names=opaque_schema_names)
 
-    def reserve(self, slug: str, name: str) -> Place:
-        """Note that a user is to be created in another database, before it is created there.
+    @contextmanager
+    def reserved(self, slug: str, name: str) -> Iterator[Place]:
+        """Note that a user is to be created in another database, and hold the name while the caller creates the user.
 
-        A program that dies between leaves a name without a user: the next creation of the user gets the same place.
+        A program that dies within leaves a name without a user, which ``forget_unmade`` removes.
 
         Raises:
             ConflictError: The first database has a user of this name.
         """
-        with self._database.pipeline() as tx:
-            tx.execute(_QUERIES["lock_slug"], {"slug": slug})
-            row = tx.execute(_QUERIES["place_by_slug"], {"value": slug}).fetchone()
-            if row is not None:
-                return Place(**row)
-            if _is_taken(tx, slug):
+        with self._database.maintenance() as connection:  # the lock outlives the statement, and ends with the program
+            connection.execute(_QUERIES["hold_slug"], {"slug": slug})
+            row = connection.execute(_QUERIES["place_by_slug"], {"value": slug}).fetchone()
+            if row is None and _is_taken(connection, slug):
                 raise _taken(slug)
-            made = Place(uuid4(), slug, name, None)
-            _insert(tx, made.resident_id, slug, name, None, ())
-            return made
+            place = Place(uuid4(), slug, name, None) if row is None else Place(**row)
+            if row is None:
+                _insert(connection, place.resident_id, slug, name, None, ())
+            yield place
+
+    def forget_unmade(self, place: Place, is_made: Callable[[], bool]) -> bool:
+        """Remove a name without a user, and return whether that was so once nobody creates the user any more."""
+        with self._database.pipeline() as tx:
+            tx.execute(_QUERIES["lock_slug"], {"slug": place.slug})
+            row = tx.execute(_QUERIES["place_by_slug"], {"value": place.slug}).fetchone()
+            if row is None or Place(**row) != place or is_made():
+                return False
+            tx.execute(_QUERIES["forget_resident"], {"resident_id": place.resident_id})
+            return True
 
     def begin_move(self, person: Person, database: str, target: str) -> None:
         """Note that a user moves, before anything else happens. Doing it again changes nothing.
@@ -197,6 +222,12 @@ class Directory:
         return Place(**row) if row is not None else None
 
 
+def hint_of(credential: str) -> Hint:
+    """Return whom a key or token names."""
+    user_id = holder_named_by(credential) or _subject_of_token(credential)
+    return Hint(user_id) if user_id is not None else Hint(key_hash=api_key_hash(credential))
+
+
 def lives_in(database: Database, user_id: UUID) -> bool:
     """Return whether a database has a user whom callers reach; a copy of a move that is not complete does not count."""
     with database.pipeline() as tx:
@@ -223,6 +254,17 @@ def move_has_begun(slug: str, target: str | None) -> ConflictError:
     return ConflictError(
         f"a move of {slug} to {target} has begun: complete it by `neurigraph users move {slug} {target}`"
     )
+
+
+def _subject_of_token(token: str) -> UUID | None:
+    """Return the user whom a token names, as it says: a member of an organization lives in the same database."""
+    try:
+        packed = token.split(".")[1]
+        stated: Any = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
+        named = None if stated.get("role") == "member" else stated.get("user_id")
+        return UUID(str(named or stated.get("sub")))
+    except (ValueError, IndexError, AttributeError, RecursionError):
+        return None
 
 
 def _key_hashes(tx: Transaction, user_id: UUID) -> tuple[bytes, ...]:

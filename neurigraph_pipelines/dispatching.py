@@ -7,25 +7,19 @@ finds users.
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
 from urllib.parse import parse_qsl
-from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request
 from psycopg import OperationalError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from neurigraph_pipelines.access import api_key_hash, holder_named_by
 from neurigraph_pipelines.api.authentication import ADMINISTRATION, GUARDED, WITHOUT_KEY, credential_of
 from neurigraph_pipelines.api.idempotency import CHANGES_NOTHING, why_not
 from neurigraph_pipelines.api.problems import problem, problem_of, retry_after
-from neurigraph_pipelines.directory import MAIN, Place, lives_in
+from neurigraph_pipelines.directory import MAIN, Hint, Place, hint_of, lives_in
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.homes import CACHE_SECONDS, Homes
 from neurigraph_pipelines.mcp.http import PATH as MCP
@@ -40,14 +34,6 @@ _BETWEEN = "this memory is moving to another database: try again in a moment"
 _DOWN = "the database of this memory does not answer: try again in a moment"
 _CHOOSING = frozenset({"/metrics", "/readyz"})
 _QUERIES = statements("directory")
-
-
-@dataclass(frozen=True, slots=True)
-class _Hint:
-    """Whom the credential of a request names: a user, or the hash of a key that names nobody."""
-
-    user_id: UUID | None = None
-    key_hash: bytes | None = None
 
 
 class _Home:
@@ -139,7 +125,7 @@ class Dispatcher:
         self._known: dict[str, _Home] = {}
         self._names: tuple[str, ...] = (MAIN,)
         self._names_at = float("-inf")
-        self._places: dict[_Hint, tuple[Place | None, float]] = {}
+        self._places: dict[Hint, tuple[Place | None, float]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or run as long as the server does."""
@@ -197,14 +183,14 @@ class Dispatcher:
                 pass  # the application says what is wrong
         return len(self._names) == 1
 
-    async def _find(self, hint: _Hint) -> Place | None:
+    async def _find(self, hint: Hint) -> Place | None:
         """Return where a user lives, as it was a second ago at most, or if the directory does not answer, as it was."""
         known = self._places.get(hint)
         if known is not None and time.monotonic() - known[1] < CACHE_SECONDS:
             return known[0]
         try:
             await self._home(MAIN).require_answers()
-            place = await to_thread.run_sync(self._look_up, hint)
+            place = await to_thread.run_sync(self._homes.directory.by_hint, hint)
         except (NeurigraphError, OperationalError):
             if known is None:
                 raise
@@ -215,14 +201,7 @@ class Dispatcher:
         self._places[hint] = place, time.monotonic()
         return place
 
-    def _look_up(self, hint: _Hint) -> Place | None:
-        directory = self._homes.directory
-        if hint.user_id is not None:
-            return directory.by_id(hint.user_id)
-        assert hint.key_hash is not None
-        return directory.by_key_hash(hint.key_hash)
-
-    async def _has_left(self, hint: _Hint, name: str) -> bool:
+    async def _has_left(self, hint: Hint, name: str) -> bool:
         """Return whether a user has left the database that has just answered, so that the answer may lack all."""
         place = await self._find(hint)
         if place is None or (place.moving_to is None and place.database == name):
@@ -271,7 +250,7 @@ class _Checked:
         return status < 400 and path != MCP and why_not(method, path) != CHANGES_NOTHING
 
 
-def _hint(scope: Scope) -> _Hint | None:
+def _hint(scope: Scope) -> Hint | None:
     """Return whom a request names; None if it needs no user, or has no usable credential."""
     path = scope["path"]
     if (not path.startswith(GUARDED) and path != MCP) or (scope["method"], path) in ADMINISTRATION | WITHOUT_KEY:
@@ -280,21 +259,7 @@ def _hint(scope: Scope) -> _Hint | None:
         credential = credential_of(Request(scope))
     except UnauthenticatedError:
         return None
-    if credential is None:
-        return None
-    user_id = holder_named_by(credential) or _subject_of_token(credential)
-    return _Hint(user_id) if user_id is not None else _Hint(key_hash=api_key_hash(credential))
-
-
-def _subject_of_token(token: str) -> UUID | None:
-    """Return the user whom a token names, as it says: a member of an organization lives in the same database."""
-    try:
-        packed = token.split(".")[1]
-        stated: Any = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
-        named = None if stated.get("role") == "member" else stated.get("user_id")
-        return UUID(str(named or stated.get("sub")))
-    except (ValueError, IndexError, AttributeError, RecursionError):
-        return None
+    return hint_of(credential) if credential is not None else None
 
 
 def _chosen(query: bytes) -> tuple[str, bytes]:

@@ -17,7 +17,16 @@ from psycopg import OperationalError
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from neurigraph_pipelines.directory import MAIN, Directory, Place, lives_in, move_has_begun, people_of, person_of
+from neurigraph_pipelines.directory import (
+    MAIN,
+    Directory,
+    Place,
+    hint_of,
+    lives_in,
+    move_has_begun,
+    people_of,
+    person_of,
+)
 from neurigraph_pipelines.errors import (
     ConfigurationError,
     ConflictError,
@@ -140,9 +149,19 @@ class Homes:
                 f"`neurigraph users move {slug} {place.moving_to}`",
                 retry_after=1.0,
             )
-        if name is None:
-            self.directory.forget(place.resident_id)
-        return self.open(name or MAIN)
+        if name is None and self.directory.forget_unmade(place, lambda: self.database_of(place) is not None):
+            return self._front
+        return self.open(name or place.database)
+
+    def of_credential(self, credential: str) -> Installation:
+        """Return the installation that a key or token leads to; it decides whether that is valid."""
+        place = self.directory.by_hint(hint_of(credential))
+        return self._front if place is None else self.open(self.database_of(place) or place.database)
+
+    def folders(self) -> list[Path]:
+        """Return the home folders of all databases, the first one first."""
+        others = (one.home for one in self.directory.databases() if one.home is not None)
+        return [self._front.home, *map(Path, others)]
 
     def of_sign_in(self, name: str) -> Installation:
         """Return the installation in which somebody with a password signs in; unknown names take the same statement."""
@@ -172,6 +191,7 @@ class Homes:
         known = {one.name: one.users for one in self.directory.databases()}
         if database is not None and database not in known:
             raise InvalidInputError(f"there is no database {database!r}: `neurigraph databases list` shows them")
+        self.of_user(slug)  # removes the name if it has no user
         names = [database] if database is not None else sorted(known, key=lambda name: known[name])
         for name in names:
             try:
@@ -185,10 +205,9 @@ class Homes:
         opaque = self.open(name).settings.opaque_schema_names
         if name == MAIN:
             return name, *self.directory.create_here(slug, opaque_schema_names=opaque)
-        with self.open(name).database.owner() as tx:
+        with self.open(name).database.owner():
             pass  # it answers
-        place = self.directory.reserve(slug, name)
-        with self.open(place.database).database.owner() as tx:
+        with self.directory.reserved(slug, name) as place, self.open(place.database).database.owner() as tx:
             made = create_user_within(tx, slug, opaque_schema_names=opaque, user_id=place.resident_id)
         return place.database, *made
 

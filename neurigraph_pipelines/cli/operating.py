@@ -121,11 +121,14 @@ def serve(
 
 
 def keeper(installation: Installation) -> AbstractContextManager[object]:
-    """Return what stops the embedded server after a ``kill -9``, unless the stack's own keeper does."""
+    """Return what stops embedded servers after a ``kill -9``, unless the stack's own keeper does."""
     from neurigraph_pipelines.stack.keeper import Keeper
     from neurigraph_pipelines.stack.marks import VARIABLE
 
-    return nullcontext() if installation.server is None or VARIABLE in os.environ else Keeper(installation.home, None)
+    folders = installation.homes.folders()
+    if VARIABLE in os.environ or (installation.server is None and len(folders) == 1):
+        return nullcontext()
+    return Keeper(folders, None)
 
 
 def _listener(host: str, port: int) -> socket.socket:

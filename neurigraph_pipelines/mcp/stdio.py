@@ -11,7 +11,8 @@ from collections.abc import Callable
 from contextlib import closing
 from importlib import import_module
 
-from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError
+from neurigraph_pipelines.directory import MAIN, lives_in
+from neurigraph_pipelines.errors import ConfigurationError, ConflictError, InvalidInputError
 from neurigraph_pipelines.graph.provisioning import list_users
 from neurigraph_pipelines.mcp.credentials import holder_of
 from neurigraph_pipelines.model import Claims, ReceivedThrough
@@ -30,7 +31,7 @@ def serve(installation: Installation, slug: str | None) -> None:
     """Serve until the client closes standard input.
 
     Args:
-        installation: A migrated installation.
+        installation: A migrated installation; a key leads to the one in whose database its holder lives.
         slug: The user whose memory is served, if no key is set; None for the only user.
 
     Raises:
@@ -39,6 +40,9 @@ def serve(installation: Installation, slug: str | None) -> None:
         NotFoundError: There is no such user.
         UnauthenticatedError: The key is not valid.
     """
+    key = installation.settings.api.key
+    if key is not None:
+        installation = installation.homes.of_credential(key.get_secret_value())
     caller = _caller(installation, slug)
     from neurigraph_pipelines.mcp.server import MemoryServer  # slow, and not needed to find that nobody is named
 
@@ -77,11 +81,24 @@ def _caller(installation: Installation, slug: str | None) -> Callable[[], Claims
         holder_of(installation, credential)
         return lambda: holder_of(installation, credential)
     if slug is None:
-        users = list_users(installation.database)
-        if not users:
-            raise ConfigurationError("there is no user yet: neurigraph import creates one")
-        if len(users) > 1:
-            raise ConfigurationError("there are several users: name one with --user, or set NEURIGRAPH_API_KEY")
-        slug = users[0].slug
+        slug = _only_user(installation)
     claims = claims_called(installation.database, slug, ReceivedThrough.MCP)
-    return lambda: claims
+
+    def checked() -> Claims:
+        if not lives_in(installation.database, claims.user_id):
+            raise ConflictError(f"{slug} moved to another database or was forgotten: start this server again")
+        return claims
+
+    return checked
+
+
+def _only_user(installation: Installation) -> str:
+    users = list_users(installation.database)
+    elsewhere = sum(one.users for one in installation.homes.directory.databases() if one.name != MAIN)
+    if len(users) + elsewhere > 1:
+        raise ConfigurationError("there are several users: name one with --user, or set NEURIGRAPH_API_KEY")
+    if elsewhere:
+        raise ConfigurationError("the only user lives in another database: name it with --user")
+    if not users:
+        raise ConfigurationError("there is no user yet: neurigraph import creates one")
+    return users[0].slug

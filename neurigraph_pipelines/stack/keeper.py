@@ -1,7 +1,7 @@
 """The process that cleans up when another ended without doing so, such as by ``kill -9``.
 
 It waits until its standard input closes, which the kernel does for every kind of end. Then it ends all processes that
-carry the stack's mark, and stops the embedded server if nothing uses it. It imports little before that, since it waits
+carry the stack's mark, and stops embedded servers that nothing uses. It imports little before that, since it waits
 as long as the stack runs.
 """
 
@@ -26,13 +26,13 @@ class Keeper:
     """A keeper of this process. A context manager; the keeper ends with the block and does nothing.
 
     Args:
-        home: The home folder.
+        homes: The home folders whose servers it stops.
         mark: The mark of the processes to end; None if there are none.
         held: Descriptors that the keeper holds until it is done, such as a lock.
     """
 
-    def __init__(self, home: Path, mark: str | None, held: Sequence[int] = ()) -> None:
-        self._command = [sys.executable, "-m", __name__, str(home), mark or ""]
+    def __init__(self, homes: Sequence[Path], mark: str | None, held: Sequence[int] = ()) -> None:
+        self._command = [sys.executable, "-m", __name__, mark or "", *map(str, homes)]
         self._held = held
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -64,7 +64,7 @@ class Keeper:
         )
 
 
-def main(home: str, mark: str) -> None:
+def main(mark: str, *homes: str) -> None:
     """Wait for the end of the process that started this one, and clean up after it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -73,8 +73,9 @@ def main(home: str, mark: str) -> None:
         kill_marked(mark, grace_seconds=GRACE_SECONDS)
     from neurigraph_pipelines.wiring import stop_unused_server
 
-    with suppress(Exception):  # there is nobody left to tell
-        stop_unused_server(Path(home))
+    for home in homes:
+        with suppress(Exception):  # there is nobody left to tell
+            stop_unused_server(Path(home))
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ class LocalStack:
         lock = HomeLock(self._home)
         opening.callback(lock.release)
         mark = self._mark_of_home + secrets.token_hex(4)
-        keeper = opening.enter_context(Keeper(self._home, mark, held=[lock.descriptor]))
+        keeper = opening.enter_context(Keeper([self._home], mark, held=[lock.descriptor]))
         self._open_log()
         if left := kill_marked(self._mark_of_home):
             self._report(f"ended {left} processes that an earlier start had left behind")

@@ -45,6 +45,10 @@ WHERE k.key_hash = %(value)s;
 -- All who make a user of this name wait.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph resident ' || %(slug)s, 0));
 
+-- name: hold_slug
+-- The same lock, until the connection ends.
+SELECT pg_advisory_lock(hashtextextended('neurigraph resident ' || %(slug)s, 0));
+
 -- name: is_here
 SELECT EXISTS (SELECT FROM neurigraph.users AS u WHERE u.slug = %(slug)s) AS found;
 

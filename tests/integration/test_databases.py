@@ -23,10 +23,10 @@ from pydantic import SecretStr
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neurigraph_pipelines import serving as serving_module
-from neurigraph_pipelines.access import api_key_hash, issue_api_key, key_of, new_api_key
+from neurigraph_pipelines.access import issue_api_key, key_of, new_api_key
 from neurigraph_pipelines.accounts import set_password
 from neurigraph_pipelines.api.app import create_app
-from neurigraph_pipelines.directory import MAIN, Place, lives_in
+from neurigraph_pipelines.directory import MAIN, Place, hint_of, lives_in
 from neurigraph_pipelines.errors import (
     ConfigurationError,
     ConflictError,
@@ -184,6 +184,19 @@ def test_nobody_reaches_another_home(front: Installation, address: str) -> None:
     assert httpx.get(f"{address}/metrics", headers=bearer(token)).status_code == 200
 
 
+def test_readiness_and_metrics_are_of_the_database_that_is_named(front: Installation, address: str, east: Path) -> None:
+    """Each database answers for itself: its own counts, with the token of its home."""
+    counts = {}
+    for name, token in ((MAIN, front.secrets.metrics_token()), ("east", "t" * 40)):
+        assert httpx.get(f"{address}/readyz", params={"database": name}).status_code == 200
+        shown = httpx.get(f"{address}/metrics", params={"database": name}, headers=bearer(token))
+        assert shown.status_code == 200, shown.text
+        counts[name] = next(line for line in shown.text.splitlines() if line.startswith("neurigraph_nodes"))
+    assert counts[MAIN] != counts["east"]
+    assert httpx.get(f"{address}/readyz").json() == httpx.get(f"{address}/readyz", params={"database": MAIN}).json()
+    assert httpx.get(f"{address}/readyz", params={"database": "west"}).status_code == 404
+
+
 def test_administrator_creates_users_anywhere(front: Installation, address: str) -> None:
     admin = bearer(front.secrets.admin_key())
     made_there = httpx.post(f"{address}/v1/users", json={"slug": "adam", "database": "east"}, headers=admin)
@@ -201,7 +214,8 @@ def test_forgetting_empties_the_directory(front: Installation, address: str) -> 
     assert front.homes.directory.by_id(user_id) is not None
     assert httpx.delete(f"{address}/v1/users/{user_id}", headers=bearer(key)).status_code == 200
     assert front.homes.directory.by_id(user_id) is None
-    front.homes.directory.reserve("never-made", "east")
+    with front.homes.directory.reserved("never-made", "east"):
+        pass
     assert front.homes.of_user("never-made") is front  # a name without a user goes
     assert front.homes.directory.by_slug("never-made") is None
 
@@ -282,7 +296,7 @@ def test_kills_leave_one_home(front: Installation, address: str, east: Path) -> 
         assert others == [target], step
         place = front.homes.directory.by_id(user_id)
         assert place == (None if target == MAIN else Place(user_id, "mona", target, None)), step
-    assert front.homes.directory.by_key_hash(api_key_hash(key[:46])) == front.homes.directory.by_id(user_id)
+    assert front.homes.directory.by_hint(hint_of(key[:46])) == front.homes.directory.by_id(user_id)
 
 
 def test_a_database_that_is_down(front: Installation, address: str, east: Path) -> None:

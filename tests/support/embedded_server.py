@@ -75,3 +75,10 @@ def server_pid(home: Path) -> int:
     assert status.running
     assert status.pid is not None
     return status.pid
+
+
+def server_pids(home: Path) -> list[int]:
+    """Return the processes of a server, the one first that started the others."""
+    first = server_pid(home)
+    stats = [file.read_text() for file in Path("/proc").glob("[0-9]*/stat")]
+    return [first, *(int(one.split()[0]) for one in stats if one.rpartition(")")[2].split()[1] == str(first))]

@@ -1,0 +1,239 @@
+"""Two homes with an embedded server each, as on one machine: local agents, killed commands, and the first one down."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import anyio
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters
+
+from neurigraph_pipelines import homes as homes_module
+from neurigraph_pipelines.directory import MAIN, lives_in
+from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.provisioning import create_user_within, find_user
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from resources.minilm.embedder import MiniLmEmbedder
+from resources.postgres.embedded import EmbeddedPostgres
+from tests.conftest import ROOT
+from tests.support.agents import failure, found
+from tests.support.api_server import serving
+from tests.support.command_line import PROGRAM
+from tests.support.embedded_server import new_home, server_pids
+from tests.support.memories import converse, ingest, plain_context, rows
+from tests.support.waiting import wait_until
+from tests.support.warm_cli import warm_program
+
+KILLED = """
+import os, signal, sys
+from neurigraph_pipelines import homes
+from neurigraph_pipelines.cli.entry import run
+homes.create_user_within = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+sys.exit(run(sys.argv[1:]))
+"""
+"""A command that is killed after the name of a user is reserved, before the user is created."""
+
+QUESTION = {"query": "Who repairs the lighthouse lamp?"}
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory, local_embedder: MiniLmEmbedder) -> Iterator[Installation]:
+    """The first installation, whose directory knows another one, `east`."""
+    folders = [tmp_path_factory.mktemp(name) for name in ("first", "east")]
+    for folder in folders:
+        folder.chmod(0o711)
+    with (
+        new_home(folders[0]) as first,
+        new_home(folders[1]) as east,
+        Installation(Settings.model_validate({"home": first, "language_model": "offline"})) as here,
+    ):
+        here.migrate()
+        here.embedder = local_embedder
+        here.homes.add("east", east)
+        here.homes.open("east").embedder = local_embedder
+        yield here
+
+
+def environment(front: Installation, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
+    return {**kept, "NEURIGRAPH_HOME": str(front.home), "NEURIGRAPH_LANGUAGE_MODEL": "offline", **more}
+
+
+def command(front: Installation, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [warm_program(), *arguments],
+        env=environment(front),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def killed(front: Installation, *arguments: str) -> None:
+    program = [sys.executable, "-c", KILLED, *arguments]
+    died = subprocess.run(program, env=environment(front), cwd=ROOT, capture_output=True, text=True, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+
+
+def made(front: Installation, slug: str, database: str) -> tuple[UUID, str]:
+    """Create a user with one memory, and return the id and a key."""
+    _, user, key = front.homes.create_user(slug, database)
+    here = front.homes.open(database)
+    converse(here, Claims.of_user(user.user_id), f"#Family/{slug.title()} {slug.title()} repairs the lighthouse lamp.")
+    ingest(plain_context(here), user)
+    return user.user_id, key
+
+
+def asked(base: str, key: str) -> httpx.Response:
+    return httpx.post(f"{base}/v1/search", json=QUESTION, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+
+
+def agent(front: Installation, *arguments: str, **more: str) -> Client:
+    """Return a client that starts `neurigraph mcp` in the first home."""
+    return Client(StdioServerParameters(command=str(PROGRAM), args=["mcp", *arguments], env=environment(front, **more)))
+
+
+def test_killed_creation_is_healed_by_the_next_command(front: Installation) -> None:
+    """A name without a user is nobody's: the next creation of the user and commands that name it remove it."""
+    killed(front, "users", "add", "kim", "--database", "east")
+    reserved = front.homes.directory.by_slug("kim")
+    assert reserved is not None
+    assert not lives_in(front.homes.open("east").database, reserved.resident_id)
+    again = command(front, "users", "add", "kim")
+    assert again.returncode == 0, again.stderr
+    assert front.homes.of_user("kim") is front
+    assert find_user(front.database, "kim").user_id != reserved.resident_id
+    assert front.homes.directory.by_slug("kim") is None
+
+    killed(front, "users", "add", "lee", "--database", "east")
+    assert front.homes.directory.by_slug("lee") is not None
+    searched = command(front, "search", "lamp", "--user", "lee")
+    assert (searched.returncode, "there is no user 'lee'" in searched.stderr) == (3, True)
+    assert front.homes.directory.by_slug("lee") is None
+    assert command(front, "users", "add", "lee", "--database", MAIN).returncode == 0
+    assert find_user(front.database, "lee").slug == "lee"
+
+    killed(front, "import", "samples/bob.jsonl", "--user", "max")  # `east` has fewer users
+    assert front.homes.directory.by_slug("max") is not None
+    imported = command(front, "import", "samples/bob.jsonl", "--user", "max")
+    assert imported.returncode == 0, imported.stderr
+    assert command(front, "search", "lamp", "--user", "max").returncode == 0
+
+
+def test_a_user_is_made_once_by_two_programs(front: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who finds a name without a user waits for whoever is just creating the user."""
+    creating, go_on = threading.Event(), threading.Event()
+    found_users: list[UUID] = []
+
+    def slowly(*arguments: Any, **named: Any) -> Any:
+        creating.set()
+        assert go_on.wait(30)
+        return create_user_within(*arguments, **named)
+
+    def ensure() -> None:
+        found_users.append(front.homes.ensure_user("nora")[1].user_id)
+
+    front.homes.create_user("weight-of-main", MAIN)
+    front.homes.create_user("more-weight-of-main", MAIN)
+    monkeypatch.setattr(homes_module, "create_user_within", slowly)
+    threads = [threading.Thread(target=ensure) for _ in range(2)]
+    threads[0].start()
+    assert creating.wait(30)
+    threads[1].start()
+    waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    wait_until(lambda: len(rows(front, waiting)) == 1)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    place = front.homes.directory.by_slug("nora")
+    assert place is not None
+    assert found_users == [place.resident_id] * 2
+    assert [lives_in(front.homes.open(name).database, place.resident_id) for name in (MAIN, "east")] == [False, True]
+    with pytest.raises(NotFoundError):
+        find_user(front.database, "nora")
+
+
+def test_local_agent_serves_a_user_of_another_database(front: Installation) -> None:
+    user_id, key = made(front, "ulla", "east")
+    made(front, "uwe", MAIN)
+
+    async def served(client: Client) -> None:
+        assert found(await client.call_tool("who_am_i", {}))["user_id"] == str(user_id)
+        (hit,) = found(await client.call_tool("search_memory", QUESTION))["hits"]
+        assert "Ulla" in str(hit)
+        noted = await client.call_tool("remember", {"text": "Ulla keeps bees."})
+        assert not noted.is_error, noted
+
+    async def sessions() -> None:
+        async with agent(front, NEURIGRAPH_API_KEY=key) as client:
+            await served(client)
+        async with agent(front, "--user", "ulla") as client:
+            await served(client)
+            await anyio.to_thread.run_sync(lambda: front.homes.move("ulla", MAIN, on_bytes=lambda _: None))
+            assert "start this server again" in failure(await client.call_tool("search_memory", QUESTION))
+        async with agent(front, "--user", "ulla") as client:
+            await served(client)
+
+    anyio.run(sessions)
+    assert lives_in(front.database, user_id)
+    with_nobody = command(front, "mcp")
+    assert (with_nobody.returncode, "there are several users" in with_nobody.stderr) == (4, True)
+
+
+@pytest.mark.parametrize("end", [signal.SIGQUIT, signal.SIGSTOP])
+def test_the_first_database_is_down(front: Installation, end: signal.Signals) -> None:
+    """Users of others whom the server knows are served; others get 503 with Retry-After at once, and nothing hangs."""
+    name = end.name.lower()
+    (_, here), (_, there) = made(front, f"{name}-here", MAIN), made(front, f"{name}-there", "east")
+    _, unknown = made(front, f"{name}-unknown", "east")
+    with serving(front) as base:
+        assert [asked(base, key).status_code for key in (here, there)] == [200, 200]
+        processes = server_pids(front.home)
+        for process in processes[: None if end == signal.SIGSTOP else 1]:
+            os.kill(process, end)
+        try:
+            wait_until(lambda: asked(base, here).status_code == 503)
+            answers: list[httpx.Response] = []
+            with anyio.from_thread.start_blocking_portal() as portal:
+                signing_in = [portal.start_task_soon(sign_in, base, answers) for _ in range(60)]
+                for _ in range(3):
+                    served = asked(base, there)
+                    assert served.status_code == 200, served.text
+                    assert name.title() in served.text
+                    for key in (here, unknown):
+                        refused = asked(base, key)
+                        assert refused.status_code == 503, refused.text
+                        assert int(refused.headers["Retry-After"]) >= 1
+                        assert "the database of this memory does not answer" in refused.text
+                for one in signing_in:
+                    one.result()
+            assert {answer.status_code for answer in answers} == {503}
+            assert all(int(answer.headers["Retry-After"]) >= 1 for answer in answers)
+            assert httpx.get(f"{base}/healthz").status_code == 200
+            assert httpx.get(f"{base}/readyz", timeout=30).status_code == 503
+            assert httpx.get(f"{base}/readyz", params={"database": "east"}, timeout=30).status_code == 200
+        finally:
+            if end == signal.SIGSTOP:
+                for process in processes:
+                    os.kill(process, signal.SIGCONT)
+            else:
+                EmbeddedPostgres(front.home).revive()
+        wait_until(lambda: [asked(base, key).status_code for key in (here, there, unknown)] == [200, 200, 200])
+
+
+async def sign_in(base: str, answers: list[httpx.Response]) -> None:
+    async with httpx.AsyncClient(timeout=60) as client:
+        body = {"user": "somebody", "password": "correct horse battery staple"}
+        answers.append(await client.post(f"{base}/v1/sign-in", json=body))
