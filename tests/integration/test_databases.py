@@ -61,6 +61,7 @@ def east(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             "NEURIGRAPH_ADMIN_KEY": "e" * 40,
             "NEURIGRAPH_METRICS_TOKEN": "t" * 40,
             "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+            "NEURIGRAPH_READY_SENSOR_SECONDS": "0",
             **{f"NEURIGRAPH_{name.upper()}": value for name, value in JWT.items()},
         }
         file = home / "settings.env"
