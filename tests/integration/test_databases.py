@@ -61,7 +61,6 @@ def east(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             "NEURIGRAPH_ADMIN_KEY": "e" * 40,
             "NEURIGRAPH_METRICS_TOKEN": "t" * 40,
             "NEURIGRAPH_LANGUAGE_MODEL": "offline",
-            "NEURIGRAPH_READY_SENSOR_SECONDS": "0",
             **{f"NEURIGRAPH_{name.upper()}": value for name, value in JWT.items()},
         }
         file = home / "settings.env"
@@ -183,19 +182,6 @@ def test_nobody_reaches_another_home(front: Installation, address: str) -> None:
     assert httpx.get(f"{address}/metrics", params={"database": "east"}, headers=bearer(token)).status_code == 401
     assert httpx.get(f"{address}/metrics", params={"database": "east"}, headers=bearer("t" * 40)).status_code == 200
     assert httpx.get(f"{address}/metrics", headers=bearer(token)).status_code == 200
-
-
-def test_readiness_and_metrics_are_of_the_database_that_is_named(front: Installation, address: str, east: Path) -> None:
-    """Each database answers for itself: its own counts, with the token of its home."""
-    counts = {}
-    for name, token in ((MAIN, front.secrets.metrics_token()), ("east", "t" * 40)):
-        assert httpx.get(f"{address}/readyz", params={"database": name}).status_code == 200
-        shown = httpx.get(f"{address}/metrics", params={"database": name}, headers=bearer(token))
-        assert shown.status_code == 200, shown.text
-        counts[name] = next(line for line in shown.text.splitlines() if line.startswith("neurigraph_nodes"))
-    assert counts[MAIN] != counts["east"]
-    assert httpx.get(f"{address}/readyz").json() == httpx.get(f"{address}/readyz", params={"database": MAIN}).json()
-    assert httpx.get(f"{address}/readyz", params={"database": "west"}).status_code == 404
 
 
 def test_administrator_creates_users_anywhere(front: Installation, address: str) -> None:

@@ -56,7 +56,7 @@ def front(tmp_path_factory: pytest.TempPathFactory, local_embedder: MiniLmEmbedd
     with (
         new_home(folders[0]) as first,
         new_home(folders[1]) as east,
-        Installation(Settings.model_validate({"home": first, **SETTINGS})) as here,
+        Installation(Settings.model_validate({"home": first, "language_model": "offline"})) as here,
     ):
         east.mkdir(mode=0o700)
         file = east / "settings.env"
@@ -194,6 +194,30 @@ def test_local_agent_serves_a_user_of_another_database(front: Installation) -> N
     assert lives_in(front.database, user_id)
     with_nobody = command(front, "mcp")
     assert (with_nobody.returncode, "there are several users" in with_nobody.stderr) == (4, True)
+
+
+def test_readiness_and_metrics_are_of_the_database_that_is_named(front: Installation) -> None:
+    """Each database answers for itself: its own sensors, which only the first waits for, and its own counts."""
+    while len({users_of(front, name) for name in (MAIN, "east")}) == 1:
+        front.homes.create_user("counted", "east")
+    tokens = {name: front.homes.open(name).secrets.metrics_token() for name in (MAIN, "east")}
+    with serving(front) as base:
+        wait_until(lambda: httpx.get(f"{base}/readyz", params={"database": "east"}).status_code == 200)
+        for query, name in (("", MAIN), ("?database=main", MAIN), ("?database=east", "east")):
+            head = {"Authorization": f"Bearer {tokens[name]}"}
+            shown = httpx.get(f"{base}/metrics{query}", headers=head).text
+            assert f"neurigraph_users {users_of(front, name)}.0" in shown.splitlines(), query
+            wrong = {"Authorization": f"Bearer {tokens[MAIN if name == 'east' else 'east']}"}
+            assert httpx.get(f"{base}/metrics{query}", headers=wrong).status_code == 401
+            ready = httpx.get(f"{base}/readyz{query}")
+            said = (ready.status_code, "no sensor has run" in ready.text)
+            assert said == ((200, False) if name == "east" else (503, True)), ready.text
+        assert httpx.get(f"{base}/readyz?database=west").status_code == 404
+
+
+def users_of(front: Installation, name: str) -> int:
+    (row,) = rows(front.homes.open(name), "SELECT count(*) AS users FROM neurigraph.users")
+    return int(row["users"])
 
 
 @pytest.mark.parametrize("end", [signal.SIGQUIT, signal.SIGSTOP])
