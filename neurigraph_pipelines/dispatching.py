@@ -32,6 +32,9 @@ PATIENCE_SECONDS = 2.0
 _CACHED_PLACES = 10_000
 _BETWEEN = "this memory is moving to another database: try again in a moment"
 _DOWN = "the database of this memory does not answer: try again in a moment"
+_ABOUT_USERS = ADMINISTRATION | WITHOUT_KEY
+"""Operations without a user that need the first database."""
+
 _CHOOSING = frozenset({"/metrics", "/readyz"})
 _QUERIES = statements("directory")
 
@@ -158,6 +161,8 @@ class Dispatcher:
             return
         hint = _hint(scope)
         if hint is None:
+            if (scope["method"], scope["path"]) in _ABOUT_USERS:
+                await self._home(MAIN).require_answers()
             await self._front(scope, receive, send)
             return
         place = await self._find(hint)
@@ -253,7 +258,7 @@ class _Checked:
 def _hint(scope: Scope) -> Hint | None:
     """Return whom a request names; None if it needs no user, or has no usable credential."""
     path = scope["path"]
-    if (not path.startswith(GUARDED) and path != MCP) or (scope["method"], path) in ADMINISTRATION | WITHOUT_KEY:
+    if (not path.startswith(GUARDED) and path != MCP) or (scope["method"], path) in _ABOUT_USERS:
         return None
     try:
         credential = credential_of(Request(scope))

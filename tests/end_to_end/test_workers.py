@@ -101,6 +101,8 @@ def test_terminated_run_is_canceled_at_once(running: BreakableStack, workers: Wo
         terminate(running.stack, keys[0])
         await_true(lambda: run_statuses(running.stack, keys[0])[0] == "CANCELED", "it is canceled")
         assert run_statuses(running.stack, keys[1]) == ["STARTED"]
+    late = [line for line in run_messages(running.stack, keys[0]) if "seconds to cancel" in line]
+    assert late == [], "Dagster's monitor called it canceled after a minute"
     running.stored_once(*users)
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from neurigraph_pipelines import homes as homes_module
 from neurigraph_pipelines.directory import MAIN, lives_in
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.provisioning import create_user_within, find_user
+from neurigraph_pipelines.homes import CACHE_SECONDS
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
@@ -102,7 +104,10 @@ def made(front: Installation, slug: str, database: str) -> tuple[UUID, str]:
 
 
 def asked(base: str, key: str) -> httpx.Response:
-    return httpx.post(f"{base}/v1/search", json=QUESTION, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+    try:
+        return httpx.post(f"{base}/v1/search", json=QUESTION, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+    except httpx.TimeoutException:
+        pytest.fail("the search hangs")
 
 
 def agent(front: Installation, *arguments: str, **more: str) -> Client:
@@ -158,7 +163,7 @@ def test_a_user_is_made_once_by_two_programs(front: Installation, monkeypatch: p
     assert creating.wait(30)
     threads[1].start()
     waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    wait_until(lambda: len(rows(front, waiting)) == 1)
+    wait_until(lambda: rows(front, waiting) or not threads[1].is_alive())
     go_on.set()
     for thread in threads:
         thread.join()
@@ -232,7 +237,7 @@ def test_the_first_database_is_down(front: Installation, end: signal.Signals) ->
         for process in processes[: None if end == signal.SIGSTOP else 1]:
             os.kill(process, end)
         try:
-            wait_until(lambda: asked(base, here).status_code == 503)
+            time.sleep(2 * CACHE_SECONDS)  # what was read before no longer counts
             answers: list[httpx.Response] = []
             with anyio.from_thread.start_blocking_portal() as portal:
                 signing_in = [portal.start_task_soon(sign_in, base, answers) for _ in range(60)]
@@ -262,6 +267,9 @@ def test_the_first_database_is_down(front: Installation, end: signal.Signals) ->
 
 
 async def sign_in(base: str, answers: list[httpx.Response]) -> None:
-    async with httpx.AsyncClient(timeout=60) as client:
+    async with httpx.AsyncClient(timeout=30) as client:
         body = {"user": "somebody", "password": "correct horse battery staple"}
-        answers.append(await client.post(f"{base}/v1/sign-in", json=body))
+        try:
+            answers.append(await client.post(f"{base}/v1/sign-in", json=body))
+        except httpx.TimeoutException:
+            pytest.fail("signing in hangs")
