@@ -38,7 +38,7 @@ from neurigraph_pipelines.wiring import Installation
 from tests.support.callers import plant_fact
 from tests.support.erasures import FACT, NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
 from tests.support.memories import converse, messages, new_user, node_rows, plain_context, rows, schemas_of
-from tests.support.witnesses import as_witness, doubt
+from tests.support.witnesses import as_witness, doubt, new_witness
 
 
 def shells(here: Installation, user: User) -> list[dict[str, object]]:
@@ -119,6 +119,22 @@ def doubt_both(here: Installation, user: User, gone: str, to_erase: UUID, neighb
     with here.database.pipeline() as tx:
         doubt(here, tx, user.user_id, as_witness(to_erase), [planned_node, kept])
         doubt(here, tx, user.user_id, as_witness(neighbour), [kept])
+
+
+def test_doubts_below_an_erased_node_go_with_it(installation: Installation) -> None:
+    """Also if a memory elsewhere speaks of them."""
+    user, claims = new_user(installation)
+    witness = new_witness(installation, claims, "#Work Something was said.")
+    converse(installation, claims, "#Family hello", "goodbye")
+    remember_all(installation)
+    doubts = [
+        NodeCandidate(name, ConceptKind.PERSON, (path,), 0.4) for name, path in (("Eve", "Family"), ("Ada", "Work"))
+    ]
+    with installation.database.pipeline() as tx:
+        doubt(installation, tx, user.user_id, witness, doubts)
+    erase(installation, claims, NODE, node_at(installation, claims, "Family"))
+    left = rows(installation, "SELECT node_name FROM neurigraph.node_candidates WHERE user_id = %s", user.user_id)
+    assert [row["node_name"] for row in left] == ["Ada"]
 
 
 def test_repeated_request_gives_same_receipt(installation: Installation) -> None:

@@ -9,7 +9,7 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
-from tests.support.erasures import RECORD, USER, erase, mark, parts_of_a_document, remember_all, sound
+from tests.support.erasures import NODE, RECORD, USER, erase, mark, parts_of_a_document, remember_all, sound
 from tests.support.memories import converse, new_user, rows
 from tests.support.word_traces import found_in_database
 
@@ -59,6 +59,32 @@ def test_original_follows_into_another_node(installation: Installation) -> None:
     assert [row["node_id"] for row in rows(here, log, original)] == [made.node_id], "its log follows"
     found = audit_objects(here.context, dry_run=True)
     assert found.orphans == []
+
+
+def test_original_stays_beside_uploads_that_go(installation: Installation) -> None:
+    """A node is erased with several uploads, of one of which another node has a part."""
+    here = installation
+    user, claims = new_user(here)
+    (first, _), (second, _), *_ = parts_of_a_document(here, claims)
+    for number in range(9):
+        here.uploads.receive(claims, f"{number}.txt", [f"The boat {number} lies in the harbour.".encode()])
+    here.uploads.read_due(here.text_extractor)
+    remember_all(here)
+    with here.database.owner() as tx:
+        planned = [PlannedNode((name,), ConceptKind.TOPIC, 1.0) for name in ("Sea", "Land")]
+        sea, land = (resolve_path(tx, user.user_id, user.slug, one.path, [one]).node_id for one in planned)
+        for target, is_second in ((sea, True), (land, False)):
+            moved = tx.execute(
+                "SELECT node_id, array_agg(record_id) AS ids FROM neurigraph.record_index"
+                " WHERE (record_id = %s) = %s GROUP BY node_id",
+                [second, is_second],
+            ).fetchall()
+            for row in moved:
+                tx.execute("SELECT neurigraph_private.move_records(%s, %s, %s)", [row["ids"], row["node_id"], target])
+    original = file_of_record(here.database, claims, first)
+    assert erase(here, claims, NODE, land).kept["originals"] == [original]
+    assert file_of_record(here.database, claims, second) == original
+    assert audit_objects(here.context, dry_run=True).orphans == []
 
 
 def test_leftover_objects_are_erased(installation: Installation) -> None:
