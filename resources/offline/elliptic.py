@@ -39,10 +39,11 @@ def persons_meant(texts: Sequence[str], asked: str) -> Iterator[str]:
     person = _person(asked[asks.end() :]) if asks else ""
     for text in texts:
         words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
-        is_elliptic = _FIRST_PERSON.isdisjoint(words) and not has_verb(words, english().verbs)
-        if not is_elliptic:
+        if person and _FIRST_PERSON.isdisjoint(words) and not has_verb(words, english().verbs):
+            yield person
+        else:
             person = "" if _SAYING.intersection(words) else _person(text)
-        yield person if is_elliptic else ""
+            yield ""
 
 
 def may_be_anyone(person: str) -> bool:

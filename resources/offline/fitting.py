@@ -64,6 +64,7 @@ _PLACE = re.compile(
 _KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)
 _NO_NAME = ("ing", "ly")
 _AFTER_NAME = re.compile(rf",|['’]s\b|\s(?:{any_of(LISTS['people']['after_name'])})\b|\s[A-Z]")
+_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d[\d /-]{2,}")
 _FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)*(?![\w:/-]|[.,]\d)")
 _NAMED = re.compile(
@@ -125,7 +126,8 @@ def _opens(match: re.Match[str], words: Words, ordinary: frozenset[str]) -> bool
     word = match.group().lower()
     return (
         words.has_names
-        and word not in ordinary | words.ordinary
+        and word not in ordinary
+        and word not in words.ordinary
         and not word.endswith(_NO_NAME)
         and _AFTER_NAME.match(match.string, match.end()) is not None
     )
@@ -158,6 +160,8 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
 
 def _has_figure(text: str, words: Words) -> bool:
     """Return whether there is a number in digits that is no date, clock or measure, and counts nothing."""
+    if _DIGIT.search(text) is None:
+        return False
     plain = _DATE.sub(" ", text)
     for unit in _UNITS.values():
         plain = unit.sub(" ", plain)
