@@ -9,9 +9,9 @@ from collections.abc import Sequence, Set
 from uuid import UUID
 
 from neurigraph_pipelines.graph.naming import display_name, name_key
-from neurigraph_pipelines.graph.provisioning import resolve_path
+from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
 from neurigraph_pipelines.graph.witnesses import Said, Witness, as_columns
-from neurigraph_pipelines.model import Ending, PlannedEdge
+from neurigraph_pipelines.model import Ending, PlannedEdge, PlannedNode
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -34,14 +34,18 @@ class Places:
         self._tx = tx
         self.user_id = user_id
         self.user_slug = user_slug
-        self._found: dict[tuple[str, ...], UUID | None] = {}
+        self._reached: dict[tuple[str, ...], NodeRef] = {}
+
+    def reach(self, path: tuple[str, ...], planned: Sequence[PlannedNode] = ()) -> NodeRef:
+        """Return the deepest node on a path, by names from layer 1 down; missing nodes that are planned are created."""
+        if path not in self._reached:
+            self._reached[path] = resolve_path(self._tx, self.user_id, self.user_slug, path, planned)
+        return self._reached[path]
 
     def find(self, path: tuple[str, ...]) -> UUID | None:
-        """Return the node at a path, by names from layer 1 down; None if a step does not exist."""
-        if path not in self._found:
-            node = resolve_path(self._tx, self.user_id, self.user_slug, path)
-            self._found[path] = node.node_id if len(node.names) == len(path) else None
-        return self._found[path]
+        """Return the node at a path; None if a step does not exist."""
+        node = self.reach(path)
+        return node.node_id if len(node.names) == len(path) else None
 
 
 def write_edges(tx: Transaction, places: Places, edges: Sequence[StatedEdge]) -> list[Said]:

@@ -22,7 +22,6 @@ from neurigraph_pipelines.graph.candidates import add_candidates, promote_candid
 from neurigraph_pipelines.graph.edges import Places, write_edges, write_endings
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import update_shells
 from neurigraph_pipelines.graph.witnesses import define_nodes, write_mentions
 from neurigraph_pipelines.ingestion import triggers
@@ -284,8 +283,9 @@ class _SegmentStorage:
         for item in written:
             guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
-        self._provision(tx, written)
-        inserted = [self._rows.insert(tx, item, models) for item in written]
+        places = Places(tx, ref.user_id, ref.user_slug)
+        self._provision(places, written)
+        inserted = [self._rows.insert(tx, item, models, places) for item in written]
         committed = [one.committed for one in inserted]
         new_records = [one.committed.record_id for one in inserted if one.witness is not None]
         if source is not None and source["tier"] is not None:
@@ -296,7 +296,7 @@ class _SegmentStorage:
         for one in inserted:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
                 settle_versions(tx, ref, one.committed.record_id, facts=self._context.settings.ingestion.facts)
-        self._update_graph(tx, ref, inserted)
+        self._update_graph(tx, places, inserted)
         if self._context.settings.ingestion.facts:
             new = [one.committed.record_id for one in inserted if one.witness is not None]
             tx.execute(_FACTS["insert_pending"], {"record_ids": new})
@@ -306,19 +306,18 @@ class _SegmentStorage:
         count_stored(tx, ref, committed)
         return committed
 
-    def _update_graph(self, tx: Transaction, ref: SegmentRef, inserted: Sequence[Inserted]) -> None:
+    def _update_graph(self, tx: Transaction, places: Places, inserted: Sequence[Inserted]) -> None:
         """Write what follows from new records: edges and candidates with their evidence, mentions, and shells."""
-        places = Places(tx, ref.user_id, ref.user_slug)
         new = [(one.witness, one.written.plan.filing) for one in inserted if one.witness is not None]
         made = [(witness, node) for witness, filing in new for node in (*filing.new_nodes, *filing.beside)]
         promote_candidates(tx, places, (node for _, node in made))
         add_candidates(tx, places, [(witness, one) for witness, filing in new for one in filing.candidates])
         ends = write_edges(tx, places, [(witness, edge) for witness, filing in new for edge in filing.edges])
-        write_endings(tx, ref.user_id, [(witness, one) for witness, filing in new for one in filing.endings])
+        write_endings(tx, places.user_id, [(witness, one) for witness, filing in new for one in filing.endings])
         for witness, filing in new:
             paths = [node.path for node in (*filing.new_nodes, *filing.beside)]
             define_nodes(tx, witness.record_id, [found for path in paths if (found := places.find(path))])
-        write_mentions(tx, ref.user_id, [*ends, *(said for one in inserted for said in self._rows.said(one))])
+        write_mentions(tx, places.user_id, [*ends, *(said for one in inserted for said in self._rows.said(one))])
         aliases = [(witness, PlannedAlias(node.path, name)) for witness, node in made for name in node.aliases]
         aliases += [(witness, alias) for witness, filing in new for alias in filing.aliases]
         update_shells(tx, places, [one.addition for one in inserted if one.addition is not None], aliases)
@@ -349,10 +348,10 @@ class _SegmentStorage:
                 },
             )
 
-    def _provision(self, tx: Transaction, written: Sequence[WrittenRecord]) -> None:
+    def _provision(self, places: Places, written: Sequence[WrittenRecord]) -> None:
         """Create all nodes that the segment needs, in the common order, before any of them is locked."""
-        ref, filings = written[0].plan.ref, [item.plan.filing for item in written]
+        filings = [item.plan.filing for item in written]
         planned = [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
         paths = {filing.path for filing in filings} | {node.path for filing in filings for node in filing.beside}
         for path in sorted(paths, key=lambda path: tuple(map(name_key, path))):
-            resolve_path(tx, ref.user_id, ref.user_slug, path, planned)
+            places.reach(path, planned)

@@ -17,7 +17,8 @@ from psycopg import sql
 
 from neurigraph_pipelines.array_literals import array_literal
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
+from neurigraph_pipelines.graph.edges import Places
+from neurigraph_pipelines.graph.provisioning import NodeRef
 from neurigraph_pipelines.graph.shell import Addition
 from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
 from neurigraph_pipelines.history import append_delta, pipeline_author
@@ -149,13 +150,14 @@ class RecordRows:
         self._embedded = embedded
         self._detector = Detector.RULE if context.language_model.name == OFFLINE else Detector.MODEL
 
-    def insert(self, tx: Transaction, record: WrittenRecord, models: UserModels | None) -> Inserted:
+    def insert(self, tx: Transaction, record: WrittenRecord, models: UserModels | None, places: Places) -> Inserted:
         """Insert the rows of one record, unless it is stored already.
 
         Args:
             tx: The transaction of the commit; it has locked the graph shared.
             record: The record.
             models: The user's models; None if the batch has no vectors.
+            places: The user's nodes; those that the record needs are created.
 
         Raises:
             ForbiddenError: The persona that sent the segment may no longer write to the node.
@@ -168,7 +170,7 @@ class RecordRows:
         source = f"{ref.source_kind.value}:{ref.source_id}"
         identity = {"user_id": ref.user_id, "source": source, "content_hash": record.content_hash}
         known = tx.execute(_QUERIES["already_stored"], identity).fetchone()
-        node = pinned_node(tx, ref) or resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
+        node = pinned_node(tx, ref) or places.reach(plan.filing.path)
         if ref.persona_id is not None:
             require_writable(tx, ref.persona_id, node.node_id)
         path = "/".join((ref.user_slug, *node.names))
