@@ -16,6 +16,7 @@ _HEADER = """# Benchmarks
 `make bench` measures everything and rewrites this page; `python -m benchmarks pipeline provisioning` rewrites only
 those sections. All figures of a section come from one run on one machine, next to a baseline of the same run:
 **compare ratios, because seconds vary between runs**. A figure is a median, with minimum and maximum in parentheses.
+[Goals](benchmarks/goals.md) has the goals of search, latency and throughput beside the newest figures.
 """
 
 
