@@ -13,6 +13,7 @@ import pytest
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.portability.archive import MANIFEST
+from neurigraph_pipelines.statements import BASELINE
 from neurigraph_pipelines.wiring import Installation
 from tests.support.exported_user import Source, exported_user, restore, rewrite
 from tests.support.files import store_file
@@ -98,6 +99,12 @@ def test_damaged_or_hostile_export_is_refused(
         restore(installation, copy, "exporter")
     assert rows(installation, "SELECT FROM neurigraph.users") == []
     assert list(installation.objects.keys()) == []
+
+
+def test_export_of_an_earlier_version_is_restored(source: Source, installation: Installation, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(source.folder, tmp_path / "copy"))
+    change_manifest(version=0, shared_ddl=BASELINE["shared"], node_ddl=BASELINE["node"])(copy)
+    assert restore(installation, copy, "exporter").records == source.report.rows["record_index"]
 
 
 def test_damaged_zip_is_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
