@@ -168,7 +168,7 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
         for candidate in _candidates(number, one, speakers[one.speaker], words)
     ]
     kin = _add_families(asked, found)
-    _judge_subjects(asked, found, evidence, speakers, words)
+    found = _of_subject(asked, found, evidence, speakers, words)
     spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
     weights = {lexeme: math.log(1 + (len(found) + 1) / (spread[lexeme] + 0.5)) for lexeme in asked.anchors}
     total = sum(weights.values()) or 1.0
@@ -190,14 +190,15 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
     return found
 
 
-def _judge_subjects(
+def _of_subject(
     asked: Asked,
     found: Sequence[Candidate],
     evidence: Sequence[Evidence],
     speakers: Mapping[str, frozenset[str]],
     words: Words,
-) -> None:
-    """Find out of whom each sentence speaks."""
+) -> list[Candidate]:
+    """Find out of whom each sentence speaks, and leave out replies that are of somebody else without saying so."""
+    kept: list[Candidate] = []
     subjects = frozenset(name for name, lexemes in speakers.items() if lexemes & asked.anchors)
     named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors
     for one in found:
@@ -206,14 +207,14 @@ def _judge_subjects(
             one.said |= named
             one.near |= named
             one.understood |= named
-        one.is_foreign = bool(_FIRST_PERSON.search(one.text)) and _is_foreign(one, asked, spoken.speaker, subjects)
+        is_foreign = _is_foreign(one, asked, spoken.speaker, subjects) or (asked.is_own and spoken.is_of_others)
+        one.is_foreign = is_foreign and bool(_FIRST_PERSON.search(one.text))
         one.is_of_other = one.is_foreign and bool(subjects)
-        name = speakers[spoken.speaker]
-        is_asked_of = bool(name & asked.subjects) or (asked.is_own and spoken.voice is Voice.OWNER)
+        is_asked_of = bool(speakers[spoken.speaker] & asked.subjects) or (asked.is_own and spoken.voice is Voice.OWNER)
         is_other = bool(one.person) and (is_asked_of or (bool(asked.subjects) and not may_be_anyone(one.person)))
-        if is_other and asked.anchors.isdisjoint(words.lexemes(one.person)):
-            one.is_foreign = True
-            one.said, one.near, one.understood = one.said - name, one.near - name, one.understood - name
+        if not is_other or not asked.anchors.isdisjoint(words.lexemes(one.person)):
+            kept.append(one)
+    return kept
 
 
 def _judge_clauses(
@@ -247,7 +248,7 @@ def _candidates(number: int, one: Evidence, speaker: frozenset[str], words: Word
     persons = list(persons_meant(texts, asked)) if words.is_english else [""] * len(texts)
     for place, text in enumerate(texts):
         is_fragment = place > 0 and len(text.split()) < FRAGMENT
-        replies = place < 2 and not is_fragment
+        replies = place < 2 and not is_fragment and not (place and persons[0])
         near = read[place].union(speaker, *read[max(0, place - 1) : place + 2 - is_fragment], beside if replies else ())
         context = asked if asked and place < 2 else texts[place - 1] if place and len(text.split()) < SHORT else ""
         understood = speaker | beside if replies else speaker

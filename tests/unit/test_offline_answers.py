@@ -273,3 +273,16 @@ def test_sentence_without_a_subject_is_of_the_sentence_before() -> None:
     assert MODEL.answer("Where is Bob?", AT, of_bob)[0].evidence == (1,)
     told = said("My sister says all good. Home in Siegen from Friday.")
     assert MODEL.answer("When is Bob home in Siegen?", AT, told)[0].evidence == (1,)
+
+
+def test_nobody_else_says_where_the_asker_lives() -> None:
+    asked = "Where do your parents live?"
+    evidence = [
+        voiced("If there is a bed in the club house, I can live with two.", Voice.OTHER_PERSON, "Stein"),
+        Evidence("Still in the house in Siegen. Mum drives to town.", "Bob", AT, voice=Voice.OWNER, before=asked),
+    ]
+    assert MODEL.answer("Where do I live?", AT, evidence) == []
+    assert MODEL.answer("Where does Stein live?", AT, evidence)[0].evidence == (1,)
+    assert MODEL.answer("Where do my parents live?", AT, evidence)[0].evidence == (2,)
+    own = voiced("I live in Bochum, in the old mill.", Voice.OWNER, "Bob")
+    assert MODEL.answer("Where do I live?", AT, [*evidence, own])[0].evidence == (3,)
