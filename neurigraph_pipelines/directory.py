@@ -228,6 +228,11 @@ def hint_of(credential: str) -> Hint:
     return Hint(user_id) if user_id is not None else Hint(key_hash=api_key_hash(credential))
 
 
+def require_answers(database: Database) -> None:
+    """Ask a database for nothing; its error says that it does not answer."""
+    database.ask(None, _QUERIES["answers"], {})
+
+
 def lives_in(database: Database, user_id: UUID) -> bool:
     """Return whether a database has a user whom callers reach; a copy of a move that is not complete does not count."""
     with database.pipeline() as tx:

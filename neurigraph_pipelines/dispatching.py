@@ -19,11 +19,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from neurigraph_pipelines.api.authentication import ADMINISTRATION, GUARDED, WITHOUT_KEY, credential_of
 from neurigraph_pipelines.api.idempotency import CHANGES_NOTHING, why_not
 from neurigraph_pipelines.api.problems import problem, problem_of, retry_after
-from neurigraph_pipelines.directory import MAIN, Hint, Place, hint_of, lives_in
+from neurigraph_pipelines.directory import MAIN, Hint, Place, hint_of, lives_in, require_answers
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.homes import CACHE_SECONDS, Homes
 from neurigraph_pipelines.mcp.http import PATH as MCP
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 
 PATIENCE_SECONDS = 2.0
@@ -36,7 +35,6 @@ _ABOUT_USERS = ADMINISTRATION | WITHOUT_KEY
 """Operations without a user that need the first database."""
 
 _CHOOSING = frozenset({"/metrics", "/readyz"})
-_QUERIES = statements("directory")
 
 
 class _Home:
@@ -73,7 +71,7 @@ class _Home:
 
     async def _ask(self) -> None:
         def ask() -> None:
-            self._homes.open(self._name).database.ask(None, _QUERIES["answers"], {})
+            require_answers(self._homes.open(self._name).database)
 
         try:
             await to_thread.run_sync(ask, limiter=self._thread)

@@ -6,10 +6,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
+from psycopg import Error
+
 from neurigraph_pipelines import readiness
+from neurigraph_pipelines.directory import require_answers
 from neurigraph_pipelines.doctor import dagster_records
 from neurigraph_pipelines.doctor.findings import Finding, error, warning, well
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError
 from neurigraph_pipelines.figures import figures_of_work
 from neurigraph_pipelines.graph.upgrades import has_outdated_nodes
 from neurigraph_pipelines.migrations import require_current, require_secret
@@ -145,6 +148,23 @@ def backlog(installation: Installation) -> Iterator[Finding]:
     yield well("backlog", f"segments that wait to be stored: {due:,}, for another attempt: {retry:,}")
 
 
+def databases(installation: Installation) -> Iterator[Finding]:
+    """Look whether all databases of a directory answer, and for moves that were killed. Without others, say nothing."""
+    listed = installation.homes.directory.databases()
+    if len(listed) == 1:
+        return
+    for one in listed:
+        try:
+            require_answers(installation.homes.open(one.name).database)
+        except (NeurigraphError, Error) as reason:
+            found = f"{one.name} does not answer, and its users get 503 ({type(reason).__name__})"
+            yield error("databases", found, f"run `neurigraph doctor` with NEURIGRAPH_HOME={one.home}")
+        if one.arriving:
+            found = f"users who are moving to {one.name}: {one.arriving:,}"
+            yield warning("databases", found, "if no move runs, run `neurigraph users move` again (docs/scaling.md)")
+    yield well("databases", f"databases of the directory: {len(listed):,}")
+
+
 def checks(installation: Installation) -> Iterator[Finding]:
     """Look at the asset checks that failed last, and at the runs that failed within a day."""
     found = dagster_records.read(installation)
@@ -164,6 +184,7 @@ LOOKS = {
     "database": database,
     "clocks": clocks,
     "keys": keys,
+    "databases": databases,
     "models": models,
     "backlog": backlog,
     "checks": checks,

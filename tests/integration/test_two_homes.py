@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +19,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from neurigraph_pipelines import homes as homes_module
-from neurigraph_pipelines.directory import MAIN, lives_in
+from neurigraph_pipelines.directory import MAIN, Person, lives_in
+from neurigraph_pipelines.doctor.findings import Level
+from neurigraph_pipelines.doctor.memory import databases
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.provisioning import create_user_within, find_user
 from neurigraph_pipelines.homes import CACHE_SECONDS
@@ -223,6 +226,28 @@ def test_readiness_and_metrics_are_of_the_database_that_is_named(front: Installa
 def users_of(front: Installation, name: str) -> int:
     (row,) = rows(front.homes.open(name), "SELECT count(*) AS users FROM neurigraph.users")
     return int(row["users"])
+
+
+def test_doctor_names_databases_that_do_not_answer(front: Installation, tmp_path: Path) -> None:
+    assert [one.level for one in databases(front)] == [Level.OK]
+    _, user, _ = front.homes.create_user("midway", MAIN)
+    front.homes.directory.begin_move(Person(user.user_id, "midway", ()), MAIN, "east")
+    (tmp_path / "settings.env").write_text("NEURIGRAPH_DATABASE_URL=postgresql://nobody@127.0.0.1:1/nothing\n")
+    (tmp_path / "settings.env").chmod(0o600)
+    home = {"home": str(tmp_path)}
+    try:
+        with front.database.owner() as tx:
+            tx.execute(b"INSERT INTO neurigraph.databases (name, home) VALUES ('west', %(home)s)", home)
+        found = {(one.level, one.found) for one in databases(front) if one.level != Level.OK}
+    finally:
+        with front.database.owner() as tx:
+            tx.execute(b"DELETE FROM neurigraph.databases WHERE name = 'west'")
+    assert found == {
+        (Level.WARNING, "users who are moving to east: 1"),
+        (Level.ERROR, "west does not answer, and its users get 503 (ConfigurationError)"),
+    }
+    front.homes.move("midway", "east", on_bytes=lambda _: None)
+    assert [one.level for one in databases(front)] == [Level.OK]
 
 
 @pytest.mark.parametrize("end", [signal.SIGQUIT, signal.SIGSTOP])
