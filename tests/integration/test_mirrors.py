@@ -188,7 +188,7 @@ def test_nothing_is_written_in_a_mirror(pair: Pair) -> None:
     acting = plain_context(pair.here).acting_for(pair.claims)
     for subject in (Subject(SubjectKind.RECORD, record["record_id"]), Subject(SubjectKind.NODE, node["node_id"])):
         with pytest.raises(ConflictError, match="mirrored"):
-            forget(acting, subject, through="tests")
+            forget(acting, subject, through="api")
     for parent in (pair.peer.mount_node_id, node["node_id"]):
         with pytest.raises(ConflictError, match="read-only"):
             provision_node(pair.here.database, pair.claims, parent, "Own notes")
