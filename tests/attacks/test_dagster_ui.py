@@ -199,7 +199,7 @@ def test_host_that_resolves_to_this_machine(stack: LocalStack, browser: httpx.Cl
         assert browser.post("/graphql", json=VERSION, headers=headers).status_code in (400, 403)
         assert browser.get("/", params={"token": stack.dagster.token}, headers=headers).status_code in (400, 403)
     right = {"Host": f"localhost:{stack.ui.port}", "Authorization": f"Bearer {stack.dagster.token}"}
-    with httpx.Client(base_url=stack.ui.url) as other:
+    with httpx.Client(base_url=stack.ui.url, timeout=60) as other:
         assert other.post("/graphql", json=VERSION, headers=right).status_code == 200
 
 

@@ -328,7 +328,7 @@ def test_denied_and_absent_cost_the_same(
         address = make_conninfo("", **{**parts, "host": "127.0.0.1", "port": relay.server_address[1]})
         changes = {"database_url": SecretStr(address), "database_pool_size": 1, "warming_nodes": 0}
         settings = graph.installation.settings.changed(**changes)
-        with Installation(settings) as other, serving(other) as base, httpx.Client(base_url=base) as client:
+        with Installation(settings) as other, serving(other) as base, httpx.Client(base_url=base, timeout=60) as client:
             for operation in OPERATIONS:
                 # Statements are prepared once they came often enough: before that, one costs less than the one before.
                 for _ in range(6):

@@ -104,7 +104,7 @@ def client(world: World, key_server: KeyServer) -> Iterator[httpx.Client]:
     with (
         Installation(client_settings(world, key_server)) as other,
         serving(other) as address,
-        httpx.Client(base_url=address) as made,
+        httpx.Client(base_url=address, timeout=60) as made,
     ):
         yield made
 

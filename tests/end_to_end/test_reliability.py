@@ -230,7 +230,10 @@ def test_twenty_poison_items_in_200(running: BreakableStack) -> None:
 def test_repeated_requests_store_once(running: BreakableStack) -> None:
     here = running.installation
     user, key = create_user(here.database, "twice")
-    with serving(here) as base, httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}) as client:
+    with (
+        serving(here) as base,
+        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client,
+    ):
 
         def post(path: str, **body: object) -> httpx.Response:
             answer = client.post(path, json=body, timeout=60)

@@ -272,7 +272,7 @@ def test_broken_connections_are_replaced(
 
 def test_statement_timeout_is_transient(installation: Installation, settings: Settings) -> None:
     hurried = Installation(settings.changed(statement_timeout_seconds=0.2))
-    with hurried, serving(hurried) as address, httpx.Client(base_url=address) as client:
+    with hurried, serving(hurried) as address, httpx.Client(base_url=address, timeout=60) as client:
         bob = new_user(client, "bob")
         with installation.database.owner() as tx:
             tx.execute(sql.SQL("LOCK TABLE neurigraph.graph_index"))

@@ -61,7 +61,10 @@ def test_forget_by_cli(settings: Settings, installation: Installation) -> None:
 
 @pytest.fixture
 def client(installation: Installation) -> Iterator[httpx.Client]:
-    with serving(installation) as address, httpx.Client(base_url=f"{address}/v1", headers=SAME_ID) as client:
+    with (
+        serving(installation) as address,
+        httpx.Client(base_url=f"{address}/v1", headers=SAME_ID, timeout=60) as client,
+    ):
         client.timeout = 60
         yield client
 

@@ -60,7 +60,7 @@ def test_answers_of_strangers_are_alike_byte_for_byte(installation: Installation
         made = ana.create_organization("acme", "Acme")
         member = ana.members(UUID(made["organization_id"]))[0]["member_id"]
         headers = {"Authorization": f"Bearer {keys[1]}", "X-Request-Id": "same"}
-        with httpx.Client(base_url=address, headers=headers) as client:
+        with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
             for method, path, body in (
                 ("GET", "", None),
                 ("PATCH", "", {"name": "Mine"}),

@@ -271,7 +271,7 @@ def test_old_nodes_hide_private_records(world: Shared, later_node_ddl: Callable[
 def test_privacy_by_api_and_cli(installation: Installation) -> None:
     user, owner = new_user(installation)
     key = issue_api_key(installation.database, user.user_id)
-    with serving(installation) as base, httpx.Client(headers={"Authorization": f"Bearer {key}"}) as client:
+    with serving(installation) as base, httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         made = client.post(f"{base}/v1/conversations", json={"external_id": "c", "privacy": "private"}).json()
         event = client.post(f"{base}/v1/events", json={"kind": "call", "title": "t", "privacy": "private"}).json()
         upload = client.post(

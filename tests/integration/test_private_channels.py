@@ -46,7 +46,7 @@ def privacies(here: Installation, user_id: UUID, kind: str) -> list[str]:
 def test_channel_decides_over_http(installation: Installation) -> None:
     user, _ = new_user(installation)
     key = issue_api_key(installation.database, user.user_id)
-    with serving(installation) as base, httpx.Client(headers={"Authorization": f"Bearer {key}"}) as client:
+    with serving(installation) as base, httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         for number, (stated, _) in enumerate(STATES):
             at = {"started_at": f"2024-01-{number + 1:02}T00:00:00Z", **stated}
             call = {"kind": "call", "title": f"{number}", **at}

@@ -55,7 +55,7 @@ def test_redacted_text_is_not_stored(redacting: Installation, tmp_path: Path) ->
     found = {"email": 2, "phone": 1, "card": 1, "key": 1}
     with (
         serving(here) as base,
-        httpx.Client(base_url=f"{base}/v1", headers={"Authorization": f"Bearer {key}"}) as client,
+        httpx.Client(base_url=f"{base}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60) as client,
     ):
         body = {
             "title": f"About {MARKS[0]}",

@@ -72,7 +72,7 @@ def test_refusals_over_http(installation: Installation) -> None:
             memory.add_webhook("https://hooks.example.com/")
         with Memory(address, keys[1]) as stranger, pytest.raises(Denied):
             stranger.add_webhook("https://hooks.example.com/")
-        with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {keys[0]}"}) as client:
+        with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {keys[0]}"}, timeout=60) as client:
             answer = client.post("/v1/webhooks", json={"url": "https://x/"}, headers={"Idempotency-Key": "k"})
             assert answer.status_code == 422, "its answer holds a secret"
 
