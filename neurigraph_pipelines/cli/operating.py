@@ -121,14 +121,14 @@ def serve(
 
 
 def keeper(installation: Installation) -> AbstractContextManager[object]:
-    """Return what stops embedded servers after a ``kill -9``, unless the stack's own keeper does."""
+    """Return what stops embedded servers after a ``kill -9``; the stack's own keeper stops the one of the home."""
     from neurigraph_pipelines.stack.keeper import Keeper
     from neurigraph_pipelines.stack.marks import VARIABLE
 
-    folders = installation.homes.folders()
-    if VARIABLE in os.environ or (installation.server is None and len(folders) == 1):
-        return nullcontext()
-    return Keeper(folders, None)
+    home, *others = installation.homes.folders()
+    if installation.server is not None and VARIABLE not in os.environ:
+        others.append(home)
+    return Keeper(others, None) if others else nullcontext()
 
 
 def _listener(host: str, port: int) -> socket.socket:

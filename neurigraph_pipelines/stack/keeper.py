@@ -7,6 +7,7 @@ as long as the stack runs.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from neurigraph_pipelines.stack.marks import kill_marked
+from neurigraph_pipelines.stack.marks import VARIABLE, kill_marked
 
 GRACE_SECONDS = 10.0
 """Seconds that processes of a killed stack get to end by themselves."""
@@ -61,6 +62,8 @@ class Keeper:
             start_new_session=True,
             pass_fds=self._held,
             cwd="/",
+            # A keeper of one process of a stack outlives the stack's, which ends all processes with the stack's mark.
+            env={name: value for name, value in os.environ.items() if name != VARIABLE},
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -27,6 +29,7 @@ from neurigraph_pipelines.graph.provisioning import create_user_within, find_use
 from neurigraph_pipelines.homes import CACHE_SECONDS
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.stack.marks import VARIABLE, kill_marked
 from neurigraph_pipelines.wiring import Installation
 from resources.minilm.embedder import MiniLmEmbedder
 from resources.postgres.embedded import EmbeddedPostgres
@@ -221,6 +224,39 @@ def test_readiness_and_metrics_are_of_the_database_that_is_named(front: Installa
             said = (ready.status_code, "no sensor has run" in ready.text)
             assert said == ((200, False) if name == "east" else (503, True)), ready.text
         assert httpx.get(f"{base}/readyz?database=west").status_code == 404
+
+
+@pytest.mark.parametrize("mark", [None, "keeper-of-the-stack"])
+def test_killed_server_leaves_no_database_of_another_home(tmp_path: Path, mark: str | None) -> None:
+    """Also within a stack, whose keeper ends the processes with its mark."""
+    tmp_path.chmod(0o711)
+    with new_home(tmp_path / "a") as first, new_home(tmp_path / "b") as east:
+        with Installation(Settings.model_validate({"home": first, "language_model": "offline"})) as here:
+            here.migrate()
+            here.homes.add("east", east)
+            _, _, key = here.homes.create_user("dina", "east")
+            variables = environment(here) if mark is None else environment(here, **{VARIABLE: mark})
+        assert not EmbeddedPostgres(east).status().running
+        serve = [str(PROGRAM), "serve", "--port", "0", "--json"]
+        process = subprocess.Popen(serve, env=variables, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout is not None
+            base = json.loads(process.stdout.readline())["url"]
+            wait_until(lambda: _answers(base))
+            assert asked(base, key).status_code == 200
+            assert EmbeddedPostgres(east).status().running
+        finally:
+            process.kill()
+            process.communicate()
+        if mark is not None:
+            kill_marked(mark)
+        wait_until(lambda: not EmbeddedPostgres(east).status().running, "the database of the other home is stopped")
+
+
+def _answers(base: str) -> bool:
+    with suppress(httpx.TransportError):
+        return httpx.get(f"{base}/healthz").status_code == 200
+    return False
 
 
 def users_of(front: Installation, name: str) -> int:
