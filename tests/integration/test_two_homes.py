@@ -246,10 +246,10 @@ def test_killed_server_leaves_no_database_of_another_home(tmp_path: Path, mark: 
             assert asked(base, key).status_code == 200
             assert EmbeddedPostgres(east).status().running
         finally:
+            if mark is not None:
+                kill_marked(mark)
             process.kill()
             process.communicate()
-        if mark is not None:
-            kill_marked(mark)
         wait_until(lambda: not EmbeddedPostgres(east).status().running, "the database of the other home is stopped")
 
 
