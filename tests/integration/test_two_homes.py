@@ -247,7 +247,7 @@ def test_killed_server_leaves_no_database_of_another_home(tmp_path: Path, mark: 
             assert EmbeddedPostgres(east).status().running
         finally:
             if mark is not None:
-                kill_marked(mark)
+                assert kill_marked(f"{VARIABLE}={mark}")
             process.kill()
             process.communicate()
         wait_until(lambda: not EmbeddedPostgres(east).status().running, "the database of the other home is stopped")
