@@ -83,7 +83,7 @@ class Candidate:
         near: These, and those of the sentences beside it and of the question that it replies to.
         title: Lexemes of its record's title.
         context: What is embedded with it: the question that it replies to, or the sentence before a short one.
-        person: Of whom it speaks, if it has no subject of its own and that is not the speaker.
+        person: The person that it is about, if it has no subject of its own and is not about the speaker.
         own, around: Weighted shares of the question's words in ``said``, and in ``near`` and the title.
         fit: How well it has the kind of answer that is asked for.
         proof: The same where all that is asked for can be checked; otherwise 1.
@@ -197,7 +197,7 @@ def _of_subject(
     speakers: Mapping[str, frozenset[str]],
     words: Words,
 ) -> list[Candidate]:
-    """Find out of whom each sentence speaks, and leave out replies that are of somebody else without saying so."""
+    """Set the person that each sentence is about, and leave out replies that are about somebody else without a name."""
     kept: list[Candidate] = []
     subjects = frozenset(name for name, lexemes in speakers.items() if lexemes & asked.anchors)
     named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors

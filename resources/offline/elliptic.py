@@ -1,6 +1,7 @@
-"""Of whom a sentence speaks that has no subject of its own: of whom the question or the sentence before it spoke.
+"""Finds the person that a sentence without a subject is about: the one in the question or the sentence before it.
 
-``Where do your parents live?`` – ``Still in the house in Siegen.`` says nothing of the speaker. English only.
+``Where do your parents live?`` – ``Still in the house in Siegen.`` is about the parents and not about the speaker. English
+only. Choosing sentences for an answer belongs in ``candidates``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _ASKED_OF = re.compile(rf"\b{_AUXILIARY}\s+(?!there\b)(?=\w)", re.I)
 _FIRST_PERSON = frozenset("i i'm i've i'll i'd my me mine we we're we've we'll our us".split())
 _PRONOUNS = frozenset("he she they".split())
 _SAYING = frozenset("say says said tell tells told think thinks thought ask asks asked write writes wrote".split())
-"""What follows such a verb is what somebody said, of whomever."""
+"""Verbs that report what somebody said, who may have spoken about anybody."""
 
 _DETERMINERS = frozenset("my your our his her their the".split())
 
@@ -29,7 +30,7 @@ _REACH = 3
 
 
 def persons_meant(texts: Sequence[str], asked: str) -> Iterator[str]:
-    """Yield, for each sentence of a message, of whom it speaks without saying so; empty if nobody is meant.
+    """Yield, for each sentence of a message, the person that it is about without naming anybody; empty if there is none.
 
     Args:
         texts: The sentences.
@@ -47,7 +48,7 @@ def persons_meant(texts: Sequence[str], asked: str) -> Iterator[str]:
 
 
 def may_be_anyone(person: str) -> bool:
-    """Return whether somebody of ``persons_meant`` may have any name: *she* or *sister*, not *parents* or *Dave*."""
+    """Return whether a person of ``persons_meant`` may have any name: *she* or *sister*, not *parents* or *Dave*."""
     lower = person.lower()
     return lower not in _SEVERAL and lower not in english().first_names
 

@@ -135,7 +135,7 @@ class Asked:
         focus: The lexemes of what is counted, such as *guests* in "How many guests come?".
         dimensions: The units in which it is measured; none if any.
         is_past: Whether it asks for what has happened.
-        is_own: Whether who asks is its subject.
+        is_own: Whether the asker is its subject.
     """
 
     text: str
