@@ -182,7 +182,7 @@ class Directory:
             yield place
 
     def forget_unmade(self, place: Place, is_made: Callable[[], bool]) -> bool:
-        """Remove a name without a user, and return whether that was so once nobody creates the user any more."""
+        """Remove a name without a user, once no program creates the user any more; return whether it was removed."""
         with self._database.pipeline() as tx:
             tx.execute(_QUERIES["lock_slug"], {"slug": place.slug})
             row = tx.execute(_QUERIES["place_by_slug"], {"value": place.slug}).fetchone()
@@ -262,7 +262,7 @@ def move_has_begun(slug: str, target: str | None) -> ConflictError:
 
 
 def _subject_of_token(token: str) -> UUID | None:
-    """Return the user whom a token names, as it says: a member of an organization lives in the same database."""
+    """Return the user that a token claims to name: a member by its own id, which lives where the organization does."""
     try:
         packed = token.split(".")[1]
         stated: Any = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))

@@ -1,7 +1,7 @@
 """Finds the person that a sentence without a subject is about: the one in the question or the sentence before it.
 
-``Where do your parents live?`` – ``Still in the house in Siegen.`` is about the parents and not about the speaker. English
-only. Choosing sentences for an answer belongs in ``candidates``.
+``Where do your parents live?`` – ``Still in the house in Siegen.`` is about the parents, not the speaker. English only.
+Choosing sentences for an answer belongs in ``candidates``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REACH = 3
 
 
 def persons_meant(texts: Sequence[str], asked: str) -> Iterator[str]:
-    """Yield, for each sentence of a message, the person that it is about without naming anybody; empty if there is none.
+    """Yield, for each sentence of a message, the person that it is about without a name; empty if there is none.
 
     Args:
         texts: The sentences.
