@@ -44,6 +44,9 @@ _SHARED_TABLE = '"neurigraph.'
 _AGENT = "neurigraph_agent"
 _NO_CONNECTION_LEFT = ("too many clients", "too many connections", "connection slots")
 _ATTEMPTS = 3
+_KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""Seconds and probes after which a server that the network lost is noticed; the system's default is two hours."""
+
 _WRONG_CLOCK, _CLOCK_RETRY_SECONDS = "NG001", 60.0  # raised by neurigraph.claims
 _MIRROR = "NG004"  # raised where a mirror would change
 _MOST_WAITING = 100
@@ -109,7 +112,7 @@ class PostgresDatabase:
     @contextmanager
     def maintenance(self) -> Iterator[_Connection]:
         """Open a separate connection as ``neurigraph_owner``, on which every statement commits by itself."""
-        url = url_for_role(self._url, "neurigraph_pipeline", self._secret)
+        url = self._address("neurigraph_pipeline")
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
         with psycopg.connect(url, autocommit=True, row_factory=dict_row, options=options) as connection:
             connection.execute(_QUERIES["set_session_owner"])
@@ -282,8 +285,12 @@ class PostgresDatabase:
                 self._pools[role] = self._open(role)
             return self._pools[role]
 
+    def _address(self, role: str) -> str:
+        """Return the address for a role; what the address of the settings says of keepalives counts."""
+        return make_conninfo("", **{**_KEEPALIVES, **conninfo_to_dict(url_for_role(self._url, role, self._secret))})
+
     def _open(self, role: str) -> ConnectionPool[_Connection]:
-        url = url_for_role(self._url, role, self._secret)
+        url = self._address(role)
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC -c neurigraph.action_hours={self._action_hours}"
         if role == _AGENT:
             options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"

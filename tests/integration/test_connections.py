@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +48,18 @@ def test_full_server_is_a_passing_fault(installation: Installation) -> None:
 
 def test_connection_is_reused(installation: Installation) -> None:
     assert len({installation.database.ask(None, SESSION, {})[0]["pid"] for _ in range(3)}) == 1
+
+
+def test_lost_server_is_noticed_within_a_minute(installation: Installation) -> None:
+    """A statement waits for ever for a server that the network lost, unless the system asks for signs of life."""
+    names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+    with installation.database.agent(None) as agent, installation.database.maintenance() as maintenance:
+        for connection in (agent, maintenance):
+            assert isinstance(connection, Connection)
+            with socket.socket(fileno=os.dup(connection.fileno())) as opened:
+                assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                idle, interval, count = (opened.getsockopt(socket.IPPROTO_TCP, name) for name in names)
+                assert idle + interval * count <= 60
 
 
 def test_renewed_connections_are_new_and_none_is_cut(installation: Installation) -> None:
