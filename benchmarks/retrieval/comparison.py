@@ -34,8 +34,9 @@ ASKED = 100
 
 _METHOD = f"""A graph of one user is made of vectors around topics ({DIMENSIONS} dimensions) and words by Zipf's law.
 The same memories with the same vectors are in one table of pgvector with one HNSW index, and in each peer, in separate
-databases on the same server. All contestants look question vectors up, so no time includes embedding. {ASKED}
-questions are asked, alternating between contestants in a new random order each time, for {LIMIT} memories of that user
+databases on the same server; MemPalace keeps them in Chroma's files instead and searches in its own process. All
+contestants look question vectors up, so no time includes embedding. {ASKED} questions are asked, alternating between
+contestants in a new random order each time, for {LIMIT} memories of that user
 (of Neurigraph: {LIMIT} records and {LIMIT} messages, no cached answers). The search call is timed in the process that
 makes it. Every question is asked twice and the second time counts, because contestants loaded early find their pages
 displaced the first time. Neurigraph is listed twice: with the nodes cached in memory, as far as they fit; and, after

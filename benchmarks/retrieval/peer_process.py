@@ -57,7 +57,7 @@ class Peer(Protocol):
 
     @property
     def tables(self) -> Sequence[str]:
-        """Where it keeps what it remembers."""
+        """The tables in which it keeps what it remembers; none if it keeps it elsewhere."""
         ...
 
     def add(self, number: int, text: str) -> None:
@@ -65,7 +65,7 @@ class Peer(Protocol):
         ...
 
     def copy(self, connection: psycopg.Connection[Any], corpus: Corpus) -> None:
-        """Write the rest of the corpus directly into the tables, in the form in which ``add`` writes."""
+        """Write the rest of the corpus directly to where it is kept, in the form in which ``add`` writes."""
         ...
 
     def search(self, query: str, limit: int) -> Any:

@@ -1,7 +1,8 @@
 """Other memory systems on the same server with the same vectors, each a process in its own environment.
 
 This module creates the environments, passes the memories, and talks to the processes. The peers' own calls are in
-``peer_mem0`` and ``peer_langgraph``, what they share in ``peer_process``, the comparison in ``comparison``.
+``peer_mem0``, ``peer_langgraph`` and ``peer_mempalace``, what they share in ``peer_process``, the comparison in
+``comparison``.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class PeerKind:
 PEERS = (
     PeerKind("mem0", "peer_mem0", "mem0ai"),
     PeerKind("LangGraph PostgresStore", "peer_langgraph", "langgraph-checkpoint-postgres"),
+    PeerKind("MemPalace", "peer_mempalace", "mempalace"),
 )
 
 
