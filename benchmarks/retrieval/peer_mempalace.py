@@ -19,7 +19,7 @@ from mempalace.palace import get_collection
 from mempalace.searcher import search_memories
 from numpy.typing import NDArray
 
-from benchmarks.retrieval.peer_process import BY_API, USER, Corpus, serve
+from benchmarks.retrieval.peer_process import USER, Corpus, serve
 
 _BATCH = 1_000
 
@@ -74,18 +74,12 @@ class MemPalace:
         _add(self._drawers, number, text)
 
     def copy(self, connection: psycopg.Connection[Any], corpus: Corpus) -> None:
-        """Drawers as ``add_drawer`` makes them, many in a call as its miner writes them, with their vectors."""
-        for first in range(BY_API, len(corpus.texts), _BATCH):
-            numbers = range(first, min(first + _BATCH, len(corpus.texts)))
+        """Drawers as ``add_drawer`` makes them, many in a call as its miner writes them."""
+        for numbers in corpus.rest_in_batches(_BATCH):
             drawers = Drawers()
             for number in numbers:
                 _add(drawers, number, corpus.texts[number])
-            self._drawers.upsert(
-                documents=drawers.documents,
-                ids=drawers.ids,
-                metadatas=drawers.metadatas,
-                embeddings=corpus.vectors[first : numbers.stop].tolist(),
-            )
+            self._drawers.upsert(documents=drawers.documents, ids=drawers.ids, metadatas=drawers.metadatas)
 
     def search(self, query: str, limit: int) -> Any:
         """``search_memories`` of the user's wing."""

@@ -26,7 +26,7 @@ USER = "8a1b6f0e-6a53-4b29-9a2f-0f6f3c5d7e11"
 """The user of all memories; every search is scoped to it."""
 
 BY_API = 1_000
-"""Number of memories added through the peer's own calls; the rest are copied into its tables."""
+"""Number of memories added one by one through the peer's own calls; the rest are copied into its tables."""
 
 
 class Corpus:
@@ -37,19 +37,28 @@ class Corpus:
         self.vectors = np.load(folder / "vectors.npy", mmap_mode="r")
         self.dimensions = int(self.vectors.shape[1])
         questions = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
-        self._cached: dict[str, list[float]] = {
-            **dict(zip(self.texts[:BY_API], self.vectors[:BY_API].tolist(), strict=True)),
-            **dict(zip(questions, np.load(folder / "question_vectors.npy").tolist(), strict=True)),
-        }
+        known = np.load(folder / "question_vectors.npy").tolist()
+        self._cached: dict[str, list[float]] = dict(zip(questions, known, strict=True))
+        self._know(0, BY_API)
 
     def embed(self, text: str) -> list[float]:
         """Return the vector of a question, or of a memory that is added through the peer's own calls."""
         return self._cached[text]
 
+    def rest_in_batches(self, size: int) -> Iterator[range]:
+        """Return the numbers of the memories that are copied, for peers with a call for many; ``embed`` knows them."""
+        for first in range(BY_API, len(self.texts), size):
+            numbers = range(first, min(first + size, len(self.texts)))
+            self._know(numbers.start, numbers.stop)
+            yield numbers
+
     def rest(self) -> Iterator[tuple[int, str, str]]:
         """Return number, text and vector (in Postgres' text form) of the memories that are copied."""
         for number in range(BY_API, len(self.texts)):
             yield number, self.texts[number], json.dumps(self.vectors[number].tolist())
+
+    def _know(self, first: int, end: int) -> None:
+        self._cached.update(zip(self.texts[first:end], self.vectors[first:end].tolist(), strict=True))
 
 
 class Peer(Protocol):

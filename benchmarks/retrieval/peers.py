@@ -1,8 +1,7 @@
 """Other memory systems on the same server with the same vectors, each a process in its own environment.
 
 This module creates the environments, passes the memories, and talks to the processes. The peers' own calls are in
-``peer_mem0``, ``peer_langgraph`` and ``peer_mempalace``, what they share in ``peer_process``, the comparison in
-``comparison``.
+their modules ``peer_...``, what they share in ``peer_process``, the comparison in ``comparison``.
 """
 
 from __future__ import annotations
@@ -56,11 +55,13 @@ class PeerKind:
     Attributes:
         module: Module of ``benchmarks.retrieval``, and the name of its requirements file.
         package: The package whose version is shown.
+        most: Most memories that it can be given within minutes, if its tables cannot be copied into.
     """
 
     name: str
     module: str
     package: str
+    most: int | None = None
 
     @property
     def pins(self) -> str:
@@ -78,6 +79,7 @@ PEERS = (
     PeerKind("mem0", "peer_mem0", "mem0ai"),
     PeerKind("LangGraph PostgresStore", "peer_langgraph", "langgraph-checkpoint-postgres"),
     PeerKind("MemPalace", "peer_mempalace", "mempalace"),
+    PeerKind("Hindsight", "peer_hindsight", "hindsight-api-slim", most=10_000),
 )
 
 

@@ -69,7 +69,7 @@ def test_uninstallable_peers_are_named(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "| 1,000 | 10 | one flat table, HNSW | " in done.stdout
     assert "| 1,000 | 10 | **Neurigraph** | " in done.stdout
-    for peer in ("mem0", "LangGraph PostgresStore", "MemPalace"):
+    for peer in ("mem0", "LangGraph PostgresStore", "MemPalace", "Hindsight"):
         assert f"| {peer}" not in done.stdout
         assert f"Left out: {peer}" in done.stdout
     assert not list(tmp_path.rglob("ready"))
