@@ -83,7 +83,7 @@ def test_password_opens_until_it_changes(caller: httpx.Client) -> None:
     assert caller.get("/tree").status_code == 200
 
 
-def test_whoever_changes_the_password_stays_signed_in(caller: httpx.Client) -> None:
+def test_user_who_changes_the_password_stays_signed_in(caller: httpx.Client) -> None:
     caller.put("/account/password", json={"password": PASSWORD})
     here, elsewhere = (bearer(sign_in(caller, PASSWORD).json()["api_key"]) for _ in range(2))
     caller.put("/account/password", json={"password": ANOTHER}, headers=here)
