@@ -149,7 +149,7 @@ def test_killed_creation_is_healed_by_the_next_command(front: Installation) -> N
 
 
 def test_a_user_is_made_once_by_two_programs(front: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who finds a name without a user waits for whoever is just creating the user."""
+    """A program that finds a name without a user waits for the program that is creating the user."""
     creating, go_on = threading.Event(), threading.Event()
     found_users: list[UUID] = []
 
