@@ -6,12 +6,16 @@ Run as a program, ``python -m benchmarks.retrieval.first_questions`` answers que
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -35,6 +39,7 @@ USERS, LARGE_USERS, QUICK_USERS = 60, 2_000, 4
 MESSAGES = (200, 5_000)
 MESSAGES_OF_NODE = 130
 PROCESSES = 4
+USERS_OF_TASK = 10
 QUESTIONS, QUICK_QUESTIONS = 600, 40
 CACHE_MB = 700
 """Room for layers of a process whose memory is limited to 1 GB; without models it takes some 150 MB besides."""
@@ -57,13 +62,13 @@ def run(bench: Bench) -> Section:
     count = QUICK_QUESTIONS if bench.quick else QUESTIONS
     chance = random.Random(users)
     with bench.installation() as installation, ExitStack() as opened:
-        graphs = [_graph(bench, installation, number, chance) for number in range(users)]
+        environment = bench.environment(installation)
+        graphs = _graphs(bench, environment, users, chance)
         started = time.perf_counter()
         packed = pack_layers(installation.context, 10**9)
         packing = time.perf_counter() - started
         connection = opened.enter_context(psycopg.connect(installation.administrator_url, autocommit=True))
         connection.execute("VACUUM ANALYZE")
-        environment = bench.environment(installation)
         processes = [opened.enter_context(_process(environment, CACHE_MB)) for _ in range(PROCESSES)]
         peer = _peer(bench, opened, graphs[len(graphs) // 2])
         results = _ask_at_random(processes, graphs, count, chance, peer)
@@ -84,13 +89,32 @@ def run(bench: Bench) -> Section:
     return Section("First questions of many users", method, f"{table(header, rows)}\n\n{said}")
 
 
-def _graph(bench: Bench, installation: Installation, number: int, chance: random.Random) -> Graph:
+def _graphs(bench: Bench, environment: dict[str, str], users: int, chance: random.Random) -> list[Graph]:
+    """Create users in one process a processor. Only the graph in the middle keeps its messages, for the peer."""
     low, high = np.log(MESSAGES)
-    messages = int(np.exp(chance.uniform(low, high)))
-    if number % 10 == 0:
-        bench.say(f"user {number}")
+    sizes = [int(np.exp(chance.uniform(low, high))) for _ in range(users)]
+    tasks = [(number, size, number == users // 2) for number, size in enumerate(sizes)]
+    graphs: list[Graph] = []
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), _enter, (environment,)) as pool:
+        for made in pool.map(_some_graphs, (tasks[at : at + USERS_OF_TASK] for at in range(0, users, USERS_OF_TASK))):
+            graphs.extend(made)
+            bench.say(f"{len(graphs):,} of {users:,} users")
+    return graphs
+
+
+def _enter(environment: dict[str, str]) -> None:
+    os.environ.update(environment)
+
+
+def _some_graphs(tasks: Sequence[tuple[int, int, bool]]) -> list[Graph]:
+    with Installation(Settings()) as installation:
+        return [_graph(installation, *task) for task in tasks]
+
+
+def _graph(installation: Installation, number: int, messages: int, keeps_messages: bool) -> Graph:
     nodes = max(3, messages // MESSAGES_OF_NODE)
-    return make_graph(installation, f"user{number}", messages, nodes, questions=QUESTIONS_OF_USER)
+    graph = make_graph(installation, f"user{number}", messages, nodes, questions=QUESTIONS_OF_USER)
+    return graph if keeps_messages else replace(graph, texts=[], vectors=graph.vectors[:0].copy())
 
 
 def _row(name: str, seconds: Sequence[float]) -> list[str]:
