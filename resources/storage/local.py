@@ -16,6 +16,7 @@ import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -44,6 +45,7 @@ class LocalObjectStore:
         """Store the folder's path; ``put`` creates it with mode 0700 when it is absent."""
         self._folder = folder.absolute()
         self._swept = False
+        self._durable: set[tuple[int, int]] = set()
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         """Write an object atomically, durable on return, replacing an existing object of that key.
@@ -191,10 +193,10 @@ class LocalObjectStore:
                 sync_folder(self._folder.parent)
             folders = [enter(self._folder, _OPEN_FOLDER, None)]
             for part in path:
-                if make:
-                    with contextlib.suppress(FileExistsError):
-                        os.mkdir(part, 0o700, dir_fd=folders[-1])
+                is_new = make and _made(part, folders[-1])
                 folders.append(enter(part, _OPEN_FOLDER | os.O_NOFOLLOW, folders[-1]))
+                if is_new:
+                    self._durable.discard(_identity(folders[-1]))
             yield folders
 
     def _publish(self, temporary: str, partial: int, path: Sequence[str], name: str) -> None:
@@ -202,11 +204,22 @@ class LocalObjectStore:
         for _ in range(_PUBLISH_ATTEMPTS):
             with contextlib.suppress(FileNotFoundError), self._descend(path, make=True) as folders:
                 os.rename(temporary, name, src_dir_fd=partial, dst_dir_fd=folders[-1])
-                # Sync every folder: any of them may be new, created by this or another writer.
-                for folder in reversed(folders):
-                    os.fsync(folder)
+                self._sync(folders)
                 return
         raise FileNotFoundError("concurrent deletes keep removing its folder")
+
+    def _sync(self, folders: Sequence[int]) -> None:
+        """Make a new name in the innermost folder durable, and each folder's name that may not be so yet.
+
+        Another writer may have created any of the folders. Each sync costs a flush of the disk, so the folders whose
+        names were synced are remembered.
+        """
+        os.fsync(folders[-1])
+        for above, folder in reversed(list(pairwise(folders))):
+            identity = _identity(folder)
+            if identity not in self._durable:
+                os.fsync(above)
+                self._durable.add(identity)
 
     def _sweep(self, partial: int) -> None:
         """Once per instance, remove unlocked partial files, which killed writers left."""
@@ -242,6 +255,20 @@ class LocalObjectStore:
         with self._reading(key) as file:
             while chunk := file.read(_READ_BYTES):
                 yield chunk
+
+
+def _made(name: str, above: int) -> bool:
+    """Create a folder; False if it exists."""
+    try:
+        os.mkdir(name, 0o700, dir_fd=above)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _identity(folder: int) -> tuple[int, int]:
+    found = os.fstat(folder)
+    return found.st_dev, found.st_ino
 
 
 @contextlib.contextmanager

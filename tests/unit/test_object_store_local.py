@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import AbsentObjectError, InvalidInputError, StorageError
 from neurigraph_pipelines.ports import ObjectStore
+from resources.storage import local
 from resources.storage.local import LocalObjectStore
 from tests.support.busy_stores import put_and_delete_at_once, read
 
@@ -312,8 +313,8 @@ def test_concurrent_puts_and_deletes(folder: Path) -> None:
     assert files(folder) == []
 
 
-def test_bytes_are_synced_before_the_name(store: ObjectStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A power cut must not leave a name without its bytes: the file is synced, then renamed, then its folders."""
+def noted_syncs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list to which each sync and each rename is added, in order."""
     done: list[str] = []
     fsync, rename = os.fsync, os.rename
 
@@ -328,8 +329,35 @@ def test_bytes_are_synced_before_the_name(store: ObjectStore, folder: Path, monk
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
     monkeypatch.setattr(os, "rename", noted_rename)
+    return done
+
+
+def test_bytes_are_synced_before_the_name(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut must not leave a name without its bytes: the file is synced, then renamed, then its folders."""
+    done = noted_syncs(monkeypatch)
     store.put("a/b", [b"one", b"two"])
     renamed = done.index("rename")
     assert "sync file of 6 bytes" in done[:renamed]
     assert done[renamed + 1 :].count("sync folder") >= 2
     assert read(store, "a/b") == b"onetwo"
+
+
+def test_folders_are_synced_while_their_names_may_be_new(
+    store: ObjectStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder's name is synced once: again by another writer, and when the folder was removed and created again."""
+    done = noted_syncs(monkeypatch)
+    # As on a file system that gives a new folder the number of the one that was removed before it.
+    monkeypatch.setattr(local, "_identity", lambda descriptor: (0, str(Path(f"/proc/self/fd/{descriptor}").readlink())))
+
+    def put(store: ObjectStore, key: str) -> int:
+        """Return how many folders were synced after the name was there."""
+        done.clear()
+        store.put(key, [b"x"])
+        return done[done.index("rename") :].count("sync folder")
+
+    assert [put(store, key) for key in ("a/b/c", "a/b/d", "a/e", "a/f/g")] == [3, 1, 1, 2]
+    assert put(LocalObjectStore(folder), "a/b/h") == 3
+    for key in ("a/b/c", "a/b/d", "a/b/h"):
+        store.delete(key)
+    assert put(store, "a/b/c") == 2
