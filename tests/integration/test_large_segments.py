@@ -114,6 +114,16 @@ def test_large_segments_leave_room(here: Installation, context: Context, bob: tu
         triggers.release(here.database, batch.batch_id)
 
 
+def test_large_segment_runs_where_one_batch_may(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    """Half of one batch is none, and a large segment must run nevertheless."""
+    context = limited(context, large_segment_tokens=LARGE_TOKENS, batches_in_flight=1)
+    converse(here, bob[1], LONG_TEXT)
+    detect(context)
+    (batch,) = triggers.lease_for_runs(context, "test of one batch")
+    assert batch.large
+    triggers.release(here.database, batch.batch_id)
+
+
 def test_endless_step_fails_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     for hours, text in enumerate(["before", "ENDLESS", "after"], start=1):

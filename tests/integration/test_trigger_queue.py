@@ -389,3 +389,4 @@ def test_retry_delays(settings: Settings) -> None:
         assert all(ceiling / 2 <= delay <= ceiling for delay in delays)
         assert len(delays) > 100
     assert triggers.retry_delay(settings, 1, retry_after=99.0) == 99.0
+    assert 0.25 <= triggers.retry_delay(changed(settings, retry_base_seconds=0.5), 1) <= 0.5
