@@ -97,6 +97,16 @@ def test_reads_conversations_in_order(tmp_path: Path) -> None:
     assert last.conversation().event_kind is EventKind.MEETING
 
 
+def test_samples_are_conversations_of_twenty_to_sixty_messages() -> None:
+    given = load()
+    assert len(given) >= 40
+    assert [one.id for one in given if not 20 <= len(one.messages) <= 60] == []
+    assert sum(one.held_out for one in given) * 2 == len(given)
+    for one in given:
+        times = [message.occurred_at for message in one.messages]
+        assert times == sorted(times), one.id
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
