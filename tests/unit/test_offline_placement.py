@@ -120,6 +120,23 @@ def test_table_of_expenses_is_money() -> None:
     assert path_of(("user", table), title="expenses.csv")[0] == "Finance"
 
 
+def test_notes_of_a_beekeeper_are_no_technology(local_embedder: MiniLmEmbedder) -> None:
+    notes = (
+        "My apiary scale sends its weight by radio. The battery of the sensor was empty on Sunday.",
+        "The colony gained 1.2 kilos in a day, the lime trees are in flower.",
+        "I logged the temperature between the frames: 34.6 degrees, so there is brood.",
+        "The super is half full of honey. I cut out the drone brood because of the mites.",
+    )
+    turns = [("user", note) for note in notes]
+    assert path_of(*turns, model=OfflineLanguageModel(local_embedder))[:1] == ["Hobbies"]
+    assert path_of(*turns)[:1] in ([], ["Hobbies"])
+
+
+def test_unknown_subject_has_its_own_words(local_embedder: MiniLmEmbedder) -> None:
+    text = "My turban came loose twice. Six metres of muslin make a turban, and a turban is tied anew each morning."
+    assert path_of(("user", text), model=OfflineLanguageModel(local_embedder)) == ["Turban"]
+
+
 def test_friend_who_writes_to_owner_is_no_subject() -> None:
     turns = [("Bob", "My bike lost its chain again."), ("Marek", "I have gears and a chain for your bike, Bob.")] * 3
     assert path_of(*turns) == ["Hobbies", "Cycling"]
