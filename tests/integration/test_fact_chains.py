@@ -10,6 +10,7 @@ import pytest
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import authenticate, issue_api_key
+from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from neurigraph_pipelines.quarantine.holding import quarantine, release
 from neurigraph_pipelines.quarantine.rules import Rule
@@ -17,6 +18,7 @@ from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
+from tests.support.erasures import NODE, erase
 from tests.support.fact_calls import Facts
 from tests.support.fact_sums import computed, listed
 from tests.support.graphs import new_graph
@@ -72,12 +74,19 @@ def test_versions_in_quarantine_are_not_counted(owner: Facts) -> None:
     assert listed(graph.here, graph.claims) == before
 
 
-def test_erasing_a_middle_version_closes_the_chain(owner: Facts) -> None:
+@pytest.mark.parametrize("erased", ["fact", "node"])
+def test_erasing_a_middle_version_closes_the_chain(owner: Facts, erased: str) -> None:
     first = owner.state("Ana works at Lumen.", path="Family/Ana")
     second = owner.change(first, statement="Ana works at Northwind.")
     third = owner.change(second, statement="Ana works at Acme.")
     assert owner.current_memories() == ["Ana works at Acme."]
-    owner.call("DELETE", f"/{second}")
+    if erased == "fact":
+        owner.call("DELETE", f"/{second}")
+    else:
+        graph = owner.graph
+        graph.remember("#Work The door is green.")
+        move_records(graph.here.database, graph.claims, [UUID(owner.get(second)["record_id"])], graph.node("Work"))
+        erase(graph.here, graph.claims, NODE, graph.node("Work"))
     assert owner.chain(first) == [("Lumen.", 1, "superseded"), ("Acme.", 2, "active")]
     assert owner.get(first)["superseded_by"] == third
     assert owner.current_memories() == ["Ana works at Acme."], "the memory of the first one does not come back"
