@@ -107,6 +107,16 @@ def test_samples_are_conversations_of_twenty_to_sixty_messages() -> None:
         assert times == sorted(times), one.id
 
 
+def test_answers_of_samples_stand_in_messages() -> None:
+    missing = [
+        f"{one.id}, question {number}"
+        for one in load()
+        for number, asked in enumerate(one.labels.questions, start=1)
+        if not is_answered(asked, [message.content for message in one.messages])
+    ]
+    assert missing == []
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
