@@ -27,7 +27,12 @@ PIECES = 8
 
 WORDS_OF_PIECE = 120
 LEAST_OF_MESSAGE = 20
-"""Words of a piece, and the fewest of each of its messages, the first ones, which say what it is about."""
+MOST_OF_MESSAGE = 400
+"""Words of a piece, and the fewest and the most of each message, the first ones, which say what it is about."""
+
+ROOM = 0.75
+"""Power of a message's length with which its share of the pieces grows. With equal shares (0), a long answer is read no
+further than a short reply; 0.5 to 1 file one or two more of 42 labelled conversations where they belong."""
 
 MAX_PHRASES = 15
 PHRASES_OF_SUBJECT = 8
@@ -215,12 +220,18 @@ def _falling(count: int, total: float) -> NDArray[np.float64]:
 
 
 def _pieces(prose: Prose) -> list[str]:
-    """Return the beginnings of the messages, in at most ``PIECES`` texts."""
-    said = [m.content for m in prose.segment.messages if m.role in (Role.USER, Role.ASSISTANT) and m.content.strip()]
-    size = -(-len(said) // PIECES) or 1
-    words = max(LEAST_OF_MESSAGE, WORDS_OF_PIECE // size)
-    cut = [" ".join(text[: 20 * words].split()[:words]) for text in said]
-    return [" ".join(cut[start : start + size]) for start in range(0, len(cut), size)]
+    """Return the beginnings of the messages, in at most ``PIECES`` texts of about the same length."""
+    said = [
+        message.content[: 20 * MOST_OF_MESSAGE].split()[:MOST_OF_MESSAGE]
+        for message in prose.segment.messages
+        if message.role in (Role.USER, Role.ASSISTANT)
+    ]
+    shares = np.array([len(words) for words in said]) ** ROOM
+    room = PIECES * WORDS_OF_PIECE * shares / max(1.0, float(shares.sum()))
+    most = np.maximum(LEAST_OF_MESSAGE, np.round(room)).astype(int)
+    read = [word for words, count in zip(said, most, strict=True) for word in words[:count]]
+    size = max(LEAST_OF_MESSAGE, -(-len(read) // PIECES))
+    return [" ".join(read[start : start + size]) for start in range(0, len(read), size)]
 
 
 @cache
