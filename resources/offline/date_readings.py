@@ -13,6 +13,7 @@ from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
 from resources.offline.date_scene import Scene, nearest
+from resources.offline.date_tense import clause
 from resources.offline.date_words import part
 
 FILLED_DAYS = 3
@@ -266,9 +267,18 @@ def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date 
         return next(
             day for day in days_within(ahead[-1] - _ONE_DAY, ahead[-1] + 5 * _ONE_DAY) if day.weekday() == number
         )
+    is_today = number == scene.today.weekday() and _says_today(match, scene) and _ENDS.match(scene.text, match.end())
+    return scene.today if is_today else None
+
+
+def _says_today(match: re.Match[str], scene: Scene) -> bool:
+    """Whether a sentence begins with a weekday, or words such as ``it's`` before it begin its sentence or clause."""
     cues, start = scene.words.cues, match.start()
-    is_today = number == scene.today.weekday() and cues is not None and cues.today_is.fullmatch(scene.text, 0, start)
-    return scene.today if is_today and _ENDS.match(scene.text, match.end()) else None
+    if cues is None:
+        return False
+    first, _ = clause(scene.text, start, match.end())
+    has_words = bool(scene.text[first:start].strip())
+    return cues.today_is.fullmatch(scene.text, first if has_words else 0, start) is not None
 
 
 def _unit(match: re.Match[str], scene: Scene) -> list[str]:

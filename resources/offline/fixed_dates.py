@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-from resources.offline.dates import resolve_dates
+from resources.offline.date_words import date_words
+from resources.offline.dates import held_mentions
 
 MONTHS = "January February March April May June July August September October November December".split()
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -40,8 +41,8 @@ def with_dates(sentence: str, spoken_at: datetime, year: int | None, context: st
         sentence: One English sentence.
         spoken_at: When it was said.
         year: The year that needs no mention; None if each does.
-        context: What was said just before. A weekday whose day it names is not resolved again, nor is "the 7th" where
-            it names a month, which need not be the nearest.
+        context: What was said just before, such as the days of a journey. A weekday whose day it names is not resolved
+            again, nor is "the 7th" where it names a month, which need not be the nearest.
     """
     relative = [match for match in _RELATIVE.finditer(sentence) if not match["before"]]
     if not relative:  # most sentences: the context, which is longer, is read for the others only
@@ -54,18 +55,16 @@ def with_dates(sentence: str, spoken_at: datetime, year: int | None, context: st
     ]
     if not matches:
         return sentence
-    plain: set[str] | None = None
+    meant = list(held_mentions(sentence, context, spoken_at.date(), date_words("en")))
     pieces: list[str] = []
     at = 0
     for match in matches:
         if match["near"]:
-            day = spoken_at.date() + timedelta(_DAYS_AWAY.get(match["near"].lower(), 0))
-            shown = _shown(match, sentence[: match.start()], day.isoformat(), year)
+            found = [(spoken_at.date() + timedelta(_DAYS_AWAY.get(match["near"].lower(), 0))).isoformat()]
         else:
-            if plain is None:
-                plain = set(resolve_dates(_without(sentence, matches, None), spoken_at))
-            found = [day for day in resolve_dates(_without(sentence, matches, match), spoken_at) if day not in plain]
-            shown = _shown(match, sentence[: match.start()], found[0], year) if len(found) == 1 else None
+            inside = (days for start, end, _, days in meant if start < match.end() and match.start() < end)
+            found = next(inside, [])
+        shown = _shown(match, sentence[: match.start()], found[0], year) if len(found) == 1 else None
         if shown is not None:
             pieces += [sentence[at : match.start()], shown]
             at = match.end()
@@ -76,14 +75,6 @@ def written(day: date, year: int | None) -> str:
     """Format a day, such as ``1 March``, with its year unless it is ``year``."""
     month = MONTHS[day.month - 1]
     return f"{day.day} {month}" if day.year == year else f"{day.day} {month} {day.year}"
-
-
-def _without(sentence: str, matches: list[re.Match[str]], kept: re.Match[str] | None) -> str:
-    text = sentence
-    for match in matches:
-        if match is not kept and not (match["ordinal"] and kept):  # "on Saturday, she turns six on the 30th"
-            text = text[: match.start()] + "-" * (match.end() - match.start()) + text[match.end() :]
-    return text
 
 
 def _shown(match: re.Match[str], before: str, found: str, year: int | None) -> str | None:

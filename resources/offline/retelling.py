@@ -199,8 +199,10 @@ def _agree(pieces: list[str], words: Sequence[int], place: int, *, is_you: bool,
     verb = _lower(pieces[words[at]])
     if is_you and verb in _NO_VERB:
         return before not in {"", *_CLAUSE_OPENERS}  # "told you the truth"
-    if verb in _FIXED or _is_past(verb):
+    if verb in _FIXED:
         return True
+    if _is_past(verb):
+        return not _returns_to_present(pieces, words[at + 1 :])
     if shared and (verb in {"are", "were", "aren't", "weren't"} or "," not in "".join(pieces[: words[place - 1]][-2:])):
         return False
     opens = place == 0 or before in _CLAUSE_OPENERS or "," in pieces[words[place - 1] + 1 : words[place]]
@@ -223,6 +225,14 @@ def _goes_on(pieces: Sequence[str], following: Sequence[int]) -> bool:
             if not certain and word not in IRREGULAR_PAST:
                 return True
     return False
+
+
+def _returns_to_present(pieces: Sequence[str], following: Sequence[int]) -> bool:
+    """Whether a verb that has to agree follows one of the past: ``I moved here and work there``."""
+    return any(
+        _lower(pieces[first]) in {"and", "or", "but"} and _lower(pieces[second]) in english().verbs
+        for first, second in pairwise(following)
+    )
 
 
 def _third_person(verb: str) -> str:

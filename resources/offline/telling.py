@@ -97,7 +97,9 @@ class Teller:
 
     def _dated(self, text: str, message: int) -> str:
         messages = self._prose.segment.messages
-        context = " ".join(one.content[-_CONTEXT:] for one in messages[max(0, message - _BEFORE) : message + 1])
+        before = [one.content for one in messages[max(0, message - _BEFORE) : message]]
+        said = messages[message].content.partition(text)[0]
+        context = " ".join(content[-_CONTEXT:] for content in (*before, said))
         return with_dates(text, messages[message].occurred_at, self._year, context)
 
     def _speaker(self, number: int) -> str:

@@ -28,6 +28,8 @@ def dates_of(*turns: str, at: datetime = MONDAY) -> list[str]:
     [
         ("I went to a support group yesterday.", ["2023-05-07"]),
         ("the day before yesterday", ["2023-05-06"]),
+        ("Update, it's Monday evening now.", ["2023-05-08"]),
+        ("We talk then, Monday.", ["2023-05-15"]),
         ("We danced until late last night.", ["2023-05-07"]),
         ("We camped two weekends ago.", ["2023-04-29"]),
         ("It was last weekend!", ["2023-05-06"]),

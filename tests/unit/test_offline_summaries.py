@@ -28,6 +28,7 @@ MONDAY = datetime(2025, 3, 3, 18, tzinfo=UTC)
         ("I moved to Porto with my sister.", "Nora moved to Porto with Nora's sister."),
         ("I'm late and I've lost my key.", "Nora is late and Nora has lost Nora's key."),
         ("I have four buckets and I borrowed a strainer.", "Nora has four buckets and borrowed a strainer."),
+        ("I bought bread and butter, and closed the shop.", "Nora bought bread and butter, and closed the shop."),
         ("I never carry more than I need.", "Nora never carries more than Nora needs."),
         ("I don't count on it, but I will ask.", "Nora doesn't count on it, but Nora will ask."),
         ("I'd like to know what I'd promised.", "Nora would like to know what Nora had promised."),
@@ -47,6 +48,7 @@ def test_first_person_becomes_name(said: str, told: str) -> None:
         "We moved on Sunday.",
         "I hurt myself.",
         "I live here and work there.",
+        "I moved here in March and work there now.",
         "I put it on the table.",
         'He said "I am late".',
         "She and I are friends.",
@@ -68,11 +70,18 @@ def test_uncertain_grammar_is_not_retold(said: str) -> None:
         ("Mediation tomorrow is off, Bo is ill.", "Mediation on 4 March is off, Bo is ill."),
         ("I paid until today.", "I paid until 3 March."),
         ("I don't need last year.", "I don't need last year (2024)."),
-        ("Today's soup, on Saturday the 8th.", "Today's soup, on Saturday the 8th."),
+        ("Today's soup, on Saturday the 8th.", "Today's soup, on Saturday the 8th of March."),
     ],
 )
 def test_relative_dates_become_absolute(said: str, dated: str) -> None:
     assert with_dates(said, MONDAY, 2025) == dated
+
+
+def test_weekday_of_a_journey_is_one_of_its_days() -> None:
+    journey = "We are in Lisbon from 15 to 18 May. Which flights did you book?"
+    assert with_dates("Out on Thursday at 7, back on Sunday.", MONDAY, 2025, journey) == (
+        "Out on Thursday 15 May at 7, back on Sunday 18 May."
+    )
 
 
 def test_weekday_with_a_day_before_is_not_resolved_again() -> None:
