@@ -24,6 +24,7 @@ from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.memory_assets import added_by_day
 from neurigraph_pipelines.defs.run_metadata import MAX_TABLE_ROWS, table
+from neurigraph_pipelines.defs.run_states import waiting_already
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
 from neurigraph_pipelines.ingestion.record_locations import storage_times
@@ -168,11 +169,13 @@ heal_job = dg.define_asset_job(
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Checks once a minute and launches a run only if a record is due.",
 )
-def heal_embeddings_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+def heal_embeddings_schedule(
+    context: dg.ScheduleEvaluationContext, installation: InstallationResource
+) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if a record that waits for its vectors is due."""
     if not healing.has_due(installation.context):
         return dg.SkipReason("no record that waits for its vectors is due")
-    return dg.RunRequest()
+    return waiting_already(context, heal_job.name) or dg.RunRequest()
 
 
 check_job = dg.define_asset_job(

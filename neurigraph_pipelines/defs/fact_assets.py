@@ -23,6 +23,7 @@ from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.memory_assets import added_by_day
+from neurigraph_pipelines.defs.run_states import waiting_already
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import faulty_facts
@@ -129,13 +130,15 @@ read_job = dg.define_asset_job(
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Checks once a minute and launches a run only if a record is due.",
 )
-def read_facts_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+def read_facts_schedule(
+    context: dg.ScheduleEvaluationContext, installation: InstallationResource
+) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if a record waits to be read for facts."""
     if not installation.settings.ingestion.facts:
         return dg.SkipReason("facts are switched off (`facts`)")
     if not reading.has_due(installation.context):
         return dg.SkipReason("no record waits to be read for facts")
-    return dg.RunRequest()
+    return waiting_already(context, read_job.name) or dg.RunRequest()
 
 
 def _counts(done: reading.FactsRead) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import dagster as dg
 from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.run_states import waiting_already
 from neurigraph_pipelines.errors import NeurigraphError, RunningError
 from neurigraph_pipelines.peers import subscriptions
 
@@ -63,13 +64,15 @@ peers_job = dg.define_asset_job(
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Every five minutes, if there are peers.",
 )
-def peer_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+def peer_schedule(
+    context: dg.ScheduleEvaluationContext, installation: InstallationResource
+) -> dg.RunRequest | dg.SkipReason:
     """Launches a pull if there is something to pull."""
     if not installation.opened.peers.client.is_on:
         return dg.SkipReason("no host of a peer is allowed")
     if not subscriptions.all_peers(installation.opened.database):
         return dg.SkipReason("there are no peers")
-    return dg.RunRequest()
+    return waiting_already(context, peers_job.name) or dg.RunRequest()
 
 
 def definitions() -> dg.Definitions:

@@ -12,6 +12,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
     stuck_rehydrations,
 )
 from neurigraph_pipelines.defs.run_history import SECONDS_PER_DAY, purge_run_outputs, purge_runs
+from neurigraph_pipelines.defs.run_states import UNFINISHED, waiting_already
 from neurigraph_pipelines.graph.upgrades import has_outdated_nodes, upgrade_nodes
 from neurigraph_pipelines.idempotency import sweep
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
@@ -112,11 +113,13 @@ def node_upgrade_job() -> None:
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Checks every five minutes and launches a run only if a node has tables of an earlier version.",
 )
-def node_upgrade_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+def node_upgrade_schedule(
+    context: dg.ScheduleEvaluationContext, installation: InstallationResource
+) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if a node has tables of an earlier version."""
     if not has_outdated_nodes(installation.opened.database):
         return dg.SkipReason("all nodes are up to date")
-    return dg.RunRequest()
+    return waiting_already(context, node_upgrade_job.name) or dg.RunRequest()
 
 
 # The instance runs one job of each value at a time: two sweeps do no harm, but take two places from ingestion.
@@ -156,10 +159,7 @@ def recompression_schedule(
     context: dg.ScheduleEvaluationContext, installation: InstallationResource
 ) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if a file is due to be compressed again, unless such a run is under way."""
-    under_way = dg.RunsFilter(
-        job_name=recompression_job.name,
-        statuses=[dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED],
-    )
+    under_way = dg.RunsFilter(job_name=recompression_job.name, statuses=UNFINISHED)
     if context.instance.get_run_records(under_way, limit=1):
         return dg.SkipReason("a run is under way")
     here = installation.opened

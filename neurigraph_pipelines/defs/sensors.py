@@ -11,6 +11,7 @@ from neurigraph_pipelines import readiness
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_coordinator import LARGE
+from neurigraph_pipelines.defs.run_states import UNFINISHED, WAITING
 from neurigraph_pipelines.defs.upload_job import upload_job
 from neurigraph_pipelines.ingestion import drop_intake as drops
 from neurigraph_pipelines.ingestion import triggers
@@ -20,9 +21,6 @@ from neurigraph_pipelines.model import TriggerType
 
 LEAST_SECONDS_BETWEEN_TICKS = 1
 """Less than any pause of the daemon's loop, which decides when sensors tick (``daemon.pause``)."""
-
-WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
-UNFINISHED = [*WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
 _RUN_KEY = "dagster/run_key"
 

@@ -7,6 +7,7 @@ from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
+from neurigraph_pipelines.defs.run_states import waiting_already
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes, count_due, drop_vector_indexes
 
 PACKED_AT_ONCE = 1_000
@@ -78,14 +79,16 @@ vector_index_job = dg.define_asset_job(
     description="Checks every ten minutes and launches a run only if an index has to be built or dropped, or a layer "
     "to be packed.",
 )
-def vector_index_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+def vector_index_schedule(
+    context: dg.ScheduleEvaluationContext, installation: InstallationResource
+) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if an index has to be built or dropped, or a layer to be packed."""
     from neurigraph_pipelines.retrieval.packing import count_due as count_unpacked
 
     opened = installation.opened
     if not count_due(opened.context) and not count_unpacked(opened.context):
         return dg.SkipReason("no index has to be built or dropped, and no layer to be packed")
-    return dg.RunRequest()
+    return waiting_already(context, vector_index_job.name) or dg.RunRequest()
 
 
 def definitions() -> dg.Definitions:

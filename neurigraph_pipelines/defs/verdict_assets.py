@@ -23,6 +23,7 @@ from neurigraph_pipelines.defs.fact_assets import GROUP
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.memory_assets import added_by_day, reported
+from neurigraph_pipelines.defs.run_states import waiting_already
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reconciling
 
@@ -118,13 +119,15 @@ reconcile_job = dg.define_asset_job(
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Checks once a minute and launches a run only if a record waits.",
 )
-def reconcile_facts_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+def reconcile_facts_schedule(
+    context: dg.ScheduleEvaluationContext, installation: InstallationResource
+) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if facts wait to be compared with the known ones."""
     if not installation.settings.ingestion.facts:
         return dg.SkipReason("facts are switched off (`facts`)")
     if not reconciling.has_due(installation.context):
         return dg.SkipReason("no fact waits to be compared")
-    return dg.RunRequest()
+    return waiting_already(context, reconcile_job.name) or dg.RunRequest()
 
 
 def _counts(done: reconciling.Reconciled) -> dict[str, Any]:

@@ -367,6 +367,12 @@ def test_old_nodes_are_upgraded(
     later_node_ddl()
     (nodes,) = rows(here, "SELECT count(*) AS count FROM neurigraph.graph_index")
     assert isinstance(tick_upgrades(), dg.RunRequest)
-    result = defs.get_job_def("node_upgrade_job").execute_in_process(instance=instance)
+    upgrades = defs.get_job_def("node_upgrade_job")
+    instance.create_run_for_job(upgrades, status=dg.DagsterRunStatus.STARTED)
+    assert isinstance(tick_upgrades(), dg.RunRequest), "a run that works does not fill the queue"
+    waiting = instance.create_run_for_job(upgrades, status=dg.DagsterRunStatus.STARTING)
+    assert tick_upgrades() == dg.SkipReason("a run waits already")
+    instance.delete_run(waiting.run_id)
+    result = upgrades.execute_in_process(instance=instance)
     assert result.output_for_node("upgrade_outdated_nodes") == nodes["count"] >= 1
     assert isinstance(tick_upgrades(), dg.SkipReason)

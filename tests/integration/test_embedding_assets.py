@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -131,9 +132,13 @@ def test_incomplete_backfill_fails(installation: Installation, user: User) -> No
     assert models_of(installation, user.user_id) == ("old", MINILM)
 
 
-def test_schedule_launches_due_healing(installation: Installation, user: User) -> None:
+def test_schedule_launches_due_healing(installation: Installation, user: User, tmp_path: Path) -> None:
     def tick() -> object:
-        with dg.build_schedule_context(resources={"installation": InstallationResource()}) as context:
+        resources = {"installation": InstallationResource()}
+        with (
+            dg.DagsterInstance.local_temp(str(tmp_path)) as instance,
+            dg.build_schedule_context(instance=instance, resources=resources) as context,
+        ):
             return heal_embeddings_schedule(context)
 
     assert isinstance(tick(), dg.SkipReason)
