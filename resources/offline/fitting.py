@@ -11,7 +11,8 @@ BESIDE = 3
 """Most words between a name and what it names."""
 
 BARE = 0.6
-"""How well a number without a unit fits a question for an amount, or a vague time one for a time."""
+"""How well a number without a unit fits a question for an amount, a vague time one for a time, or a denial one for what
+is not allowed."""
 
 COUNTED = 0.5
 """How well a number fits a question for a count of something that does not follow it."""
@@ -62,6 +63,12 @@ _PLACE = re.compile(
     r"mi|le)\s+)?(?P<first>\w)"
 )
 _KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)
+_FORBIDS = re.compile(
+    rf"\b(?:{any_of(LISTS['limits']['words'])}|(?:must|may|should) not)\b"
+    r"|(?:^|[,;:.–]\s*|\b(?:and|und|y|et) )(?:no|keine?n?|sin|pas de) [^\W\d]",
+    re.I,
+)
+_DENIES = re.compile(rf"\b(?:{any_of(LISTS['limits']['denials'])})\b|n['’]t\b", re.I)
 _NO_NAME = ("ing", "ly")
 _AFTER_NAME = re.compile(rf",|['’]s\b|\s(?:{any_of(LISTS['people']['after_name'])})\b|\s[A-Z]")
 _DIGIT = re.compile(r"\d")
@@ -152,6 +159,8 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
             return (1.0 if any(places) else BARE) if places else 0.0
         case Kind.NAME:
             return _named(asked, text, words)
+        case Kind.LIMIT:
+            return 1.0 if _FORBIDS.search(text) else BARE * bool(_DENIES.search(text))
         case Kind.NUMBER:
             return float(bool(_DIGITS.search(_DATE.sub(" ", text))))
         case _:

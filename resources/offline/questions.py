@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from neurigraph_pipelines.text.languages import STEMMERS
 from neurigraph_pipelines.text.lexemes import Lexer
@@ -30,6 +30,7 @@ class Kind(Enum):
     WHERE = "where"
     NAME = "name"
     NUMBER = "number"
+    LIMIT = "limit"
     YES_NO = "yes or no"
     OTHER = "other"
 
@@ -43,6 +44,9 @@ class Trust(Enum):
 
 
 UNCHECKED = frozenset({Kind.OTHER, Kind.YES_NO})
+_OPEN = UNCHECKED | {Kind.LIMIT}
+"""What sentences without any sign of it may answer: "Ibuprofen gives me a rash" says what not to take."""
+
 _STRICT = frozenset({Kind.MONEY, Kind.COUNT, Kind.MEASURE, Kind.NAME, Kind.NUMBER})
 _AMOUNT = ("weight", "money", "other")
 
@@ -154,7 +158,7 @@ class Asked:
         """How surely a sentence shows that it answers."""
         if _STRICT.issuperset(self.kinds):
             return Trust.STRICT
-        return Trust.NONE if UNCHECKED.intersection(self.kinds) else Trust.LOOSE
+        return Trust.NONE if _OPEN.intersection(self.kinds) else Trust.LOOSE
 
 
 def read(question: str, words: Words) -> Asked:
@@ -214,12 +218,17 @@ def _kinds(words: list[str]) -> Iterator[_Found]:
         elif word in _BY_WORD:
             yield _Found(_BY_WORD[word], place + 1)
         elif word in _ASKING["what"] and (place < 2 or word not in ("was", "que")):
-            yield _Found(_what(following, text), place + 1)
+            yield _Found(_what(words[place + 1 :], text), place + 1)
 
 
-def _what(following: list[str], text: str) -> Kind:
+def _what(rest: list[str], text: str) -> Kind:
+    """Return what "what" asks for, by the rest of the question."""
+    following = rest[:6]
     if following[:1] == ["time"]:
         return Kind.WHEN
+    clause = frozenset(takewhile(lambda word: word not in _GRAMMAR["joining"], rest))
+    if clause & _GRAMMAR["forbidding"] or (clause & _GRAMMAR["allowing"] and clause & _GRAMMAR["denying"]):
+        return Kind.LIMIT
     if not _GRAMMAR["weighs"].isdisjoint(following):
         return Kind.MEASURE
     nouns = following if following and following[0] in _GRAMMAR["copulas"] else following[:2]

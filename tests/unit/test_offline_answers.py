@@ -32,6 +32,29 @@ def test_answer_sentence_comes_first() -> None:
     assert first.evidence == (3,)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What must the dog not do now?",
+        "What did the vet say about the dog, and what should it avoid?",
+        "What is the dog not allowed to do?",
+    ],
+)
+def test_what_is_not_allowed(question: str) -> None:
+    evidence = said("The vet looked at the dog again, all is well.", "No jumping and no stairs for the dog this month.")
+    assert MODEL.answer(question, AT, evidence)[0].evidence == (2,)
+
+
+def test_what_is_not_allowed_in_german() -> None:
+    evidence = said("Der Hund hat die Operation gut überstanden.", "Keine Treppen für den Hund nach der Operation.")
+    assert MODEL.answer("Was darf der Hund nach der Operation nicht?", AT, evidence)[0].evidence == (2,)
+
+
+def test_what_is_harmful_without_a_word_for_it() -> None:
+    evidence = said("Ibuprofen gives me a rash, so those pills are out.", "The pills cost six euros.")
+    assert MODEL.answer("Which pills must I not take?", AT, evidence)[0].evidence == (1,)
+
+
 def test_speaker_is_part_of_text() -> None:
     evidence = [
         Evidence("Ana did some research, I think.", "Bob", AT),
