@@ -187,6 +187,9 @@ def test_callers_search_path_is_ignored(world: World) -> None:
         connection.execute("SET search_path = pg_temp, neurigraph, public, pg_catalog")
         again = found(connection, asked())
     assert plain["nodes"]
+    for answer in (plain, again):
+        for layer in answer["layers"]:
+            del layer["horizon"]  # the oldest running transaction of the whole server
     assert again == plain
 
 
