@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -13,8 +12,8 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.erasure.forget import Preview, contents
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind, objects_of, receipts
+from neurigraph_pipelines.erasure.forget import Preview
+from neurigraph_pipelines.erasure.receipts import SubjectKind, objects_of, receipts
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.history import authored
@@ -37,7 +36,6 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from tests.support.callers import plant_fact
 from tests.support.erasures import FACT, NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
-from tests.support.locks import wait_until_locked
 from tests.support.memories import converse, messages, new_user, node_rows, plain_context, rows, schemas_of
 from tests.support.witnesses import as_witness, doubt, new_witness
 
@@ -148,41 +146,6 @@ def test_repeated_request_gives_same_receipt(installation: Installation) -> None
         assert receipts(tx) == [first]
     with pytest.raises(NotFoundError):
         planned(installation, claims, RECORD, record_id)
-
-
-def test_request_beside_another_one_continues_it(installation: Installation) -> None:
-    """The first has opened the erasure and not committed yet, so the second waits for it."""
-    here = installation
-    _, claims = new_user(here)
-    converse(here, claims, "#Family hello", "goodbye")
-    (record_id,) = remember_all(here).values()
-    opening = """INSERT INTO neurigraph.erasures (user_id, subject_kind, subject_id, requested_through)
-        VALUES (%s, %s, %s, 'another request') RETURNING erasure_id"""
-    with ThreadPoolExecutor(1) as pool:
-        with here.database.owner() as tx:
-            (opened,) = tx.execute(opening, [claims.user_id, RECORD, record_id]).fetchall()
-            asked = pool.submit(erase, here, claims, RECORD, record_id)
-            wait_until_locked(here, role="neurigraph_pipeline")
-        receipt = asked.result()
-    assert (receipt.erasure_id, receipt.erased["records"]) == (opened["erasure_id"], 1)
-
-
-def test_contents_are_those_of_the_subject(installation: Installation) -> None:
-    """A confirmed erasure is refused when its contents change, and not when something else does."""
-    here = installation
-    _, claims = new_user(here)
-    for text in ("#Family hello", "#Family/Dave hello", "#Work hello"):
-        converse(here, claims, text, "goodbye")
-    record_ids = set(remember_all(here).values())
-
-    def found(kind: SubjectKind, subject_id: UUID) -> set[UUID]:
-        return set(contents(here.database, claims, Subject(kind, subject_id)))
-
-    family, dave, work = (node_at(here, claims, path) for path in ("Family", "Family/Dave", "Work"))
-    assert found(NODE, family) & {family, dave, work} == {family, dave}
-    assert len(found(NODE, family) & record_ids) == 2
-    assert found(USER, claims.user_id) > found(NODE, family) | {work} | record_ids
-    assert all(found(RECORD, record_id) == {record_id} for record_id in record_ids)
 
 
 def test_only_owner_erases(installation: Installation) -> None:

@@ -133,7 +133,7 @@ def test_notes_of_a_beekeeper_are_no_technology(local_embedder: MiniLmEmbedder) 
 
 
 def test_unknown_subject_has_its_own_words(local_embedder: MiniLmEmbedder) -> None:
-    text = "My turban came loose twice. Six metres of muslin make a turban, and a turban is tied anew each morning."
+    text = "My turban came loose twice. Six metres of muslin make a turban, and I tie a turban again each morning."
     assert path_of(("user", text), model=OfflineLanguageModel(local_embedder)) == ["Turban"]
 
 
