@@ -172,12 +172,8 @@ def _fill(
     around = _unit(vectors + np.roll(vectors, 1, axis=0) + np.roll(vectors, -1, axis=0))
     ids = [uuid4() for _ in range(records)]
     with connection.cursor() as cursor:
-        with cursor.copy(sql.SQL(f"COPY {{}}.metadata_records ({_RECORD_COLUMNS}) FROM STDIN").format(schema)) as copy:
-            for row in _records(ids, vectors, words):
-                copy.write_row(row)
-        with cursor.copy(sql.SQL(f"COPY {{}}.passages ({_PASSAGE_COLUMNS}) FROM STDIN").format(schema)) as copy:
-            for row in _passages(ids, vectors, around, words):
-                copy.write_row(row)
+        _copy(cursor, schema, "metadata_records", _RECORD_COLUMNS, _records(ids, vectors, words))
+        _copy(cursor, schema, "passages", _PASSAGE_COLUMNS, _passages(ids, vectors, around, words))
     random = np.random.default_rng(count)
     for index in random.choice(count, min(share, count), replace=False):
         chosen = sorted(set(words[index]), key=len)[-5:]
@@ -193,6 +189,21 @@ def _fill(
         )
     texts.extend(" ".join(message) for message in words)
     return vectors
+
+
+def _copy(
+    cursor: psycopg.Cursor[Any], schema: sql.Identifier, table: str, columns: str, rows: Iterator[tuple[Any, ...]]
+) -> None:
+    """Copy rows in binary form, which costs half the processor time of vectors as text."""
+    target = {"table": sql.SQL("{}.{}").format(schema, sql.Identifier(table)), "columns": sql.SQL(columns)}
+    described = cursor.execute(sql.SQL("SELECT {columns} FROM {table} LIMIT 0").format(**target)).description
+    with cursor.copy(sql.SQL("COPY {table} ({columns}) FROM STDIN (FORMAT BINARY)").format(**target)) as copy:
+        # An enum that psycopg does not know is sent as its label.
+        copy.set_types(
+            [one.type_code if cursor.adapters.types.get(one.type_code) else "text" for one in described or ()]
+        )
+        for row in rows:
+            copy.write_row(row)
 
 
 def _records(
