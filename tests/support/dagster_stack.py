@@ -32,6 +32,7 @@ _STEPS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { stepStats { 
 _STATUS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { status } } }"
 _RUNS = """query($key: String!) { runsOrError(filter: {tags: [{key: "dagster/run_key", value: $key}]}) {
     ... on Runs { results { runId status } } } }"""
+_QUEUED = "{ runsOrError(filter: {statuses: [QUEUED]}) { ... on Runs { results { runId } } } }"
 _MESSAGES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events {
     ... on MessageEvent { message } } } } }"""
 _PROCESSES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events {
@@ -99,7 +100,16 @@ def steps_of(stack: LocalStack, run_id: str) -> set[str]:
 
 def run_messages(stack: LocalStack, run_key: str) -> list[str]:
     """Return the messages in the logs of all runs with a run key."""
-    runs = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"]
+    return _messages(stack, graphql(stack, _RUNS, key=run_key))
+
+
+def queued_messages(stack: LocalStack) -> list[str]:
+    """Return the messages in the logs of all runs that wait in the queue."""
+    return _messages(stack, graphql(stack, _QUEUED))
+
+
+def _messages(stack: LocalStack, found: Mapping[str, Any]) -> list[str]:
+    runs = found["runsOrError"]["results"]
     logs = [graphql(stack, _MESSAGES, run=run["runId"])["logsForRun"]["events"] for run in runs]
     return [event["message"] for log in logs for event in log if "message" in event]
 
