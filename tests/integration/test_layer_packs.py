@@ -15,8 +15,11 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.packing import pack_layers
+from neurigraph_pipelines.retrieval.query import read_packs
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.text.lexemes import WINDOW
@@ -65,6 +68,35 @@ def test_packed_vectors_are_read_by_those_who_see_the_node(shared_installation: 
     set_private(graph, graph.record_of("Work/Legal/Contracts")[0])
     assert vectors(graph, graph.personas, "Work/Legal") == [], "of whom a source is hidden, none are read"
     assert len(vectors(graph, graph.owners, "Work/Legal")) == 1
+
+
+def test_vectors_that_fit_are_kept(shared_installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors of five layers where two have room: some stay, and no question reads any of them again."""
+    graph, here = new_shared_graph(shared_installation), shared_installation
+    pack(graph)
+    cache = caches_of(here.database).vectors
+    nodes = [str(node) for node in packs(graph)]
+    settings = here.settings.changed(layer_cache_mb=1, answer_cache_entries=0)
+
+    def kept() -> dict[str, int]:
+        context = plain_context(here).acting_for(graph.owners).using(settings=settings)
+        for _ in range(4):
+            phase_one(context, Question("Zanzibar contract lawyers"))
+            here.database.wait_for_background()
+        return {node: held.nbytes for node in nodes if (held := cache.peek(node)) is not None}
+
+    sizes = kept()
+    assert len(sizes) == 5
+    for node in nodes:
+        cache.drop(node)
+    room = 2 * max(sizes.values())
+    assert room < sum(sizes.values())
+    monkeypatch.setattr(read_packs, "VECTORS_SHARE", room / cache_bytes(here.context.using(settings=settings)))
+    some = kept()
+    assert 0 < sum(some.values()) <= room
+    reads = cache.misses
+    assert kept() == some
+    assert cache.misses == reads
 
 
 def set_private(graph: SharedGraph, record: UUID) -> None:

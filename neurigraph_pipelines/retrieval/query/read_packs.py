@@ -25,9 +25,6 @@ from neurigraph_pipelines.text.lexemes import WINDOW
 VECTORS_SHARE = 0.5
 """Share of the room for layers that vectors of packed layers may take."""
 
-MOST_KEPT = 20_000
-"""Of layers with more passages, vectors are never kept: reading those that are compared takes a few milliseconds."""
-
 _BYTES_OF_HALF, _BYTES_OF_FLOAT = 4, 8
 """Bytes of a passage's two vectors for each dimension, packed and in memory."""
 
@@ -36,21 +33,25 @@ _QUERIES = statements("search")
 
 def vectors_of(context: Context, rows: Rows) -> PassageVectors:
     """Return the vectors of some layers' passages; those of layers that are used again are read in the background."""
-    cache, room = search_caches(context).vectors, int(VECTORS_SHARE * cache_bytes(context))
+    cache, capacity = search_caches(context).vectors, int(VECTORS_SHARE * cache_bytes(context))
+    room = capacity
     held: list[Floats | None] = []
     wanted: list[Pack] = []
     for layer in rows.layers:
         pack, vectors = layer.pack, layer.held_vectors
-        if pack is not None and room:
+        if pack is not None and capacity:
             vectors = cache.get(pack.node_id, pack.version)
-            if vectors is None and layer.is_used and layer.passages * pack.width > 0 and layer.passages <= MOST_KEPT:
+            size = _BYTES_OF_FLOAT * pack.width * layer.passages
+            is_wanted = vectors is None and layer.is_used and 0 < size <= room
+            if is_wanted:
                 wanted.append(pack)
-                room -= _BYTES_OF_FLOAT * pack.width * layer.passages
+            if is_wanted or vectors is not None:  # so the layers of one question do not displace each other in turns
+                room -= size
             layer.is_used = True
         held.append(vectors)
-    if wanted and room >= 0:
+    if wanted:
         parameters = _parameters([(pack, None) for pack in wanted])
-        keep = partial(_keep, cache, int(VECTORS_SHARE * cache_bytes(context)), wanted)
+        keep = partial(_keep, cache, capacity, wanted)
         context.database.later(context.claims, _QUERIES["packed_vectors"], parameters, keep)
     return PassageVectors(rows, held, partial(read_vectors, context))
 
