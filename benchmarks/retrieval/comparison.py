@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from random import Random
 
 import psycopg
@@ -16,7 +17,7 @@ from pgvector.psycopg import register_vector
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, percentile, table
 from benchmarks.retrieval.peer_process import BY_API
-from benchmarks.retrieval.peers import PEERS, PeerUnavailableError, RunningPeer, hand_over, start
+from benchmarks.retrieval.peers import PEERS, PeerKind, PeerUnavailableError, hand_over, start
 from benchmarks.retrieval.synthetic import DIMENSIONS, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
 from neurigraph_pipelines.retrieval.packing import pack_layers
@@ -40,12 +41,13 @@ in a new random order each time, for {LIMIT} memories of that user (of Neurigrap
 messages, no cached answers). The search call is timed in the process that makes it. Every question is asked twice and
 the second time counts, because contestants loaded early find their pages displaced the first time. Neurigraph is
 listed twice: with the nodes cached in memory, as far as they fit; and, after the alternation, without any cache, so
-that every question reads its nodes. *Found* is the share of questions whose message is among the {LIMIT}: a fast
-answer that misses it is worth little. Peers run in their own environments with an HNSW index, their default. Their
-first {BY_API:,} memories are added through their own calls (*add*); the others are copied into their tables and the
-index is rebuilt, because adding row by row would take hours; MemPalace and Hindsight get them through their own calls
-for many. mem0 runs without spaCy's models, and Hindsight without the models that take facts out of texts and order
-what it found again, which is less work than with them. All tables are vacuumed and analysed."""
+that every question reads its nodes. A million memories do not fit the machine several times over: there each contestant
+is asked alone, and ended before the next one starts. *Found* is the share of questions whose message is among the
+{LIMIT}: a fast answer that misses it is worth little. Peers run in their own environments with an HNSW index, their
+default. Their first {BY_API:,} memories are added through their own calls (*add*); the others are copied into their
+tables and the index is rebuilt, because adding row by row would take hours; MemPalace and Hindsight get them through
+their own calls for many. mem0 runs without spaCy's models, and Hindsight without the models that take facts out of
+texts and order what it found again, which is less work than with them. All tables are vacuumed and analysed."""
 
 
 @dataclass(slots=True)
@@ -70,40 +72,55 @@ def run(bench: Bench) -> Section:
     sizes = {1_000: 10} if bench.quick else NODES | (LARGE_NODES if bench.large else {})
     for memories, nodes in sizes.items():
         bench.say(f"{memories:,} memories")
-        with ExitStack() as opened:
-            contestants = _contestants(bench, opened, memories, nodes, missing)
-            rows.extend(_rows(f"{memories:,}", f"{nodes:,}", contestants))
+        rows.extend(_rows(f"{memories:,}", f"{nodes:,}", _measured(bench, memories, nodes, missing)))
     header = ("memories", "our nodes", "", "p50 ms", "p95 ms", "÷ flat table (p50)", "found", "add ms")
     return Section("Search speed", _METHOD, "\n\n".join([table(header, rows), *missing]))
 
 
-def _contestants(
-    bench: Bench, opened: ExitStack, memories: int, nodes: int, missing: dict[str, None]
-) -> list[Contestant]:
+def _measured(bench: Bench, memories: int, nodes: int, missing: dict[str, None]) -> list[Contestant]:
     """Load and question all contestants; the reasons for missing peers go to ``missing``."""
-    installation = opened.enter_context(bench.installation())
-    graph = make_graph(installation, "speed", memories, nodes)
-    questions = graph.questions[: 20 if bench.quick else ASKED]
-    folder = bench.folder / f"corpus_{memories}"
-    hand_over(folder, graph.texts, graph.vectors, {asked.text: asked.vector for asked in questions})
-    kept, read = _ours(installation, graph)
-    contestants = [_flat_table(opened, bench.database(f"flat_{memories}"), graph), kept]
+    with bench.installation() as installation:
+        graph = make_graph(installation, "speed", memories, nodes)
+        questions = graph.questions[: 20 if bench.quick else ASKED]
+        folder = bench.folder / f"corpus_{memories}"
+        hand_over(folder, graph.texts, graph.vectors, {asked.text: asked.vector for asked in questions})
+        kept, read = (partial(_opened, one) for one in _ours(installation, graph))
+        flat = partial(_flat_table, bench, graph)
+        peers = [partial(_peer, bench, kind, folder) for kind in _peers_for(memories, missing)]
+        # `read` never alternates: its reads would displace the others' data from the processor's caches.
+        in_turns = [[flat, kept, *peers], [read]]
+        alone = [[one] for one in (flat, kept, read, *peers)]
+        groups = alone if memories in LARGE_NODES else in_turns
+        return [one for group in groups for one in _asked(bench, group, questions, missing)]
+
+
+def _asked(
+    bench: Bench,
+    group: Sequence[Callable[[ExitStack], Contestant]],
+    questions: Sequence[Asked],
+    missing: dict[str, None],
+) -> list[Contestant]:
+    """Open some contestants, ask them in turns, and close them."""
+    contestants = []
+    with ExitStack() as opened:
+        for open_contestant in group:
+            try:
+                contestants.append(open_contestant(opened))
+            except PeerUnavailableError as reason:
+                bench.say(str(reason))
+                missing[f"Left out: {reason}."] = None
+        _ask_in_turns(contestants, questions)
+    return contestants
+
+
+def _peers_for(memories: int, missing: dict[str, None]) -> Iterator[PeerKind]:
     for kind in PEERS:
-        if kind.most is not None and memories > kind.most:
+        if kind.most is None or memories <= kind.most:
+            yield kind
+        else:
             missing[
                 f"Left out above {kind.most:,} memories: {kind.title}, which would take an hour or more to load."
             ] = None
-            continue
-        bench.say(f"{kind.title} loads")
-        try:
-            contestants.append(_peer(opened.enter_context(start(bench, kind, folder))))
-        except PeerUnavailableError as reason:
-            bench.say(str(reason))
-            missing[f"Left out: {reason}."] = None
-    _ask_in_turns(contestants, questions)
-    # Not alternating: its reads would displace the other contestants' data from the processor's caches.
-    _ask_in_turns([read], questions)
-    return [*contestants[:2], read, *contestants[2:]]
 
 
 def _ask_in_turns(contestants: Sequence[Contestant], questions: Sequence[Asked]) -> None:
@@ -144,7 +161,13 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
     )
 
 
-def _flat_table(opened: ExitStack, database_url: str, graph: Graph) -> Contestant:
+def _opened(contestant: Contestant, _: ExitStack) -> Contestant:
+    """Return a contestant that needs no opening."""
+    return contestant
+
+
+def _flat_table(bench: Bench, graph: Graph, opened: ExitStack) -> Contestant:
+    database_url = bench.database(f"flat_{graph.memories}")
     connection = opened.enter_context(psycopg.connect(database_url, autocommit=True))
     connection.execute("CREATE EXTENSION vector")
     register_vector(connection)
@@ -169,7 +192,10 @@ def _flat_table(opened: ExitStack, database_url: str, graph: Graph) -> Contestan
     return Contestant("one flat table, HNSW", ask)
 
 
-def _peer(peer: RunningPeer) -> Contestant:
+def _peer(bench: Bench, kind: PeerKind, folder: Path, opened: ExitStack) -> Contestant:
+    bench.say(f"{kind.title} loads")
+    peer = opened.enter_context(start(bench, kind, folder))
+
     def ask(asked: Asked) -> tuple[float, bool]:
         found = peer.search(asked.text, LIMIT)
         return found.seconds, asked.number in found.numbers

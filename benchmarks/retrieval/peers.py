@@ -78,7 +78,7 @@ class PeerKind:
 PEERS = (
     PeerKind("mem0", "peer_mem0", "mem0ai"),
     PeerKind("LangGraph PostgresStore", "peer_langgraph", "langgraph-checkpoint-postgres"),
-    PeerKind("MemPalace", "peer_mempalace", "mempalace"),
+    PeerKind("MemPalace", "peer_mempalace", "mempalace", most=100_000),
     PeerKind("Hindsight", "peer_hindsight", "hindsight-api-slim", most=10_000),
 )
 
