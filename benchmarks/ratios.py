@@ -92,10 +92,12 @@ def read_ratios(page: str) -> dict[str, float]:
 
 
 def compare(before: Mapping[str, float], now: Mapping[str, float]) -> tuple[list[str], bool]:
-    """Return a line for each recorded ratio, and whether one got worse by more than ``TOLERANCE``."""
+    """Return a line for each ratio, recorded or measured, and whether one got worse by more than ``TOLERANCE``."""
     lines, is_worse = [], False
     for ratio in RATIOS:
         if ratio.name not in before:
+            if ratio.name in now:
+                lines.append(f"not recorded  {ratio.name}: {now[ratio.name]:.3g}")
             continue
         if ratio.name not in now:
             lines.append(f"not measured  {ratio.name}: recorded {before[ratio.name]:.3g}")
