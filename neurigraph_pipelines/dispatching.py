@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request
 from psycopg import OperationalError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from neurigraph_pipelines.api.admission import LIVENESS
 from neurigraph_pipelines.api.authentication import ADMINISTRATION, GUARDED, WITHOUT_KEY, credential_of
 from neurigraph_pipelines.api.idempotency import CHANGES_NOTHING, why_not
 from neurigraph_pipelines.api.problems import problem, problem_of, retry_after
@@ -148,7 +149,7 @@ class Dispatcher:
         return ending
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if await self._is_alone():
+        if scope["path"] == LIVENESS or await self._is_alone():  # which may wait for a thread
             await self._front(scope, receive, send)
             return
         if scope["path"] in _CHOOSING:

@@ -13,7 +13,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from neurigraph_pipelines.api.problems import problem, retry_after
 
-_ALWAYS_ADMITTED = "/healthz"  # a liveness probe must not fail because the process is busy
+LIVENESS = "/healthz"
+"""The path of the liveness probe. It must not wait or fail because the process is busy."""
+
 _MINUTE = 60.0
 _CALLERS_BEFORE_CLEANUP = 10_000
 
@@ -62,7 +64,7 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or reject it with ``Retry-After``."""
-        if scope["type"] != "http" or scope["path"] == _ALWAYS_ADMITTED:
+        if scope["type"] != "http" or scope["path"] == LIVENESS:
             await self._app(scope, receive, send)
             return
         if wait := self._rate.wait_seconds(_caller(scope), time.monotonic()):

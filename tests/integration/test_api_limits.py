@@ -19,6 +19,7 @@ from psycopg import sql
 from neurigraph_pipelines.api.admission import RequestRate
 from neurigraph_pipelines.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES
 from neurigraph_pipelines.api.server import MAX_HEAD_BYTES
+from neurigraph_pipelines.homes import CACHE_SECONDS
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import assert_problem, new_user
 from tests.support.api_server import serving
@@ -163,7 +164,7 @@ def test_liveness_with_busy_threads(here: Installation) -> None:
         with here.database.owner() as tx, ThreadPoolExecutor(60) as callers:
             tx.execute("LOCK TABLE neurigraph.graph_index")
             calls = [callers.submit(client.get, "/v1/tree", headers=bob) for _ in range(60)]
-            time.sleep(0.5)  # until all calls have arrived: those beyond the threads show nowhere
+            time.sleep(CACHE_SECONDS + 0.5)  # all calls have arrived, and the list of databases is read again
             assert client.get("/healthz").status_code == 200
             assert not any(call.done() for call in calls), "it waited for a thread"
             tx.rollback()
