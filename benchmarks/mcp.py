@@ -9,7 +9,7 @@ import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import httpx
@@ -23,6 +23,7 @@ from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.report import Section, number, percentile, table
 from benchmarks.retrieval.synthetic import DIMENSIONS, MODEL, make_graph
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.ports.models import Embedder
 from neurigraph_pipelines.serving import http_server
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
@@ -36,9 +37,11 @@ _METHOD = f"""A server process holds {MESSAGES:,} messages (384 dimensions) in {
 question at a time. Each question is new, so no answer is cached, and goes in random order through `POST /v1/search`
 and through the tool `search_memory` at `/mcp`: as one plain HTTP request, as the SDK's client sends it in the newest
 version of the protocol, and in the version with a handshake. All ask for {HITS} hits; `/mcp` searches one more to know
-whether there are more. Question vectors are computed in no time. The client's own work counts, and runs in the
-process that measures. Every request carries its key, which is looked up each time."""
+whether there are more. Question vectors are computed in no time in the first table, and by MiniLM in the second, end
+to end. The client's own work counts, and runs in the process that measures. Every request carries its key, which is
+looked up each time."""
 
+Kind = Literal["document", "query"]
 _Ask = Callable[[str], Awaitable[Any]]
 
 
@@ -50,8 +53,15 @@ def run(bench: Bench) -> Section:
         graph = make_graph(installation, "agents", messages, nodes, questions=50)
         key = issue_api_key(installation.database, graph.claims.user_id)
         texts = [question.text for question in graph.questions]
-        with _server(bench, installation) as address:
-            taken = anyio.run(_measure, address, key, texts, repeats)
+        tables = []
+        for embedded in (False, True):
+            bench.say(f"questions embedded: {embedded}")
+            with _server(bench, installation, embedded) as address:
+                tables.append(_table(anyio.run(_measure, address, key, texts, repeats)))
+    return Section("Search by an agent", _METHOD, "\n\nWith the question's embedding:\n\n".join(tables))
+
+
+def _table(taken: dict[str, list[float]]) -> str:
     base = taken["`POST /v1/search`"]
     rows = []
     for name, seconds in taken.items():
@@ -59,7 +69,7 @@ def run(bench: Bench) -> Section:
         ratios = [percentile(seconds, percent) / percentile(base, percent) for percent in (50, 95)]
         rows.append([name, *map(number, figures), *(f"{ratio:.2f}" for ratio in ratios)])
     header = ("way", "p50 ms", "p95 ms", "p50 ÷ HTTP", "p95 ÷ HTTP")
-    return Section("Search by an agent", _METHOD, table(header, rows))
+    return table(header, rows)
 
 
 async def _measure(address: str, key: str, texts: Sequence[str], repeats: int) -> dict[str, list[float]]:
@@ -119,10 +129,10 @@ def _client(client: Client) -> _Ask:
 
 
 @contextmanager
-def _server(bench: Bench, installation: Installation) -> Iterator[str]:
-    """Serve an installation in a process of its own; yields the address."""
+def _server(bench: Bench, installation: Installation, embedded: bool) -> Iterator[str]:
+    """Serve an installation in a process of its own, which embeds questions or not; yields the address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", __name__],
+        [sys.executable, "-m", __name__, *(["embedded"] if embedded else [])],
         env=bench.environment(installation) | {"NEURIGRAPH_API_REQUESTS_PER_MINUTE": "1000000000"},
         cwd=PROJECT_ROOT,
         stdout=subprocess.PIPE,
@@ -145,21 +155,32 @@ class _InNoTime:
     is_remote = False
     max_tokens = 1_000
 
-    def embed(self, texts: Sequence[str], kind: str = "document") -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], kind: Kind = "document") -> NDArray[np.float32]:
         """Return a vector for each text."""
         seeds = [zlib.crc32(text.encode()) for text in texts]
         return np.stack([np.random.default_rng(seed).standard_normal(DIMENSIONS, np.float32) for seed in seeds])
 
 
-def serve() -> None:
+class _Embedded(_InNoTime):
+    """Vectors by MiniLM, under the name of the graph's model."""
+
+    def __init__(self, minilm: Embedder) -> None:
+        self._minilm = minilm
+
+    def embed(self, texts: Sequence[str], kind: Kind = "document") -> NDArray[np.float32]:
+        """Return a vector for each text."""
+        return self._minilm.embed(texts, kind)
+
+
+def serve(embedded: bool) -> None:
     """Serve the installation of the environment on a free port, and print the address."""
     import socket
 
     with Installation(Settings()) as installation, socket.create_server(("127.0.0.1", 0)) as listener:
-        installation.embedder = _InNoTime()
+        installation.embedder = _Embedded(installation.embedder) if embedded else _InNoTime()
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
         http_server(installation).run(sockets=[listener])
 
 
 if __name__ == "__main__":
-    serve()
+    serve("embedded" in sys.argv)

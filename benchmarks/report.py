@@ -65,7 +65,7 @@ def markdown(section: Section, circumstances: str) -> str:
 
 
 def replace_section(page: str, name: str, text: str, order: Sequence[str]) -> str:
-    """Return the page with a new section ``name``; all others stay unchanged.
+    """Return the page with a new section ``name``; all others stay unchanged, and so do notes between sections.
 
     Args:
         page: The current page; may be empty.
@@ -73,10 +73,13 @@ def replace_section(page: str, name: str, text: str, order: Sequence[str]) -> st
         text: Markdown of the section.
         order: All names, in the order of the page.
     """
-    sections = {match["name"]: match["text"] for match in _SECTION.finditer(page)}
-    sections[name] = text
-    blocks = [f"<!-- begin {key} -->\n{sections[key]}\n<!-- end {key} -->" for key in order if key in sections]
-    return "\n\n".join([_HEADER.rstrip(), *blocks]) + "\n"
+    sections = {match["name"]: (match["text"], match["note"].strip()) for match in _SECTION.finditer(page)}
+    sections[name] = text, sections.get(name, ("", ""))[1]
+    blocks = [_HEADER.rstrip()]
+    for key in filter(sections.__contains__, order):
+        measured, note = sections[key]
+        blocks += [f"<!-- begin {key} -->\n{measured}\n<!-- end {key} -->", *([note] if note else [])]
+    return "\n\n".join(blocks) + "\n"
 
 
 def write_section(path: Path, name: str, text: str, order: Sequence[str]) -> None:
@@ -85,4 +88,7 @@ def write_section(path: Path, name: str, text: str, order: Sequence[str]) -> Non
     path.write_text(replace_section(page, name, text, order), encoding="utf-8")
 
 
-_SECTION = re.compile(r"<!-- begin (?P<name>\w+) -->\n(?P<text>.*?)\n<!-- end (?P=name) -->", re.DOTALL)
+_SECTION = re.compile(
+    r"<!-- begin (?P<name>\w+) -->\n(?P<text>.*?)\n<!-- end (?P=name) -->(?P<note>.*?)(?=<!-- begin |\Z)", re.DOTALL
+)
+"""A section, and what a person wrote below it."""

@@ -110,6 +110,8 @@ def _asked(
                 bench.say(str(reason))
                 missing[f"Left out: {reason}."] = None
         _ask_in_turns(contestants, questions)
+    for one in contestants:
+        bench.say(f"{one.name}: p50 {number(percentile(one.seconds, 50) * 1_000)} ms")
     return contestants
 
 

@@ -16,6 +16,14 @@ def test_section_replaces_itself() -> None:
     assert again.index("one") < again.index("new")
 
 
+def test_notes_below_sections_stay() -> None:
+    order = ["first", "second"]
+    page = replace_section(replace_section("", "first", "1 ms", order), "second", "2 ms", order)
+    page = page.replace("end first -->", "end first -->\n\nBefore that, it was less.")
+    assert replace_section(page, "first", "3 ms", order) == page.replace("1 ms", "3 ms")
+    assert replace_section(page, "second", "3 ms", order) == page.replace("2 ms", "3 ms")
+
+
 def test_section_shows_method_tables_and_machine() -> None:
     text = markdown(Section("Speed", "How.", table(["a", "b"], [["1", "2"]])), "today, here")
     assert text == "## Speed\n\nHow.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n*today, here*"
