@@ -76,7 +76,7 @@ def _assign_each(
     own = [segment for segment in left if segment.ref.persona_id is None]
     filed = assign_batch(
         own,
-        outlines,
+        {user_id: one.without_personas() for user_id, one in outlines.items()},
         context.language_model,
         context.settings.ingestion.node_creation_confidence,
         None if on_done is None else lambda _: on_done(1),

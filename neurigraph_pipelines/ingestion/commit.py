@@ -29,6 +29,7 @@ from neurigraph_pipelines.ingestion.batch_totals import count_stored, count_time
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.note_records import settle_versions
+from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
 from neurigraph_pipelines.ingestion.queue_hold import end_hold, hold_queue
 from neurigraph_pipelines.ingestion.record_rows import Inserted, RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import (
@@ -283,7 +284,7 @@ class _SegmentStorage:
         for item in written:
             guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
-        places = Places(tx, ref.user_id, ref.user_slug)
+        places = Places(tx, ref.user_id, ref.user_slug, personas=may_enter_personas(ref))
         self._provision(places, written)
         inserted = [self._rows.insert(tx, item, models, places) for item in written]
         committed = [one.committed for one in inserted]
