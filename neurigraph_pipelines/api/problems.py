@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from psycopg import OperationalError
-from psycopg.errors import ForeignKeyViolation, InsufficientPrivilege, QueryCanceled
+from psycopg.errors import DeadlockDetected, ForeignKeyViolation, InsufficientPrivilege, LockNotAvailable, QueryCanceled
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -165,6 +165,8 @@ def problem_of(error: NeurigraphError | OperationalError) -> Response:
 
 def _database_problem(error: OperationalError) -> Response:
     _log.error("%s: %s", type(error).__name__, error)
+    if isinstance(error, DeadlockDetected | LockNotAvailable):
+        return problem(503, "others are changing the same data: try again in a moment", headers=retry_after(1.0))
     too_long = isinstance(error, QueryCanceled)
     detail = (
         "the database query took too long: ask for less, or try later" if too_long else "the database did not answer"
