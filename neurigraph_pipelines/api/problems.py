@@ -31,6 +31,7 @@ from neurigraph_pipelines.errors import (
     StorageError,
     TransientError,
     UnauthenticatedError,
+    is_for_operators,
 )
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
@@ -158,8 +159,8 @@ def problem_of(error: NeurigraphError | OperationalError) -> Response:
         return problem(status, str(error), headers=retry_after(1.0))
     if isinstance(error, RehydratingError):
         return problem(status, str(error), headers=retry_after(error.retry_after_seconds))
-    if isinstance(error, ConfigurationError):
-        return problem(status, _INTERNAL)  # the message names hosts and folders, which only the operator may see
+    if is_for_operators(error):
+        return problem(status, _INTERNAL)
     return problem(status, str(error))
 
 
