@@ -272,8 +272,11 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
 
 
 def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
-    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them."""
-    return (load(database, ref) for ref in refs)
+    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them.
+
+    A segment that was forgotten meanwhile is left out.
+    """
+    return (segment for segment in (load(database, ref) for ref in refs) if segment.messages)
 
 
 def give_back(

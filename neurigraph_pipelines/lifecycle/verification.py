@@ -25,6 +25,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
     durable_content,
     has_working_copy,
     make_working_copy,
+    missing,
     remake_durable,
     working_content,
 )
@@ -257,7 +258,7 @@ class _Verifier:
         if self._read:
             yield from self._content_faults(location, manifest)
         elif not self._objects.exists(manifest["storage_path"]):
-            yield Fault.OBJECT, f"there is no object {manifest['storage_path']}"
+            yield Fault.OBJECT, str(missing(manifest))
         if not has_working_copy(manifest):
             return
         if manifest["compression_state"] == CompressionState.ACTIVE:
