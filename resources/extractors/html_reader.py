@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -48,6 +49,12 @@ def parsed(stream: BinaryIO, facts: dict[str, str]) -> etree._Element | None:
     if title:
         facts["title"] = title[:300]
     return root
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the visible text of a page, block by block."""
+    root = parsed(io.BytesIO(text.encode("utf-8", "replace")), {}) if text.strip() else None
+    return [block for block, _ in blocks(root)] if root is not None else []
 
 
 def blocks(root: etree._Element) -> Iterator[Piece]:
