@@ -14,6 +14,7 @@ import resource
 import sys
 from typing import BinaryIO
 
+from neurigraph_pipelines.errors import UnreadableFileError
 from resources.extractors.unread import UnreadError
 
 _LONGEST_ERROR = 300
@@ -38,6 +39,8 @@ def main(reader: str, seconds: int, memory_bytes: int, *arguments: str) -> None:
         _write(sys.stdout.buffer, {"facts": facts, "unread": None})
     except UnreadError as reason:
         _write(sys.stdout.buffer, {"facts": facts, "unread": str(reason)})
+    except UnreadableFileError as reason:
+        _write(sys.stdout.buffer, {"error": str(reason)})
     except MemoryError:
         _write(sys.stdout.buffer, {"error": f"reading it takes more than {memory_bytes:,} bytes of memory"})
     except RecursionError:
