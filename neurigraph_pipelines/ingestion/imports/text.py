@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, message_id
 from neurigraph_pipelines.ingestion.imports.source import Part, Reading
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import NewMessage, Role
 
 MAX_FILE_BYTES = 256 * 1024**2
 MAX_MESSAGE_BYTES = 4_000_000
@@ -78,7 +78,7 @@ def head_of(part: Part) -> str:
         return _decode(stream.read(_HEAD_BYTES), part.name, is_cut=True)
 
 
-def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def conversations(reading: Reading) -> Iterator[Item]:
     """Read a whole file as one conversation, dated by the last write of the file.
 
     Raises:
