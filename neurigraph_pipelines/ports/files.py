@@ -103,13 +103,14 @@ class ExportReader(Protocol):
     """Reads untrusted exports of conversations."""
 
     def lines(
-        self, content: Iterable[bytes], file_name: str, modified: datetime
+        self, content: Iterable[bytes], file_name: str, modified: datetime, date_order: str | None = None
     ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
         """Read a file in isolation, and give the lines of ``ingestion.export_lines``.
 
         Args:
             content: Its bytes.
             modified: The time of what has none of its own.
+            date_order: The stated order of day, month and year in dates in numbers.
 
         Raises:
             UnreadableFileError: By the iterator: the file exceeds the limits of time, memory or space.

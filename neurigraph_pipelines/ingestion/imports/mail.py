@@ -19,10 +19,10 @@ from html.parser import HTMLParser
 from io import BufferedReader
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id
 from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.imports.text import split
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
 from neurigraph_pipelines.text.hygiene import utc
 
@@ -62,7 +62,7 @@ def is_mail(start: bytes) -> bool:
     return b"from" in names and bool(names & {b"message-id", b"received", b"mime-version", b"date"})
 
 
-def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def conversations(reading: Reading) -> Iterator[Item]:
     """Read the threads of a file in the order of their first messages, each in the order of its times.
 
     The file is read twice: once for the threads, by the heads of the messages, and then thread by thread. So memory
@@ -138,9 +138,7 @@ def _time(head: EmailMessage) -> datetime | None:
         return None
 
 
-def _conversation(
-    reading: Reading, file: BufferedReader, thread: str, places: list[_Place]
-) -> Iterator[NewConversation | RejectedItem]:
+def _conversation(reading: Reading, file: BufferedReader, thread: str, places: list[_Place]) -> Iterator[Item]:
     where = f"{reading.part.name}, thread {thread}"
     known = [place.time for place in places if place.time is not None]
     latest = max(known, default=None)

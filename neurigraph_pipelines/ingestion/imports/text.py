@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, message_id
 from neurigraph_pipelines.ingestion.imports.source import Part, Reading
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import NewMessage, Role
 from neurigraph_pipelines.text.encodings import MARKS, decoded
 
 MAX_FILE_BYTES = 256 * 1024**2
@@ -75,7 +75,7 @@ def head_of(part: Part) -> str:
         return data.decode("ascii", "replace")
 
 
-def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def conversations(reading: Reading) -> Iterator[Item]:
     """Read a whole file as one conversation, dated by the last write of the file.
 
     Raises:
