@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -33,8 +32,6 @@ _ROLES = {
 }
 _SPEAKER = re.compile(r"[ \t]*([^\W\d_][\w .'’-]{0,39}):(?:[ \t]+|$)")
 
-_logger = logging.getLogger(__name__)
-
 
 def looks_like_text(part: Part) -> bool:
     """Return whether a file is text: no NUL byte in its first 8 KB, or a byte order mark of UTF-16 or UTF-32."""
@@ -46,7 +43,7 @@ def looks_like_text(part: Part) -> bool:
 def is_dialogue(part: Part) -> bool:
     """Return whether lines begin with the names of speakers, by the first ``_INSPECTED_BYTES`` of the text."""
     with part.open() as stream:
-        return bool(_speakers(_decode(stream.read(_INSPECTED_BYTES), part.name, is_cut=True).splitlines()))
+        return bool(_speakers(decoded(stream.read(_INSPECTED_BYTES), is_cut=True)[0].splitlines()))
 
 
 def read_text(reading: Reading) -> str:
@@ -60,7 +57,7 @@ def read_text(reading: Reading) -> str:
         data = stream.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise InvalidInputError(f"{name} is longer than {MAX_FILE_BYTES:,} bytes of plain text: split it.")
-    return _decode(data, name)
+    return decoded(data)[0]
 
 
 def head_of(part: Part) -> str:
@@ -73,6 +70,16 @@ def head_of(part: Part) -> str:
         return decoded(data, is_cut=True)[0]
     except UnreadableFileError:  # what reads it says so
         return data.decode("ascii", "replace")
+
+
+def assumed_encoding(part: Part) -> str | None:
+    """Return which encoding a text is taken to have, if it does not say so itself.
+
+    Raises:
+        UnreadableFileError: It is not recognised.
+    """
+    with part.open() as stream:
+        return decoded(stream.read(_INSPECTED_BYTES), is_cut=True)[1]
 
 
 def conversations(reading: Reading) -> Iterator[Item]:
@@ -97,14 +104,6 @@ def conversations(reading: Reading) -> Iterator[Item]:
         started_at=modified,
         fallback_time=modified,
     )
-
-
-def _decode(data: bytes, name: str, *, is_cut: bool = False) -> str:
-    """Decode a text; if it ``is_cut``, its last character may be incomplete."""
-    text, said = decoded(data, is_cut=is_cut)
-    if said is not None:
-        _logger.warning("%s: %s", name, said)
-    return text
 
 
 def _turns(text: str) -> Iterator[tuple[Role, str | None, str]]:
