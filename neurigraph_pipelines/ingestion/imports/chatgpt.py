@@ -10,23 +10,21 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, moment, objects_of, text_of
-from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
 
 _DROPPED_CONTENT = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def conversations(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read one item of the list: the branch that ends in ``current_node``, without hidden messages."""
     mapping = item.get("mapping")
     if not isinstance(mapping, dict):
         yield RejectedItem(where, "it has no mapping of messages")
         return
     nodes = {key: node for key, node in mapping.items() if isinstance(node, dict)}
-    branch = _branch(nodes, item.get("current_node"))
+    branch = branch_of(nodes, item.get("current_node"))
     title = text_of(item.get("title"))
     started_at = moment(item.get("create_time"))
     external_id = text_of(item.get("conversation_id")) or text_of(item.get("id"))
@@ -40,10 +38,16 @@ def conversations(
     )
 
 
-def _branch(nodes: dict[str, dict[str, Any]], current: Any) -> list[str]:
-    """Return the keys of the current branch from the root down; if the export names none, of the latest branch."""
+def branch_of(nodes: dict[str, dict[str, Any]], current: Any, time: str = "create_time") -> list[str]:
+    """Return the keys of the current branch from the root down; if the export names none, of the latest branch.
+
+    Args:
+        nodes: The nodes of the tree by their keys.
+        current: The key of the branch's end, if the export names it.
+        time: The field of a message with its time.
+    """
     if not isinstance(current, str) or current not in nodes:
-        current = _latest_leaf(nodes)
+        current = _latest_leaf(nodes, time)
     branch: dict[str, None] = {}  # a cycle ends at the first repeated node
     while isinstance(current, str) and current in nodes and current not in branch:
         branch[current] = None
@@ -51,11 +55,11 @@ def _branch(nodes: dict[str, dict[str, Any]], current: Any) -> list[str]:
     return list(branch)[::-1]
 
 
-def _latest_leaf(nodes: dict[str, dict[str, Any]]) -> str | None:
+def _latest_leaf(nodes: dict[str, dict[str, Any]], time: str) -> str | None:
     parents = {parent for node in nodes.values() if isinstance(parent := node.get("parent"), str)}
     with_message = [key for key, node in nodes.items() if isinstance(node.get("message"), dict)]
     leaves = [key for key in with_message if key not in parents] or with_message
-    return max(leaves, key=lambda key: moment(nodes[key]["message"].get("create_time")) or _EPOCH, default=None)
+    return max(leaves, key=lambda key: moment(nodes[key]["message"].get(time)) or _EPOCH, default=None)
 
 
 def _messages(nodes: dict[str, dict[str, Any]], branch: list[str], where: str) -> Iterator[NewMessage | RejectedItem]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.assemble import (
+    Item,
     assemble,
     derived_id,
     message_id,
@@ -21,7 +22,7 @@ from neurigraph_pipelines.ingestion.imports.assemble import (
     objects_of,
     text_of,
 )
-from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.text.hygiene import clean_json
 
 _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
@@ -30,9 +31,7 @@ _TOOL_USE = "tool_use"
 _EVENTS = {_TOOL_USE, "tool_result"}
 
 
-def conversations(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read one item of the list: its messages in the order of the array, without the model's thinking.
 
     A message in which tools are used becomes several: its texts, and the uses and results between them.

@@ -12,14 +12,13 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, message_id, moment
 from neurigraph_pipelines.ingestion.imports.json_stream import parse_object
 from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.tool_events import TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
     TOOL_FIELDS,
     MessageType,
-    NewConversation,
     NewMessage,
     RejectedItem,
     Role,
@@ -43,7 +42,7 @@ MESSAGE_KEYS = frozenset(
 _logger = logging.getLogger(__name__)
 
 
-def of_file(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def of_file(reading: Reading) -> Iterator[Item]:
     """Read a file as ``conversations`` does."""
     with reading.open() as stream:
         yield from conversations(stream, reading.part.name, reading.fallback_time)
@@ -51,7 +50,7 @@ def of_file(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
 
 def conversations(
     stream: io.BufferedReader, name: str, fallback_time: datetime | None, max_line_bytes: int = MAX_LINE_BYTES
-) -> Iterator[NewConversation | RejectedItem]:
+) -> Iterator[Item]:
     """Read a stream line by line. A broken line is rejected, and reading continues with the next.
 
     Args:
