@@ -135,7 +135,9 @@ def _cut(tx: Transaction, source: dict[str, Any], sizes: Sizes, *, ended: bool) 
         for row in tx.execute(_QUERIES["tail"], source)
     ]
     # Unsplit, a conversation is one segment once it has ended.
-    chunks = enriched("boundaries of segments", lambda: split_tail(tail, sizes, ended=ended).chunks, tuple)
+    chunks: tuple[Chunk, ...] = enriched(
+        "boundaries of segments", lambda: split_tail(tail, sizes, ended=ended).chunks, lambda: ()
+    )
     segments = [(TriggerType.CHUNK_THRESHOLD, chunk) for chunk in chunks]
     through: int = segments[-1][1].last_message if segments else source["triggered_through"]
     left: int = source["untriggered_tokens"] - sum(chunk.tokens for _, chunk in segments)
