@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.text.lexemes import Lexer
 
 LEFT_OUT = "…"
@@ -13,8 +14,15 @@ MAX_SCANNED = 400_000
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
 
+def asked_words(query: str, lexer: Lexer) -> frozenset[str]:
+    """Return the lexemes of a question; none if a defect ends that."""
+    return enriched("stems", lambda: frozenset(lexer.lexemes(query)), frozenset)
+
+
 def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> str:
     """Return at most ``characters`` of a text, around the sentence that shares most lexemes with the question.
+
+    If a defect keeps that sentence from being found, the text begins at its beginning.
 
     Args:
         asked: The lexemes of the question.
@@ -22,6 +30,12 @@ def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> 
     """
     if len(text) <= characters:
         return text
+    return enriched(
+        "excerpt", lambda: _around_best(text, asked, lexer, characters), lambda: text[:characters].rstrip() + LEFT_OUT
+    )
+
+
+def _around_best(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> str:
     spans = [(match.start(), match.end()) for match in _SENTENCE.finditer(text, 0, MAX_SCANNED)]
     best_start, best_end = max(spans, key=lambda span: len(asked.intersection(lexer.lexemes(text[slice(*span)]))))
     middle = (best_start + min(best_end, best_start + characters)) // 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.model import Statement
 
 RESTATED = 3
@@ -18,11 +19,15 @@ Restated = Mapping[int, tuple[str, int]]
 
 
 def restated(messages: Iterable[tuple[str, frozenset[str]]]) -> Restated:
-    """Return which of some messages are of sources that restate themselves.
+    """Return which of some messages are of sources that restate themselves; none if a defect ends that.
 
     Args:
         messages: The source of each message, and its words.
     """
+    return enriched("restatements", lambda: _restated(messages), dict[int, tuple[str, int]])
+
+
+def _restated(messages: Iterable[tuple[str, frozenset[str]]]) -> Restated:
     words: dict[str, list[frozenset[str]]] = defaultdict(list)
     numbers: list[str] = []
     for source, said in messages:
