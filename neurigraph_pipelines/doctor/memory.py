@@ -15,6 +15,7 @@ from neurigraph_pipelines.doctor.findings import Finding, error, warning, well
 from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError
 from neurigraph_pipelines.figures import figures_of_work
 from neurigraph_pipelines.graph.upgrades import has_outdated_nodes
+from neurigraph_pipelines.ingestion.unfinished import REMEDY, count_unfinished
 from neurigraph_pipelines.migrations import require_current, require_secret
 from neurigraph_pipelines.settings.providers import ModelSettings
 from neurigraph_pipelines.stack.home_lock import running_stack
@@ -141,6 +142,9 @@ def backlog(installation: Installation) -> Iterator[Finding]:
     if failed := totals["failures_open"]:
         remedy = "`neurigraph failures` shows why, and `neurigraph replay` tries again (docs/failures.md)"
         yield warning("backlog", f"segments and uploads that failed for good: {failed:,}", remedy)
+    if unfinished := count_unfinished(installation.database):
+        lacking = f"memories that lack what a defect kept from being made: {unfinished:,}"
+        yield warning("backlog", lacking, REMEDY)
     if totals["pending_embeddings_age_seconds"] > EMBEDDINGS_LATE_SECONDS:
         late = f"memories without vectors: {totals['pending_embeddings']:,}, the oldest for more than 15 minutes"
         yield warning("backlog", late, "look at the embedding model: `neurigraph status`, and the run in Dagster's UI")

@@ -39,7 +39,7 @@ class WritableNodes:
         wanted = _key(filing.path)
         ends = (known.get(wanted[:depth]) for depth in range(len(wanted), -1, -1))
         path = next((end for end in ends if end is not None), self.paths[0])
-        return Filing(path, filing.first_message, filing.last_message)
+        return Filing(path, filing.first_message, filing.last_message, left_out=filing.left_out)
 
 
 def writable_nodes(tx: Transaction, persona_id: UUID) -> WritableNodes:

@@ -187,6 +187,7 @@ class Filing:
         aliases: Other names to add.
         candidates: Evidence to store for nodes that do not exist yet.
         endings: Relations that have ended or never were.
+        left_out: The enrichment that a defect kept from being made, if this is only where such segments go.
     """
 
     path: tuple[str, ...]
@@ -199,3 +200,4 @@ class Filing:
     aliases: tuple[PlannedAlias, ...] = ()
     candidates: tuple[NodeCandidate, ...] = ()
     endings: tuple[Ending, ...] = ()
+    left_out: str | None = None

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.text.lexemes import Lexer
 
 LEFT_OUT = "…"
@@ -17,8 +18,15 @@ _UNSPACED_RUN = re.compile(r"[\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7
 Span = tuple[int, int]
 
 
+def asked_words(query: str, lexer: Lexer) -> frozenset[str]:
+    """Return the lexemes of a question; none if a defect ends that."""
+    return enriched("stems", lambda: frozenset(lexer.lexemes(query)), frozenset)
+
+
 def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> str:
     """Return at most ``characters`` of a text, around the sentence that shares most lexemes with the question.
+
+    If a defect keeps that sentence from being found, the text begins at its beginning.
 
     Args:
         asked: The lexemes of the question.
@@ -26,6 +34,12 @@ def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> 
     """
     if len(text) <= characters:
         return text
+    return enriched(
+        "excerpt", lambda: _around_best(text, asked, lexer, characters), lambda: text[:characters].rstrip() + LEFT_OUT
+    )
+
+
+def _around_best(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> str:
     spans = [part for match in _SENTENCE.finditer(text) for part in _parts(*match.span(), characters)]
     best_start, best_end = _best(text, spans, asked, lexer)
     middle = (best_start + best_end) // 2

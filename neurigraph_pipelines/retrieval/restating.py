@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.model import Statement
 
 RESTATED = 3
@@ -94,8 +95,8 @@ class Restated:
         kept: list[Statement] = []
         quoted: list[_Said] = []
         for statement in statements:
-            said = [self._said[number - 1] for number in statement.evidence]
             is_restated = bool(self.times(statement.evidence))
+            said = [self._said[number - 1] for number in statement.evidence] if self._said else []
             if is_restated and all(any(one.adds_nothing(other) for other in quoted) for one in said):
                 continue
             quoted += said
@@ -103,5 +104,16 @@ class Restated:
         return kept
 
     def _times(self, number: int) -> int:
+        if not self._said:  # left out because of a defect
+            return 0
         one = self._said[number - 1]
         return sum(one.adds_nothing(other) or other.adds_nothing(one) for other in self._said)
+
+
+def restated(messages: Sequence[tuple[str, str]]) -> Restated:
+    """Return which of some messages are restated: none of them if a defect keeps that from being known.
+
+    Args:
+        messages: The source of each message, and its text.
+    """
+    return enriched("restatements", lambda: Restated(messages), lambda: Restated(()))

@@ -180,6 +180,13 @@ class Lexer:
         return distinct, frequencies, total
 
 
+def count_plainly(text: str) -> tuple[list[str], list[int], int]:
+    """Return the words of a text as ``Lexer.count`` returns its lexemes, for a text that it cannot split."""
+    counted = Counter(word[:MAX_LEXEME_LENGTH] for word in text.lower().split())
+    distinct = sorted(counted)
+    return distinct, [min(counted[word], MAX_FREQUENCY) for word in distinct], counted.total()
+
+
 def _words(text: str) -> Iterator[str]:
     # Case folding turns a dotted capital I into an i and a combining dot.
     seen = undisguised(unicodedata.normalize("NFKC", text)).casefold().replace("\u0307", "")

@@ -59,7 +59,7 @@ class PlainModel:
     """A language model that follows marks in the messages.
 
     ``#Family/Dave`` files a message and those after it there, ``@Ana:reports_to`` states a relation to an existing
-    node; POISON makes it fail as a bug would, REFUSED as a provider, and LATER as a network.
+    node; POISON makes it fail as a machine would, DEFECT as a bug, REFUSED as a provider, and LATER as a network.
     """
 
     name = "plain"
@@ -90,7 +90,9 @@ class PlainModel:
     def summarize(self, segment: Segment, words: int) -> Summary:
         text = " ".join(message.content for message in segment.messages)
         if "POISON" in text:
-            raise RuntimeError("this content breaks the model")
+            raise OSError("this content breaks the model")
+        if "DEFECT" in text:
+            raise IndexError(text)
         if "REFUSED" in text:
             raise ProviderError("this content is refused")
         if "LATER" in text:
