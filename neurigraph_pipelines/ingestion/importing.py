@@ -19,6 +19,7 @@ import psycopg
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.ingestion.imports.zones import in_zone, zone_of
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.intake import AppendResult
 from neurigraph_pipelines.ingestion.source_details import checked_details
@@ -134,6 +135,7 @@ class Importer:
     Args:
         format_name: The format that they were read from.
         privacy: As for ``import_file``, like the others.
+        details: Their ``time_zone`` among the metadata is that of times without one, else that of the settings.
     """
 
     def __init__(
@@ -155,9 +157,13 @@ class Importer:
         self._report = report
         self._reject = _rejecting(report, on_rejected)
         self._dry_run = dry_run
+        self._format = format_name
+        self._zone = zone_of(details, context.settings.ingestion.time_zone)
 
     def add(self, items: Iterator[NewConversation | RejectedItem]) -> Iterator[NewConversation]:
         """Add conversations as a reader yields them, and yield those that are there once that is committed."""
+        if self._zone is not None:
+            items = in_zone(items, self._format, self._zone)
         for conversation, result in self._add_all_groups(_groups(items, self._reject)):
             if result is not None:
                 _count(self._report, conversation, *result, self._reject)

@@ -12,7 +12,7 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from email.message import EmailMessage
 from email.utils import parseaddr, parsedate_to_datetime
 from html.parser import HTMLParser
@@ -24,7 +24,7 @@ from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.imports.text import split
 from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
-from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.text.hygiene import spoken
 
 MAX_MAIL_BYTES = 64 * 1024**2
 """A longer message is rejected: mail servers stop earlier."""
@@ -133,7 +133,7 @@ def _header(head: EmailMessage, name: str) -> str:
 def _time(head: EmailMessage) -> datetime | None:
     try:
         time = parsedate_to_datetime(_header(head, "Date"))
-        return utc(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return spoken(time)
     except (ValueError, TypeError, IndexError, OverflowError, InvalidInputError):
         return None
 
