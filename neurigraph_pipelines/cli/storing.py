@@ -97,6 +97,7 @@ def import_file(
     replaces: source_options.Replaces = None,
     tier: source_options.TierName = None,
     space: SpaceTags = None,
+    time_zone: source_options.TimeZone = None,
     private: Private = None,
     dates: _Dates = None,
     watch: _Watch = False,
@@ -115,7 +116,7 @@ def import_file(
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
     output = Output(as_json)
-    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
+    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space, time_zone)
     details = source_options.details_of(*where)
     if what.lower().startswith(_ADDRESSES):
         if dry_run:

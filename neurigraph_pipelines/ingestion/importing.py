@@ -21,6 +21,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.zones import in_zone, zone_of
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.intake import AppendResult
 from neurigraph_pipelines.ingestion.known_chats import Known, KnownChats
@@ -159,6 +160,7 @@ class Importer:
     Args:
         format_name: The format that they were read from.
         privacy: As for ``import_file``, like the others.
+        details: Their ``time_zone`` among the metadata is that of times without one, else that of the settings.
     """
 
     def __init__(
@@ -181,10 +183,14 @@ class Importer:
         self._reject = _rejecting(report, on_rejected)
         self._chats = KnownChats(context.redactor)
         self._dry_run = dry_run
+        self._format = format_name
+        self._zone = zone_of(details, context.settings.ingestion.time_zone)
 
     def add(self, items: Iterator[NewConversation | RejectedItem]) -> Iterator[NewConversation]:
         """Add conversations as a reader yields them, and yield those that are there once that is committed."""
         corrected = 0
+        if self._zone is not None:
+            items = in_zone(items, self._format, self._zone)
         for (conversation, shared), result in self._add_all_groups(_groups(items, self._reject)):
             if result is not None:
                 _count(self._report, conversation, *_without_shared(*result, shared), self._reject)
