@@ -74,6 +74,8 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
     )
     if report.empty:
         text += f", {counted(report.empty, 'note')} without text"
+    if report.undated:
+        text += f", {counted(report.undated, 'note')} without a date, dated by the file"
     if report.others:
         text += f", {counted(report.others, 'other file')} not read"
     if report.beyond:
