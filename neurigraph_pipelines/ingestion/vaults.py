@@ -212,6 +212,12 @@ class _Writer:
             return None
 
 
+def note_ids(folder: Path) -> list[str]:
+    """Return the ids by which the notes of a folder are known."""
+    vault = open_vault(folder)
+    return [_id_of(vault, note) for note in vault.notes]
+
+
 def _id_of(vault: Vault, note: NoteFile) -> str:
     """Return the id by which a note is known: the name of its vault and its path."""
     return external_id_of(VAULT_PREFIX.removesuffix(":"), f"{vault.name}/{note.path}")
