@@ -6,6 +6,8 @@ exports from 2023 to 2026. ``json_stream`` reads the file as a stream.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +16,12 @@ from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, deri
 from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
 
 _DROPPED_CONTENT = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
+_MARK = re.compile("(?P<space>[ \\t]*)\ue200(?P<inner>[^\ue200\ue201\\n]*)(?:\ue201|(?=\\n|$))")
+_CITED = re.compile(r"[ \t]*【(?:\d+(?::\d+)?†[^】\n]{0,200}|turn\d+[a-z]+\d+[^】\n]{0,200})】")
+"""Citations of earlier versions, such as ``【turn0search3】`` and ``【4:0†plan.pdf】``."""
+
+_STRAY = re.compile("[\ue200-\ue206]")
+_REFERENCE = re.compile(r"turn\d+[a-z]+\d+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -25,14 +33,13 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
         return
     nodes = {key: node for key, node in mapping.items() if isinstance(node, dict)}
     branch = branch_of(nodes, item.get("current_node"))
-    title = text_of(item.get("title"))
     started_at = moment(item.get("create_time"))
     external_id = text_of(item.get("conversation_id")) or text_of(item.get("id"))
     yield from assemble(
         where,
-        external_id or derived_id("chatgpt", title, started_at, branch[0] if branch else None),
+        external_id or derived_id("chatgpt", started_at, *branch[:2]),
         _messages(nodes, branch, where),
-        title=title,
+        title=text_of(item.get("title")),
         started_at=started_at,
         fallback_time=moment(item.get("update_time")) or fallback_time,
     )
@@ -74,7 +81,7 @@ def _messages(nodes: dict[str, dict[str, Any]], branch: list[str], where: str) -
         content, metadata, author = (_object(message.get(name)) for name in ("content", "metadata", "author"))
         if _is_hidden(message, content, metadata):
             continue
-        text = _text(content, metadata)
+        text = without_marks(_text(content, metadata), is_quoted=author.get("role") == Role.USER)
         if not text:
             continue
         role = author.get("role")
@@ -149,6 +156,36 @@ def _text(content: dict[str, Any], metadata: dict[str, Any]) -> str:
         body += [text for name in ("text", "result") if (text := text_of(content.get(name)))]
     body += [f"[attached: {name}]" for name in names.values()]
     return "\n".join(line for line in body if line.strip())
+
+
+def without_marks(text: str, *, is_quoted: bool) -> str:
+    """Return a text without the marks of citations; of a mark that stands for a name, the name stays.
+
+    Args:
+        text: As the export has it.
+        is_quoted: Whether a person wrote it: then brackets such as 【3】 are the person's own.
+    """
+    if "\ue200" in text:
+        text = _MARK.sub(_shown, text)
+    if not is_quoted and "【" in text:
+        text = _CITED.sub("", text)
+    return _STRAY.sub("", text)
+
+
+def _shown(match: re.Match[str]) -> str:
+    """Return what ChatGPT shows for a mark: the name of an entity, the label of a link, else nothing."""
+    kind, *rest = match["inner"].split("\ue202")
+    shown = ""
+    if kind in ("entity", "product_entity") and rest:
+        try:
+            fields = json.loads(rest[0])
+        except (ValueError, RecursionError):
+            fields = None
+        names = [one for one in fields if isinstance(one, str)] if isinstance(fields, list) else []
+        shown = names[1] if len(names) > 1 else names[0] if names else ""
+    elif kind in ("url", "link", "link_title") and rest and not _REFERENCE.fullmatch(rest[0]):
+        shown = rest[0]
+    return match["space"] + shown if shown else ""
 
 
 def _code(content: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from uuid import UUID
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, message_id, moment
 from neurigraph_pipelines.ingestion.imports.json_stream import parse_object
+from neurigraph_pipelines.ingestion.imports.openai import text_of_parts
 from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.tool_events import TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
@@ -137,6 +138,8 @@ def _message(raw: dict[str, Any]) -> NewMessage:
     clean_json([calls, said], "repair")  # rejects too deep nesting; the inbox repairs when it stores the message
     if content is None and (calls or kind in TOOL_EVENTS):
         content = ""
+    if isinstance(content, list):
+        content = text_of_parts(content)
     if not isinstance(content, str):
         raise InvalidInputError("its content is not a text")
     for name in ("tool_name", "tool_use_id", "error"):
