@@ -32,7 +32,7 @@ from neurigraph_pipelines.cli.uploading import (
     read_uploads,
     stated_privacy,
 )
-from neurigraph_pipelines.cli.vaults import import_notes
+from neurigraph_pipelines.cli.vaults import format_of, import_notes
 from neurigraph_pipelines.ingestion.export_formats import NAMES
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _import_one(
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
-    chosen = _format_of(file) if format_name == "auto" else format_name
+    chosen = format_of(file) if format_name == "auto" else format_name
     if dry_run and chosen in (FORMAT, DOCUMENT):
         raise InvalidInputError("--dry-run is for conversations: this file would be stored as a whole.")
     if chosen == VAULT:
@@ -181,18 +181,6 @@ def _import_one(
         import_document(file, user, output, private, external_id, details)
     else:
         _import_conversations(file, user, chosen, stated_privacy(private), details, output, dates, dry_run)
-
-
-def _format_of(file: Path) -> str:
-    """Return the format of a file or a folder by its contents."""
-    from neurigraph_pipelines.ingestion.import_format import import_format
-    from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
-    from neurigraph_pipelines.ingestion.imports.vault import is_vault
-    from neurigraph_pipelines.portability.archive import is_export
-
-    if is_vault(file):
-        return VAULT
-    return FORMAT if is_export(file) else import_format(file)
 
 
 def _import_conversations(
