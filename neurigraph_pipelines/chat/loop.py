@@ -19,6 +19,7 @@ from neurigraph_pipelines.chat.follow_ups import standing_alone
 from neurigraph_pipelines.chat.remembering import earlier_turns, open_chat, remember_answer
 from neurigraph_pipelines.chat.tools import DISPUTES, OPEN, WALK, Outcome, Toolbox
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model.chat import SEARCH, Exchange, ToolCall, Turn
@@ -77,8 +78,9 @@ class Asked:
 
     def standing_alone(self, language: str) -> str:
         """Return the question with what it leaves unsaid; unchanged if it stands alone."""
-        question = standing_alone(self.turns, lexer_of(language))
-        return question if len(question) <= MAX_QUERY_CHARACTERS else self.turns[-1].content
+        last = self.turns[-1].content
+        question = enriched("follow-up", lambda: standing_alone(self.turns, lexer_of(language)), lambda: last)
+        return question if len(question) <= MAX_QUERY_CHARACTERS else last
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,9 @@ commands = typer.Typer()
 _ADDRESSES = ("http://", "https://")
 _NOTHING_ACCEPTED = 2
 _NOTHING_STORED = 5
+_NOT_ALL = 1
+_RETURNED_REMEDY = "`neurigraph ingest` tries those that are pending again, `neurigraph failures` shows the others"
+_UNREAD_REMEDY = "`neurigraph failures` shows why, and `neurigraph replay` reads them again"
 
 _What = Annotated[
     str,
@@ -279,6 +282,8 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
     Then embed stored records that have no vectors yet, and read new ones for facts. This runs in one process, without
     Dagster. If it is interrupted, unfinished segments return to the queue, and records are read by the next run.
+    The exit code is 1 if a segment came back or a file could not be read, and 5 if segments came back and none was
+    stored.
     """
     from neurigraph_pipelines.ingestion import triggers
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due
@@ -291,7 +296,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     with opened() as installation:
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         context = installation.context
-        read_uploads(installation, user_id, output)
+        unread = read_uploads(installation, user_id, output)
         with output.progress() as progress:
             task = progress.add_task("storing", total=0)
 
@@ -314,10 +319,10 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
             read = read_waiting(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
         installation.uploads.clear()
         queue = triggers.queue(installation.database, user_id)
-        data = _ingest_data(installation, results, healed, read, queue)
+        data = _ingest_data(installation, results, healed, read, queue) | {"unread": unread}
     output.result(data, lambda: _ingest_view(data, queue))
-    if data["returned"] and not data["stored"]:
-        raise typer.Exit(_NOTHING_STORED)
+    if data["returned"] or unread:
+        raise typer.Exit(_NOTHING_STORED if data["returned"] and not data["stored"] else _NOT_ALL)
 
 
 def _ingest_data(
@@ -336,11 +341,13 @@ def _ingest_data(
         "facts": read.facts,
         "pending_facts": len(read.failed),
         "already_stored": sum(record.already_stored for record in stored),
+        "unfinished": sum(bool(record.left_out) for record in stored),
         "returned": [
             {"trigger_id": failure.trigger_id, "step": failure.step, "error": failure.error, "state": state}
             for result in results
             for failure, state in result.returned
         ],
+        "remedy": _RETURNED_REMEDY if any(result.returned for result in results) else None,
         "queue": asdict(queue),
         "held": asdict(held) if held is not None else None,
         "models": {
@@ -381,6 +388,7 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
         lines.append(f"The queue is held, and no segment loses an attempt: {data['held']['reason']}")
     else:
         lines += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
+    lines += _faults_view(data)
     if queue.pending and queue.next_attempt_at is not None:
         lines.append(
             f"Waiting for another attempt: {counted(queue.pending, 'segment')}, "
@@ -391,6 +399,21 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
     if queue.failed:
         lines.append(f"Failed after all attempts: {counted(queue.failed, 'segment')}. See `neurigraph failures`.")
     return views.lines(*lines)
+
+
+def _faults_view(data: dict[str, Any]) -> list[str]:
+    """Return what came back, could not be read or lacks something, each with its remedy."""
+    from neurigraph_pipelines.ingestion.unfinished import REMEDY
+
+    lines = []
+    if data["returned"]:
+        lines.append(f"Came back: {counted(len(data['returned']), 'segment')}. {data['remedy']}.")
+    if data["unread"]:
+        lines.append(f"Not read: {counted(len(data['unread']), 'file')}. {_UNREAD_REMEDY}.")
+    if data["unfinished"]:
+        lacking = counted(data["unfinished"], "record")
+        lines.append(f"Stored without what a defect kept from being made: {lacking}. {REMEDY}.")
+    return lines
 
 
 def _clock(moment: datetime) -> str:

@@ -24,7 +24,7 @@ _OF_TEXT = "text"
 """A dialogue in plain text: its author may mean a document, so only the command line reads it as a conversation."""
 
 
-def lines(path: str, max_message_bytes: str, date_order: str = "") -> Iterator[dict[str, Any]]:
+def lines(path: str, max_message_bytes: str, date_order: str = "", everything: str = "") -> Iterator[dict[str, Any]]:
     """Yield the format of a file, its conversations message by message with what was rejected, and an end.
 
     The format of anything but an export of conversations is None, and nothing follows. A message that is too long for
@@ -51,6 +51,7 @@ def lines(path: str, max_message_bytes: str, date_order: str = "") -> Iterator[d
             found,
             max_message_bytes=int(max_message_bytes),
             date_order=DateOrder(date_order) if date_order else None,
+            everything=bool(everything),
             on_note=notes.append,
         ):
             yield from _lines_of(item, int(max_message_bytes))

@@ -7,11 +7,12 @@ recognised. So running an interrupted import again finishes it.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -35,6 +36,9 @@ Result = tuple[bool, AppendResult] | None
 
 _PROGRAMS = ("chatgpt", "claude")
 """Formats that name the program that their conversations come from."""
+
+_EVERYTHING = "everything"
+"""The field of the metadata that asks for what is left out otherwise."""
 
 _GROUPS_AT_ONCE = 2
 """Transactions at once: while the database stores one group, the next is checked and counted."""
@@ -86,6 +90,7 @@ def import_file(
         on_bytes=count_bytes,
         max_message_bytes=ingestion.max_message_bytes,
         date_order=date_order,
+        everything=wants_everything(details.metadata),
         on_note=report.notes.append,
     )
     if details.replaces is not None:
@@ -93,6 +98,11 @@ def import_file(
     importer = Importer(context, format_name, privacy, details, report, on_rejected, dry_run=dry_run)
     deque(importer.add(items), maxlen=0)
     return report
+
+
+def wants_everything(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the metadata of a file ask for spam, deleted mails and notices, too."""
+    return str(metadata.get(_EVERYTHING, "")).lower() in ("true", "yes", "1")
 
 
 def count_file(

@@ -16,7 +16,7 @@ from typing import Any
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import UnreadableFileError
 from neurigraph_pipelines.ingestion.export_lines import conversations_of, format_of
-from neurigraph_pipelines.ingestion.importing import Importer
+from neurigraph_pipelines.ingestion.importing import Importer, wants_everything
 from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
 from neurigraph_pipelines.ingestion.upload_leases import require_held
 from neurigraph_pipelines.model import (
@@ -41,7 +41,7 @@ SHOWN_REJECTIONS = 20
 _QUERIES = statements("uploads")
 _AT_ONCE = 128
 _SHOWN_CHARACTERS = 300
-_MEDIA_TYPES = ("application/zip", "application/json", "application/jsonl", "text/plain")
+_MEDIA_TYPES = ("application/zip", "application/json", "application/jsonl", "text/plain", "application/vnd.ms-outlook")
 
 
 def may_be_export(upload: Mapping[str, Any], media: MediaType) -> bool:
@@ -70,7 +70,8 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
     privacy = Privacy.PRIVATE if stated["privacy"] == Privacy.PRIVATE else None
     report = ImportReport()
     content = context.objects.get(upload["staging_key"])
-    with exports.lines(content, upload["file_name"], stated["started_at"], _date_order(stated)) as lines:
+    how = (_date_order(stated), wants_everything(stated["metadata"] or {}))
+    with exports.lines(content, upload["file_name"], stated["started_at"], *how) as lines:
         name = format_of(lines)
         if name is None:
             return None

@@ -126,6 +126,7 @@ def read_conversations(
     on_bytes: Callable[[int], None] | None = None,
     max_message_bytes: int = text.MAX_MESSAGE_BYTES,
     date_order: DateOrder | None = None,
+    everything: bool = False,
     on_note: Callable[[str], None] | None = None,
 ) -> Iterator[_Read]:
     """Read a file conversation by conversation, with memory bounded by the largest of them.
@@ -137,6 +138,7 @@ def read_conversations(
             ``content_size(path)``.
         max_message_bytes: Plain text is split into messages of at most this many bytes of UTF-8.
         date_order: The order of day, month and year in dates that are written in numbers. Default: as the file shows.
+        everything: Also spam, deleted mails and notices of programs.
         on_note: Called at the end with each thing that was assumed, left out or not read.
 
     Returns:
@@ -156,7 +158,9 @@ def read_conversations(
         raise InvalidInputError(f"{path} is not plain text: it contains NUL bytes.")
     if format != "text":
         _require_format(parts[0], format)
-    readings = [Reading(part, moment(part.modified), on_bytes, max_message_bytes, date_order) for part in parts]
+    readings = [
+        Reading(part, moment(part.modified), on_bytes, max_message_bytes, date_order, everything) for part in parts
+    ]
     return _noted(_read(readings, format), on_note or (lambda _: None))
 
 
@@ -190,6 +194,8 @@ def _read(readings: Sequence[Reading], wanted: str) -> _Items:
     for number, reading in enumerate(readings):
         part = reading.part
         try:
+            if wanted in _OF_TEXT and (said := text.assumed_encoding(part)) is not None:
+                yield ImportNote(f"{part.name}: the encoding was {said}")
             if wanted in _FILES:
                 yield from _FILES[wanted](reading)
             else:
@@ -224,7 +230,7 @@ def _signature(part: Part) -> str | None:
         return "whatsapp"
     if subtitles.is_subtitles(start):
         return "subtitles"
-    if mail.is_mail(_head(part)):
+    if mail.is_mail(_head(part), part.path.suffix):
         return "mail"
     if discord.is_log(start):
         return "discord"

@@ -108,6 +108,7 @@ class Reading:
         on_bytes: Called with the number of bytes read since the last call.
         max_message_bytes: Longer texts are split into several messages.
         date_order: The stated order of day, month and year in dates; None lets the file decide.
+        everything: Spam, deleted mails and notices of programs are read, too.
     """
 
     part: Part
@@ -115,6 +116,7 @@ class Reading:
     on_bytes: Callable[[int], None] | None
     max_message_bytes: int
     date_order: DateOrder | None = None
+    everything: bool = False
 
     def open(self) -> AbstractContextManager[io.BufferedReader]:
         """Open the part for reading, and report what is read."""
