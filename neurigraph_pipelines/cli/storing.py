@@ -165,7 +165,7 @@ def _import_one(
     dry_run: bool = False,
 ) -> None:
     from neurigraph_pipelines.errors import InvalidInputError
-    from neurigraph_pipelines.ingestion.import_format import DOCUMENT
+    from neurigraph_pipelines.ingestion.import_format import DOCUMENT, why_document
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
     chosen = format_of(file) if format_name == "auto" else format_name
@@ -179,6 +179,8 @@ def _import_one(
         import_export(file, user, output)
     elif chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)
+        if format_name == "auto" and (reason := why_document(file)) is not None:
+            output.note(f"stored as a document: {reason}")
     else:
         _import_conversations(file, user, chosen, stated_privacy(private), details, output, dates, dry_run)
 
