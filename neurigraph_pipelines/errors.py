@@ -120,3 +120,8 @@ class AbsentObjectError(LostObjectError):
 
 class DamagedObjectError(LostObjectError):
     """An object is too short, or differs from what was written."""
+
+
+def is_for_operators(error: NeurigraphError) -> bool:
+    """Return whether a message names hosts, folders or settings, which callers of a face are not to see."""
+    return isinstance(error, ConfigurationError | StorageError) and not isinstance(error, LostObjectError)

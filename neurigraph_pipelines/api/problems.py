@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from psycopg import OperationalError
-from psycopg.errors import ForeignKeyViolation, InsufficientPrivilege, QueryCanceled
+from psycopg.errors import DeadlockDetected, ForeignKeyViolation, InsufficientPrivilege, LockNotAvailable, QueryCanceled
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -31,6 +31,7 @@ from neurigraph_pipelines.errors import (
     StorageError,
     TransientError,
     UnauthenticatedError,
+    is_for_operators,
 )
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
@@ -158,13 +159,15 @@ def problem_of(error: NeurigraphError | OperationalError) -> Response:
         return problem(status, str(error), headers=retry_after(1.0))
     if isinstance(error, RehydratingError):
         return problem(status, str(error), headers=retry_after(error.retry_after_seconds))
-    if isinstance(error, ConfigurationError):
-        return problem(status, _INTERNAL)  # the message names hosts and folders, which only the operator may see
+    if is_for_operators(error):
+        return problem(status, _INTERNAL)
     return problem(status, str(error))
 
 
 def _database_problem(error: OperationalError) -> Response:
     _log.error("%s: %s", type(error).__name__, error)
+    if isinstance(error, DeadlockDetected | LockNotAvailable):
+        return problem(503, "others are changing the same data: try again in a moment", headers=retry_after(1.0))
     too_long = isinstance(error, QueryCanceled)
     detail = (
         "the database query took too long: ask for less, or try later" if too_long else "the database did not answer"

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError, is_for_operators
 from neurigraph_pipelines.graph.navigation import find_node, shell
 from neurigraph_pipelines.model.chat import SEARCH, ToolCall, ToolSpec
 from neurigraph_pipelines.retrieval.ask import Passage, find_passages, places_of
@@ -128,7 +128,7 @@ class Toolbox:
                 raise InvalidInputError(f"{call.name} takes {', '.join(known[call.name].parameters['required'])}")
             return runs[call.name](given)
         except NeurigraphError as error:
-            said = str(error) or "not found"
+            said = "this cannot be read now" if is_for_operators(error) else str(error) or "not found"
             return Outcome(said, {"error": said}, is_error=True)
 
     def widen(self, most: int) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -32,6 +33,7 @@ from neurigraph_pipelines.cli.uploading import (
     stated_privacy,
 )
 from neurigraph_pipelines.cli.vaults import import_notes
+from neurigraph_pipelines.ingestion.export_formats import NAMES
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.healing import Healed
@@ -63,13 +65,16 @@ _FormatName = Annotated[
     str,
     typer.Option(
         "--format",
-        help="chatgpt, claude, telegram, slack, whatsapp, mail, subtitles, mem0, supermemory, locomo, qmsum, "
-        "jsonl, text, vault, document or neurigraph; auto detects it.",
+        help=f"{NAMES}, vault, document or neurigraph; auto detects it.",
     ),
 ]
 _ExternalId = Annotated[
     str | None,
     typer.Option(help="Your id of a file that is stored as it is: other bytes under it are its next version."),
+]
+_Dates = Annotated[
+    Literal["dmy", "mdy", "ymd"] | None,
+    typer.Option(help="The order of day, month and year in dates in numbers; else as the file shows."),
 ]
 _Watch = Annotated[
     bool, typer.Option("--watch", help="Import the files of a folder, and what appears or changes, until Ctrl-C.")
@@ -93,6 +98,7 @@ def import_file(
     tier: source_options.TierName = None,
     space: SpaceTags = None,
     private: Private = None,
+    dates: _Dates = None,
     watch: _Watch = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -119,22 +125,28 @@ def import_file(
         import_page(what, user, output, private, external_id, details)
         return
     if not watch:
-        _import_one(Path(what), user, format_name, private, external_id, details, output, dry_run)
+        _import_one(Path(what), user, format_name, private, external_id, details, output, dates, dry_run)
         return
     if dry_run or external_id is not None or replaces is not None or format_name == VAULT:
         raise InvalidInputError("--watch goes without --dry-run, --external-id, --replaces and --format vault.")
-    _watch(Path(what), user, format_name, private, details, output)
+    _watch(Path(what), user, format_name, private, details, output, dates)
 
 
 def _watch(
-    folder: Path, user: str, format_name: str, private: bool | None, details: SourceDetails, output: Output
+    folder: Path,
+    user: str,
+    format_name: str,
+    private: bool | None,
+    details: SourceDetails,
+    output: Output,
+    dates: str | None,
 ) -> None:
     from neurigraph_pipelines.cli.watching import watch
     from neurigraph_pipelines.text.external_ids import external_id_of
 
     def import_one(file: Path) -> None:
         known = external_id_of("watch", argument(file.relative_to(folder).as_posix()))
-        _import_one(file, user, format_name, private, known, details, output)
+        _import_one(file, user, format_name, private, known, details, output, dates)
 
     with opened() as installation:  # kept open, so that the server does not start for each file
         watch(folder, installation.settings.uploads.drop_settle_seconds, import_one, output)
@@ -148,6 +160,7 @@ def _import_one(
     external_id: str | None,
     details: SourceDetails,
     output: Output,
+    dates: str | None = None,
     dry_run: bool = False,
 ) -> None:
     from neurigraph_pipelines.errors import InvalidInputError
@@ -166,7 +179,7 @@ def _import_one(
     elif chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)
     else:
-        _import_conversations(file, user, chosen, stated_privacy(private), details, output, dry_run)
+        _import_conversations(file, user, chosen, stated_privacy(private), details, output, dates, dry_run)
 
 
 def _format_of(file: Path) -> str:
@@ -182,13 +195,21 @@ def _format_of(file: Path) -> str:
 
 
 def _import_conversations(
-    file: Path, user: str, chosen: str, privacy: Privacy | None, details: SourceDetails, output: Output, dry_run: bool
+    file: Path,
+    user: str,
+    chosen: str,
+    privacy: Privacy | None,
+    details: SourceDetails,
+    output: Output,
+    dates: str | None,
+    dry_run: bool,
 ) -> None:
     from neurigraph_pipelines.ingestion import importing
+    from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
     from neurigraph_pipelines.ingestion.imports.source import content_size
     from neurigraph_pipelines.model import Claims, ReceivedThrough
 
-    total = content_size(file)
+    total, order = content_size(file), DateOrder(dates) if dates else None
     with opened() as installation:
         if dry_run:
             owner, created = find_owner(installation, user), False
@@ -196,9 +217,7 @@ def _import_conversations(
             installation, owner, created = ensure_owner(installation, user, output)
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task(f"{'reading' if dry_run else 'importing'} {chosen}", total=total)
-
-            def on_bytes(more: int) -> None:
-                progress.advance(task, more)
+            on_bytes = partial(progress.advance, task)
 
             def on_rejected(item: RejectedItem) -> None:
                 output.note(f"rejected: {item.where}: {item.reason}")
@@ -206,7 +225,7 @@ def _import_conversations(
             if owner is None:
                 output.note(f"the user {user} does not exist and would be created")
                 report = importing.count_file(
-                    installation.settings, file, chosen, on_bytes=on_bytes, on_rejected=on_rejected
+                    installation.settings, file, chosen, on_bytes=on_bytes, on_rejected=on_rejected, date_order=order
                 )
             else:
                 report = importing.import_file(
@@ -218,11 +237,16 @@ def _import_conversations(
                     dry_run=dry_run,
                     on_bytes=on_bytes,
                     on_rejected=on_rejected,
+                    date_order=order,
                 )
         estimated = not installation.tokens.exact
     data = {"user": user if owner is None else owner.slug, "user_created": created, "dry_run": dry_run}
     data |= {"file": str(file), "format": chosen, **asdict(report)}
-    output.result(data, lambda: _import_view(report, estimated, dry_run))
+    _show_report(data, report, output, estimated)
+
+
+def _show_report(data: dict[str, Any], report: ImportReport, output: Output, estimated: bool) -> None:
+    output.result(data, lambda: _import_view(report, estimated, data["dry_run"]))
     if report.rejected and not report.conversations_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)
 
@@ -243,7 +267,11 @@ def _import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
         text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
     if report.rejected:
         text += f", {len(report.rejected):,} items rejected"
-    return views.lines(text + ".", *([next_step()] if report.messages_added and not dry_run else []))
+    return views.lines(
+        text + ".",
+        *(f"Note: {note}." for note in report.notes),
+        *([next_step()] if report.messages_added and not dry_run else []),
+    )
 
 
 @commands.command()

@@ -152,6 +152,20 @@ def backlog(installation: Installation) -> Iterator[Finding]:
     yield well("backlog", f"segments that wait to be stored: {due:,}, for another attempt: {retry:,}")
 
 
+def personas(installation: Installation) -> Iterator[Finding]:
+    """Look for memories of others at and below personas, whose keys read them, that nobody put there."""
+    with installation.database.owner() as tx:
+        rows = tx.execute(_QUERIES["others_at_personas"]).fetchall()
+    for row in rows:
+        found = (
+            f"memories at or below the persona {row['node_id']} that others sent, and its keys read: {row['records']:,}"
+        )
+        listed = f"`neurigraph records --user {row['slug']} --node {row['node_id']} --below` lists them"
+        yield warning("personas", found, f"{listed}; `neurigraph move` puts them elsewhere (docs/access.md)")
+    if not rows:
+        yield well("personas", "no memory of others was filed at a persona")
+
+
 def databases(installation: Installation) -> Iterator[Finding]:
     """Look whether all databases of a directory answer, and for moves that were killed. Without others, say nothing."""
     listed = installation.homes.directory.databases()
@@ -188,6 +202,7 @@ LOOKS = {
     "database": database,
     "clocks": clocks,
     "keys": keys,
+    "personas": personas,
     "databases": databases,
     "models": models,
     "backlog": backlog,

@@ -42,6 +42,7 @@ class OutlineIndex:
         self._anywhere: dict[str, OutlineNode] = {}
         self._top: list[OutlineNode] = []
         self._candidates: dict[tuple[ConceptKind, str], list[NodeCandidate]] = {}
+        self._closed = set(map(_key, outline.closed))
         for node in outline.nodes:
             self.add(node)
         for candidate in outline.candidates:
@@ -104,6 +105,10 @@ class OutlineIndex:
         """Return the person with a name or alias, else the shallowest node with it."""
         return self.person([name]) or self._anywhere.get(name_key(name))
 
+    def is_closed(self, path: tuple[str, ...]) -> bool:
+        """Return whether no node may be planned at ``path``."""
+        return _key(path) in self._closed
+
     def nearest_topic(self, proposals: Iterable[NodeProposal]) -> OutlineNode | None:
         """Return the layer-1 node that shares most words with ``proposals``, or None if none shares enough."""
         wanted = _words(text for p in proposals for text in (p.name, p.summary, *p.keywords, *p.aliases))
@@ -156,7 +161,7 @@ def with_filings(outline: Outline, filings: Sequence[Filing]) -> Outline:
             )
         if (*key[:2], None if candidate.kind is ConceptKind.PERSON else key[2]) not in promoted:
             candidates[key] = candidate
-    return Outline(tuple(nodes.values()), tuple(candidates.values()))
+    return replace(outline, nodes=tuple(nodes.values()), candidates=tuple(candidates.values()))
 
 
 def _key(path: Iterable[str]) -> Key:

@@ -15,8 +15,6 @@ from functools import partial
 from itertools import groupby
 from uuid import UUID, uuid4
 
-from psycopg import OperationalError
-
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.locks import lock_graph_shared
@@ -27,6 +25,7 @@ from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import settle_versions
+from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
 from neurigraph_pipelines.ingestion.queue_hold import end_hold, hold_queue
 from neurigraph_pipelines.ingestion.record_rows import Inserted, RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import (
@@ -48,6 +47,7 @@ from neurigraph_pipelines.ingestion.unfinished import mark_unfinished
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.retention import keep_as_asked, keep_as_standards_say
+from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.measuring import carried, measured
 from neurigraph_pipelines.model import ItemFailure, Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.ports import Transaction
@@ -219,19 +219,12 @@ class _SegmentStorage:
         attempt = uuid4()
         keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, attempt) for p in plans]
         limited = partial(time_limit, self._context.settings, STEP, plans[0].ref.token_count)
-        try:
+        with removed_unless_committing(lambda: self._remove(keys)) as rows:
             with limited():
                 voices = voices_of(segment.messages, segment.ref.source_kind, segment.ref.user_slug)
                 written = [self._write(plan, segment, voices, key) for plan, key in zip(plans, keys, strict=True)]
-            with self._context.database.pipeline() as tx, limited():  # the limit ends before the transaction commits
+            with rows(self._context.database.pipeline()) as tx, limited():  # the limit ends before COMMIT is sent
                 committed = self._commit(tx, written)
-        except OperationalError:
-            # The connection broke and the transaction may have been committed, so its objects stay; the sweep removes
-            # them if they have no rows.
-            raise
-        except BaseException:
-            self._remove(keys)
-            raise
         self._remove(key for key, record in zip(keys, committed, strict=True) if record.already_stored)
         self._renew_connections(sum(len(plan.filing.new_nodes) + len(plan.filing.beside) for plan in plans))
         return committed
@@ -282,7 +275,7 @@ class _SegmentStorage:
         for item in written:
             guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
-        places = Places(tx, ref.user_id, ref.user_slug)
+        places = Places(tx, ref.user_id, ref.user_slug, personas=may_enter_personas(ref))
         self._provision(places, written)
         inserted = [self._rows.insert(tx, item, models, places) for item in written]
         new_records = [one.committed.record_id for one in inserted if one.witness is not None]

@@ -15,6 +15,7 @@ from uuid import UUID
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
 from neurigraph_pipelines.ingestion.imports import FORMATS, read_conversations
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role, Tier
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 from neurigraph_pipelines.model.tool_events import MessageType, ToolEvent
@@ -23,7 +24,7 @@ _OF_TEXT = "text"
 """A dialogue in plain text: its author may mean a document, so only the command line reads it as a conversation."""
 
 
-def lines(path: str, max_message_bytes: str) -> Iterator[dict[str, Any]]:
+def lines(path: str, max_message_bytes: str, date_order: str = "", everything: str = "") -> Iterator[dict[str, Any]]:
     """Yield the format of a file, its conversations message by message with what was rejected, and an end.
 
     The format of anything but an export of conversations is None, and nothing follows. A message that is too long for
@@ -43,11 +44,20 @@ def lines(path: str, max_message_bytes: str) -> Iterator[dict[str, Any]]:
         yield {"format": None}
         return
     yield {"format": found}
+    notes: list[str] = []
     try:
-        for item in read_conversations(file, found, max_message_bytes=int(max_message_bytes)):
+        for item in read_conversations(
+            file,
+            found,
+            max_message_bytes=int(max_message_bytes),
+            date_order=DateOrder(date_order) if date_order else None,
+            everything=bool(everything),
+            on_note=notes.append,
+        ):
             yield from _lines_of(item, int(max_message_bytes))
     except InvalidInputError as error:
         yield {"rejected": [file.name, _without_folder(error, file)]}
+    yield from ({"note": note} for note in notes)
     yield {"end": True}
 
 
@@ -81,8 +91,10 @@ def format_of(found: Iterator[dict[str, Any]]) -> str | None:
     return name
 
 
-def conversations_of(found: Iterable[dict[str, Any]]) -> Iterator[NewConversation | RejectedItem]:
-    """Yield the conversations and rejections of the lines after the first.
+def conversations_of(
+    found: Iterable[dict[str, Any]], on_note: Callable[[str], None] = lambda _: None
+) -> Iterator[NewConversation | RejectedItem]:
+    """Yield the conversations and rejections of the lines after the first, and hand on the notes.
 
     Raises:
         UnreadableFileError: The file cannot be read, or a line has another shape.
@@ -98,6 +110,8 @@ def conversations_of(found: Iterable[dict[str, Any]]) -> Iterator[NewConversatio
                     messages = []
                 case {"rejected": [str(where), str(reason)]}:
                     yield RejectedItem(where, reason)
+                case {"note": str(note)}:
+                    on_note(note)
                 case {"end": True}:
                     return
         except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -145,6 +159,8 @@ def _conversation(sent: dict[str, Any], messages: tuple[NewMessage, ...]) -> New
         ended_at=_moment(sent["ended_at"]),
         event_kind=EventKind(kind) if kind is not None else None,
         details=_details(sent["details"]),
+        by_words=bool(sent["by_words"]),
+        has_certain_times=bool(sent["has_certain_times"]),
     )
 
 

@@ -103,6 +103,9 @@ class PlacementRules:
         if not is_presentable(step.name):
             self.notes.append(f"Refused a proposed name: {shown[:40]!r}.")
             return None
+        if self.index.is_closed((*parent, shown)):
+            self.notes.append(f"{shown} is a persona, whose keys read it: the words of others are filed above it.")
+            return None
         if len(parent) >= MAX_LAYER_DEPTH:
             self.notes.append(f"Depth limit {MAX_LAYER_DEPTH} met: {shown} is filed at {_shown(parent)}.")
             return None
@@ -142,13 +145,15 @@ class PlacementRules:
             return None
         earlier = self.index.candidates(kind, [relation.other], parent)
         home = next((one.parent for one in earlier if self.index.at(one.parent)), parent)
+        name = display_name(relation.other)
+        if self.index.is_closed((*home, name)):
+            return None
         confidence = self.weigh(
             kind, [relation.other], parent, EVIDENCE_OF_RELATION * relation.strength, relation=relation, origin=origin
         )
         if not confidence >= self.threshold:
             return None
         label = "" if relation.label == UNLABELLED else relation.label
-        name = display_name(relation.other)
         proposal = NodeProposal(name, kind, confidence, f"{name}: {label}." if label else "", (label,) if label else ())
         node = _planned(proposal, home)
         segments = 1 + sum(one.segments for one in earlier)

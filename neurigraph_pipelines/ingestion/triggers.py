@@ -210,6 +210,18 @@ def release(database: Database, batch_id: UUID) -> int:
         return tx.execute(_QUERIES["return_unfinished"], {"batch_id": batch_id}).rowcount
 
 
+def return_canceled(database: Database, batch_id: UUID) -> None:
+    """Do the same for the batch of a run that was terminated, without waiting for a segment that is in its commit."""
+    with database.pipeline() as tx:
+        tx.execute(_QUERIES["return_canceled"], {"batch_id": batch_id})
+
+
+def end_leases(database: Database, batch_id: UUID) -> None:
+    """Let the leases of a batch expire now, because its run has failed without returning its segments."""
+    with database.pipeline() as tx:
+        tx.execute(_QUERIES["end_leases"], {"batch_id": batch_id})
+
+
 def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
     """Return the segments that a batch still leases, oldest first."""
     with database.pipeline() as tx:
@@ -272,8 +284,11 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
 
 
 def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
-    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them."""
-    return (load(database, ref) for ref in refs)
+    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them.
+
+    A segment that was forgotten meanwhile is left out.
+    """
+    return (segment for segment in (load(database, ref) for ref in refs) if segment.messages)
 
 
 def give_back(

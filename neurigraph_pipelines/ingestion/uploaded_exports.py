@@ -16,7 +16,8 @@ from typing import Any
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import UnreadableFileError
 from neurigraph_pipelines.ingestion.export_lines import conversations_of, format_of
-from neurigraph_pipelines.ingestion.importing import Importer
+from neurigraph_pipelines.ingestion.importing import Importer, wants_everything
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
 from neurigraph_pipelines.ingestion.upload_leases import require_held
 from neurigraph_pipelines.model import (
     Claims,
@@ -40,7 +41,7 @@ SHOWN_REJECTIONS = 20
 _QUERIES = statements("uploads")
 _AT_ONCE = 128
 _SHOWN_CHARACTERS = 300
-_MEDIA_TYPES = ("application/zip", "application/json", "application/jsonl", "text/plain")
+_MEDIA_TYPES = ("application/zip", "application/json", "application/jsonl", "text/plain", "application/vnd.ms-outlook")
 
 
 def may_be_export(upload: Mapping[str, Any], media: MediaType) -> bool:
@@ -69,14 +70,15 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
     privacy = Privacy.PRIVATE if stated["privacy"] == Privacy.PRIVATE else None
     report = ImportReport()
     content = context.objects.get(upload["staging_key"])
-    with exports.lines(content, upload["file_name"], stated["started_at"]) as lines:
+    how = (_date_order(stated), wants_everything(stated["metadata"] or {}))
+    with exports.lines(content, upload["file_name"], stated["started_at"], *how) as lines:
         name = format_of(lines)
         if name is None:
             return None
         _note_group(context, upload, ())
         importer = Importer(caller, name, privacy, _details(stated), report)
         errors: list[UnreadableFileError] = []
-        added = importer.add(_until_unreadable(conversations_of(lines), errors))
+        added = importer.add(_until_unreadable(conversations_of(lines, report.notes.append), errors))
         while group := list(islice(added, _AT_ONCE)):
             _note_group(context, upload, group)
         for error in errors:
@@ -88,6 +90,12 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["imported"], imported)
     return report
+
+
+def _date_order(stated: Mapping[str, Any]) -> DateOrder | None:
+    """Return the order of dates that the sender of a file stated in its metadata."""
+    order = (stated["metadata"] or {}).get("dates")
+    return DateOrder(order) if order in tuple(DateOrder) else None
 
 
 def _until_unreadable(
@@ -133,6 +141,7 @@ def _shown(name: str, report: ImportReport) -> dict[str, Any]:
         "messages_added": report.messages_added,
         "messages_known": report.messages_known,
         "rejected_count": len(report.rejected),
+        "notes": [_storable(note)[:_SHOWN_CHARACTERS] for note in report.notes[:SHOWN_REJECTIONS]],
         "rejected": [{field: _storable(text)[:_SHOWN_CHARACTERS] for field, text in one.items()} for one in rejected],
     }
 

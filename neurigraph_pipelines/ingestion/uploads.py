@@ -26,6 +26,7 @@ from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.ingestion.upload_leases import LEASE_SECONDS, kept
 from neurigraph_pipelines.ingestion.uploaded_exports import import_export, may_be_export
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
+from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import (
     Claims,
     Extraction,
@@ -150,14 +151,11 @@ class Uploads:
 
     def _keep(self, claims: Claims, key: str, arrival: _Arrival, details: SourceDetails) -> Received:
         """Write the row of a file whose bytes are stored; remove these if there is no new row."""
-        try:
-            with self._database.agent(claims) as tx:
-                received = self._insert(tx, claims, arrival, details)
-        except OperationalError:  # the transaction may have been committed nevertheless
-            raise
-        except BaseException:
-            self._objects.delete(key)
-            raise
+        with (
+            removed_unless_committing(lambda: self._objects.delete(key)) as rows,
+            rows(self._database.agent(claims)) as tx,
+        ):
+            received = self._insert(tx, claims, arrival, details)
         if not received.new:
             self._objects.delete(key)
         return received

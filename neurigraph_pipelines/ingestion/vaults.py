@@ -138,7 +138,7 @@ class _Writer:
         if self._context is None or self._nodes.get(key) is not None:
             return
         try:
-            self._nodes[key] = node_at(self._context, PATH_SEPARATOR.join(note.names))
+            self._nodes[key] = node_at(self._context, PATH_SEPARATOR.join(note.names), personas=False)
         except (InvalidInputError, ConflictError, NotFoundError) as error:
             self._report.rejected.append(RejectedItem(note.path, str(error)))
 

@@ -31,7 +31,7 @@ from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.retrieval.restating import Restated, once_a_source, restated, times_said
+from neurigraph_pipelines.retrieval.restating import Restated, restated
 from neurigraph_pipelines.text.lexemes import lexer_of
 
 HITS = 50
@@ -225,8 +225,8 @@ def reply_from(
     evidence = _within(_in_context(passages), settings.ask.tokens, context.tokens)
     retrieved = [passage.hit["record_id"] for passage in passages[: len(evidence)] if passage.hit["stored"]]
     note(context, "ask", retrieved, query)
-    said = restated((_source_of(one), frozenset(lexer.lexemes(one.text))) for one in passages[: len(evidence)])
-    statements = once_a_source(_statements(context.language_model, worded or query, moment, evidence, notes), said)
+    said = restated([(_source_of(one), one.text) for one in passages[: len(evidence)]])
+    statements = said.once_a_source(_statements(context.language_model, worded or query, moment, evidence, notes))
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
@@ -360,7 +360,7 @@ def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Ev
     if all(one.is_of_others for one in cited):
         speaker = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].speaker.split()))
         text = ACCORDING_TO + (text if text.startswith(speaker) else f"{speaker}: {text}")
-    elif times := times_said(statement.evidence, said):
+    elif times := said.times(statement.evidence):
         title = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].title.split()))
         text = f"{ACCORDING_TO}“{title}”, which says so {times} times: {text}"
     if statement.is_superseded:

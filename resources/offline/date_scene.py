@@ -36,6 +36,7 @@ class Scene:
         year: The year that the sentence names in words, such as ``last year``.
         beside: Whether the sentence names days or months.
         listed: The day before this one in a list of days.
+        shared: The year that another day of the list names; 0 if no day of that year can stand before it.
         lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
         habit: Whether the sentence speaks of what happens again and again.
     """
@@ -50,6 +51,7 @@ class Scene:
     year: int | None
     beside: bool
     listed: date | None = None
+    shared: int | None = None
     lean: float = 0.0
     habit: bool = False
 

@@ -30,7 +30,7 @@ def dated(quote: str, spoken_at: datetime, language: str, before: str = "") -> s
     pieces, at = [], 0
     for start, end, kind, dates in held_mentions(quote, before[-MOST_BEFORE:], today, date_words(language)):
         meant, is_relative = dates[0], kind in RELATIVE
-        is_clear = meant in shown or meant[:4] in quote[start:end] or (not is_relative and meant[:4] == str(today.year))
+        is_clear = meant in shown or meant[:4] in (quote[start:end] if is_relative else f"{quote} {today.year}")
         if not is_clear:
             pieces += [quote[at:end], f" ({_written(meant) if is_relative else meant[:4]})"]
             at = end

@@ -14,6 +14,7 @@ from datetime import date, datetime
 from itertools import pairwise
 
 from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
+from resources.offline.date_lists import are_linked, shared_years
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
 from resources.offline.date_tense import is_refuted, is_repeated, is_unsure, lean_of
@@ -24,7 +25,7 @@ MAX_DATES = 48
 MAX_SENTENCE = 600
 """Longer sentences are cut; what is said about a date stands near it."""
 
-EXACT = ("iso_day", "figures", "days", "day_of_month", "ordinal")
+EXACT = ("iso_day", "figures", "figure_days", "days", "day_of_month", "ordinal")
 """Kinds of phrases that name a day by its number."""
 
 LONGEST_SPAN = 10
@@ -46,7 +47,6 @@ _SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec".split()
 _WORD_ENDS = rf"(?<=[^\W\d])(?:[.](?=\s+[^\s\d])|{''.join(rf'(?<!{name})' for name in _SHORT_MONTHS)}[.](?=\s))"
 _SPLIT = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
 _SPLIT_WITH_ORDINALS = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}")
-_YEAR = re.compile(r"\d{4}")
 _LONE = re.compile(r"(?:^|[,;:(]|\b(?:and|only|und|y|et))\s*$")
 
 
@@ -130,9 +130,10 @@ class _Reader:
         words, text, cues = sentence.words, sentence.text, sentence.words.cues
         scene = self._scene(sentence, found)
         habit = habit or sum(kind == "weekday" and part(match, "weekday") == match.group() for kind, match in found) > 2
-        before = None
-        for kind, match in found:
-            listed = before is not None and words.listed.fullmatch(text, before, match.start()) is not None
+        before, years = None, shared_years(found, scene)
+        for number, (kind, match) in enumerate(found):
+            listed = before is not None and are_linked(text, before, match.start(), words)
+            scene.shared = years.get(number)
             scene.lean = scene.lean if listed else lean_of(kind, text, match, cues, self._question)
             scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, cues)
             scene.listed = _last_day(sentence) if listed else None
@@ -173,7 +174,7 @@ class _Reader:
             self._habits.update(sentence.words.weekdays[name] for name in named)
         if kind != "near":
             self._recent.extend((sentence.message, _date(day)) for day in dates if len(day) == DAY)
-        if kind == "days" and len(dates) > 1:
+        if kind in ("days", "figure_days") and len(dates) > 1:
             self._note_span(_date(dates[0]), _date(dates[-1]), sentence.today)
 
     def _note_span(self, first: date, last: date, today: date) -> None:
@@ -184,7 +185,6 @@ class _Reader:
         """Add the days between two that are the ends of a range."""
         for first, second in pairwise(sentence.mentions):
             if _is_range(first, second, sentence):
-                _share_year(first, second, sentence.text)
                 ends = (_date(first.dates[0]), _date(second.dates[0]))
                 self._note_span(*ends, sentence.today)
                 first.dates = [day.isoformat() for day in filled(*ends)]
@@ -229,14 +229,6 @@ def _year_of(match: re.Match[str], today: date, words: DateWords) -> int | None:
 
 def _date(day: str) -> date:
     return date.fromisoformat(day)
-
-
-def _share_year(first: Mention, second: Mention, text: str) -> None:
-    """Let the first day of ``1 March to 30 June 2024`` be in the year that only the second one names."""
-    named = [_YEAR.search(text, one.start, one.end) is not None for one in (first, second)]
-    if named == [False, True] and first.kind == second.kind == "day_of_month":
-        day = f"{second.dates[0][:4]}{first.dates[0][4:]}"
-        first.dates = [day] if day < second.dates[0] else first.dates
 
 
 def _is_range(first: Mention, second: Mention, sentence: Sentence) -> bool:

@@ -50,7 +50,7 @@ OWN_STEPS = [
     (excerpts, "_around_best"),
     (changed, "_conflicts"),
     (changed, "_may_conflict"),
-    (restating, "_restated"),
+    (restating._Said, "of"),
     (Lexer, "lexemes"),
     (Lexer, "stems"),
 ]

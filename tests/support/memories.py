@@ -233,6 +233,12 @@ def converse(
     return source_id
 
 
+def make_persona(installation: Installation, node_id: UUID) -> None:
+    """Let a node that has memories be a persona, which an owner does by moving them there."""
+    with installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.graph_index SET node_type = 'persona' WHERE node_id = %s", [node_id])
+
+
 def ingest(context: Context, user: User | None = None) -> list[BatchResult]:
     """Store due segments until none is left, of one user or of all."""
     return list(run_due(context, "test", user.user_id if user is not None else None))

@@ -12,6 +12,7 @@ import pytest
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports import content_size, detect_format
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
 from neurigraph_pipelines.model import NewConversation, Role
 from neurigraph_pipelines.model.sources import Channel
 from tests.support.exports import read
@@ -60,7 +61,7 @@ def test_whatsapp_of_android(tmp_path: Path) -> None:
         ("Ann Lee", "Home at last <This message was edited>"),
     ]
     assert said(second) == [("Ben", "Good morning")]
-    assert (first.external_id, first.title) == ("whatsapp:Ann Lee:2023-12-24", "Ann Lee, 2023-12-24")
+    assert first.title == "Ann Lee, 2023-12-24"
     assert first.started_at == datetime(2023, 12, 24, 18, 5, tzinfo=UTC)
     assert (first.details.origin, first.details.channel) == ("whatsapp", Channel.DM)
 
@@ -104,6 +105,99 @@ def test_whatsapp_of_iphone_in_a_zip(tmp_path: Path) -> None:
 def test_whatsapp_order_of_dates(dates: tuple[str, ...], expected: str, tmp_path: Path) -> None:
     path = written(tmp_path / "chat.txt", *(f"{date}, 12:00 - Ann: number {n}" for n, date in enumerate(dates)))
     assert times(read(path, "whatsapp")[0])[-1].date().isoformat() == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected", "is_assumed"),
+    [
+        ("[1/2/24, 9:00:00 AM]", "[1/3/24, 9:00:00 AM]", "2024-01-03", True),  # the clock of the United States
+        ("[1/2/24, 9:00:00 AM]", "[1/25/24, 9:00:00 AM]", "2024-01-25", False),
+        ("[01/02/2024, 9:00:00 am]", "[01/03/2024, 9:00:00 am]", "2024-03-01", True),
+        ("[01/02/24, 09:00:00]", "[01/03/24, 09:00:00]", "2024-03-01", True),
+        ("[2024-01-02, 09:00:00]", "[2024-01-03, 09:00:00]", "2024-01-03", False),
+    ],
+)
+def test_whatsapp_says_which_order_of_dates_it_assumes(
+    first: str, second: str, expected: str, is_assumed: bool, tmp_path: Path
+) -> None:
+    notes: list[str] = []
+    path = written(tmp_path / "_chat.txt", f"{first} Mona: Happy new year", f"{second} Theo: Thanks")
+    conversations, _ = read(path, "whatsapp", on_note=notes.append)
+    assert times(conversations)[-1].date().isoformat() == expected
+    assert [("assumed" in note, "--dates" in note) for note in notes] == [(True, True)] * is_assumed
+    assert {one.has_certain_times for one in conversations} == {not is_assumed}
+    for order, day in (("dmy", "2024-03-01"), ("mdy", "2024-01-03")):
+        if is_assumed:
+            stated, _ = read(path, "whatsapp", date_order=DateOrder(order))
+            assert times(stated)[-1].date().isoformat() == day
+            assert [one.external_id for one in stated] == [one.external_id for one in conversations]
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (
+            "The bill last time was 42.50 (without the tip), so bring cash",
+            "The bill last time was 42.50 (without the tip), so bring cash",
+        ),
+        ("It starts at 18.30 (not 19.30)", "It starts at 18.30 (not 19.30)"),
+        ("See plan.pdf (second page) for the seats", "See plan.pdf (second page) for the seats"),
+        ("https://x.example/a.pdf (the file)", "https://x.example/a.pdf (the file)"),
+        ("<tbd>", "<tbd>"),
+        ("<note: bring the media>", "<note: bring the media>"),
+        ("I omitted the media", "I omitted the media"),
+        (f"{MARK}IMG-1.jpg (file attached)", "[attached: IMG-1.jpg]"),
+        (f"{MARK}IMG-1.jpg (Datei angehängt)", "[attached: IMG-1.jpg]"),
+        (f"{MARK}IMG-1.jpg (添付ファイル)", "[attached: IMG-1.jpg]"),
+        ("IMG-1.jpg (archivo adjunto)", "[attached: IMG-1.jpg]"),
+        ("IMG-1.jpg (ficheiro anexado)", "[attached: IMG-1.jpg]"),
+        (f"{MARK}<Anhang: 0001-PHOTO.jpg>", "[attached: 0001-PHOTO.jpg]"),
+        (f"plan.pdf • 3 pages {MARK}document omitted", "[attached: plan.pdf]"),
+        (f"{MARK}Location: https://maps.example/?q=1,2", "Location: https://maps.example/?q=1,2"),
+        (f"{MARK}image omitted", None),
+        ("<Media omitted>", None),
+        ("<Medien ausgeschlossen>", None),
+        ("<Multimedia omitido>", None),
+        ("<Médias omis>", None),
+        ("<Media omessi>", None),
+        ("<Media weggelaten>", None),
+        ("<Mídia oculta>", None),
+        ("<省略多媒体文件>", None),
+        ("‹省略多媒體檔案›", None),
+        ("<メディアなし>", None),
+        ("<미디어 파일 제외>", None),
+        ("This message was deleted", None),
+        ("Diese Nachricht wurde gelöscht.", None),
+        ("Se eliminó este mensaje", None),
+        ("Ce message a été supprimé", None),
+        ("Questo messaggio è stato eliminato", None),
+        ("Dit bericht is verwijderd", None),
+        ("Mensagem apagada", None),
+        ("此消息已被删除", None),
+        ("このメッセージは削除されました", None),
+        ("삭제된 메시지입니다", None),
+    ],
+)
+def test_only_the_words_of_the_app_are_attachments(sent: str, expected: str | None, tmp_path: Path) -> None:
+    notes: list[str] = []
+    path = written(tmp_path / "chat.txt", f"5/20/24, 9:43 PM - Theo: {sent}", "5/20/24, 9:44 PM - Mona: Yes")
+    (conversation,), rejected = read(path, "whatsapp", on_note=notes.append)
+    assert [words for _, words in said(conversation)] == [*([expected] if expected else []), "Yes"]
+    assert not rejected
+    assert sum(note.startswith("left out: ") for note in notes) == (expected is None)
+
+
+def test_whatsapp_days_do_not_depend_on_names_or_the_order_of_dates(tmp_path: Path) -> None:
+    lines = ("1/2/24, 9:00 AM - Ann: Hello", "1/3/24, 1:00 AM - Ben: Late", "1/3/24, 9:00 AM - Ann: Yes")
+    before, _ = read(written(tmp_path / "Chat.txt", *lines), "whatsapp")
+    grown = written(tmp_path / "WhatsApp Chat with Trip.txt", *lines, "1/25/24, 9:00 AM - Cid: I am new")
+    after, _ = read(grown, "whatsapp")
+    other, _ = read(grown, "whatsapp", date_order=DateOrder.DMY)
+    for conversations in (after, other):
+        assert [one.external_id for one in conversations][:2] == [one.external_id for one in before]
+        assert [[m.external_id for m in one.messages] for one in conversations][:2] == [
+            [m.external_id for m in one.messages] for one in before
+        ]
 
 
 def test_whatsapp_date_that_does_not_exist(tmp_path: Path) -> None:

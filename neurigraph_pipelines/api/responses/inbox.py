@@ -128,6 +128,7 @@ class Imported(BaseModel):
     messages_known: int = Field(description="Messages that were there already.")
     rejected_count: int
     rejected: list[Rejected] = Field(description="The first 20 of them.")
+    notes: list[str] = Field(default_factory=list, description="What was assumed, left out or not read.")
 
 
 class ListedUpload(Source):

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, moment, objects_of, text_of
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, moment, objects_of, text_of
 from neurigraph_pipelines.ingestion.imports.source import Reading
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
@@ -42,7 +42,7 @@ class _Workspace:
     folders: Mapping[str, tuple[str, str, Channel]]
 
 
-def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def conversations(reading: Reading) -> Iterator[Item]:
     """Read the day of a channel.
 
     Raises:

@@ -13,10 +13,10 @@ from datetime import timedelta
 from pathlib import PurePath
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, message_id
 from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.imports.text import read_text
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import EventKind, NewMessage, Role
 
 _TIME = r"(?:(\d{1,3}):)?(\d\d):(\d\d)[.,](\d{3})"
 _CUE = re.compile(rf"{_TIME}[ \t]+-->[ \t]+{_TIME}(?:[ \t].*)?")
@@ -37,7 +37,7 @@ def is_subtitles(start: str) -> bool:
     return lines[0].startswith("WEBVTT") or (lines[0].isdigit() and len(lines) > 1 and bool(_CUE.fullmatch(lines[1])))
 
 
-def meetings(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def meetings(reading: Reading) -> Iterator[Item]:
     """Read a file as one meeting. The file's date is its beginning, because the file has none.
 
     Raises:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports.assemble import derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.ingestion.imports.assemble import Item, derived_id, moment, objects_of, text_of
 from neurigraph_pipelines.ingestion.imports.chat_days import days, with_ids
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
 
 _CHANNELS = {
@@ -24,9 +24,7 @@ _CHANNELS = {
 """Channels of the kinds of chats; of every other kind it is private."""
 
 
-def conversations(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read a chat, or the chats of a whole export. Service messages are left out."""
     listed = item.get("chats")
     chats = objects_of(listed.get("list") if isinstance(listed, dict) else None) if listed is not None else [item]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import codecs
-import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id
+from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, message_id
 from neurigraph_pipelines.ingestion.imports.source import Part, Reading
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import NewMessage, Role
+from neurigraph_pipelines.text.encodings import MARKS, decoded
 
 MAX_FILE_BYTES = 256 * 1024**2
 MAX_MESSAGE_BYTES = 4_000_000
@@ -32,42 +31,33 @@ _ROLES = {
     "tool": Role.TOOL,
 }
 _SPEAKER = re.compile(r"[ \t]*([^\W\d_][\w .'’-]{0,39}):(?:[ \t]+|$)")
-# UTF-32 first, because its mark begins with that of UTF-16.
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-
-_logger = logging.getLogger(__name__)
 
 
 def looks_like_text(part: Part) -> bool:
     """Return whether a file is text: no NUL byte in its first 8 KB, or a byte order mark of UTF-16 or UTF-32."""
     with part.open() as stream:
         start = stream.peek(8192)[:8192]
-    return b"\x00" not in start or any(start.startswith(mark) for mark, _ in _MARKS)
+    return b"\x00" not in start or any(start.startswith(mark) for mark, _ in MARKS)
 
 
 def is_dialogue(part: Part) -> bool:
     """Return whether lines begin with the names of speakers, by the first ``_INSPECTED_BYTES`` of the text."""
     with part.open() as stream:
-        return bool(_speakers(_decode(stream.read(_INSPECTED_BYTES), part.name).splitlines()))
+        return bool(_speakers(decoded(stream.read(_INSPECTED_BYTES), is_cut=True)[0].splitlines()))
 
 
 def read_text(reading: Reading) -> str:
     """Return the whole text of a file.
 
     Raises:
-        InvalidInputError: The file is larger than ``MAX_FILE_BYTES``.
+        InvalidInputError: The file is larger than ``MAX_FILE_BYTES``, or its encoding is not recognised.
     """
     name = reading.part.name
     with reading.open() as stream:
         data = stream.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise InvalidInputError(f"{name} is longer than {MAX_FILE_BYTES:,} bytes of plain text: split it.")
-    return _decode(data, name)
+    return decoded(data)[0]
 
 
 def head_of(part: Part) -> str:
@@ -75,10 +65,24 @@ def head_of(part: Part) -> str:
     if not looks_like_text(part):
         return ""
     with part.open() as stream:
-        return _decode(stream.read(_HEAD_BYTES), part.name, is_cut=True)
+        data = stream.read(_HEAD_BYTES)
+    try:
+        return decoded(data, is_cut=True)[0]
+    except UnreadableFileError:  # what reads it says so
+        return data.decode("ascii", "replace")
 
 
-def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def assumed_encoding(part: Part) -> str | None:
+    """Return which encoding a text is taken to have, if it does not say so itself.
+
+    Raises:
+        UnreadableFileError: It is not recognised.
+    """
+    with part.open() as stream:
+        return decoded(stream.read(_INSPECTED_BYTES), is_cut=True)[1]
+
+
+def conversations(reading: Reading) -> Iterator[Item]:
     """Read a whole file as one conversation, dated by the last write of the file.
 
     Raises:
@@ -100,18 +104,6 @@ def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
         started_at=modified,
         fallback_time=modified,
     )
-
-
-def _decode(data: bytes, name: str, *, is_cut: bool = False) -> str:
-    """Decode a text; if it ``is_cut``, its last character may be incomplete."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data.decode(encoding, "replace")
-    try:
-        return codecs.getincrementaldecoder("utf-8-sig")().decode(data, final=not is_cut)
-    except UnicodeDecodeError as error:
-        _logger.warning("%s: not UTF-8 at byte %d, read as Windows-1252 instead", name, error.start + 1)
-        return data.decode("cp1252", "replace")
 
 
 def _turns(text: str) -> Iterator[tuple[Role, str | None, str]]:

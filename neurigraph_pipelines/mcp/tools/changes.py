@@ -98,7 +98,8 @@ class Forgotten(Result):
         for receipt in self.receipts:
             counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in receipt["erased"].items())
             yield f"Erased for good: {receipt['subject_kind']} {receipt['subject_id']} ({counts or 'nothing'})"
-            yield f"  receipt: erasure_id {receipt['erasure_id']}, finished at {receipt['finished_at']}"
+            when = f"finished at {receipt['finished_at']}" if receipt["finished_at"] else "finished within an hour"
+            yield f"  receipt: erasure_id {receipt['erasure_id']}, {when}"
 
 
 def forget(call: Call, given: ForgetArguments) -> Forgotten:
