@@ -169,7 +169,9 @@ WHERE f.state = 'failed';
 SELECT count(*) AS uploads
 FROM neurigraph.uploads AS u
 WHERE (u.state = 'received' AND u.next_attempt_at <= now())
-    OR ((u.file_id IS NOT NULL OR u.imported IS NOT NULL) AND u.staging_key IS NOT NULL);
+    OR (
+        (u.file_id IS NOT NULL OR u.imported IS NOT NULL) AND u.staging_key IS NOT NULL AND u.state <> 'received'
+    );
 
 -- name: trigger_extracted
 -- Segments of documents that were read: the whole text, or runs of about the target size. Parts of a file are short, so
@@ -240,11 +242,12 @@ UPDATE neurigraph.uploads SET file_id = %(file_id)s
 WHERE source_id = %(source_id)s;
 
 -- name: to_clear
+-- Not of those that are read again.
 SELECT
     u.source_id,
     u.staging_key
 FROM neurigraph.uploads AS u
-WHERE (u.file_id IS NOT NULL OR u.imported IS NOT NULL) AND u.staging_key IS NOT NULL
+WHERE (u.file_id IS NOT NULL OR u.imported IS NOT NULL) AND u.staging_key IS NOT NULL AND u.state <> 'received'
 LIMIT %(limit)s;
 
 -- name: cleared
