@@ -25,8 +25,9 @@ from neurigraph_pipelines.ingestion.imports.zones import in_zone, zone_of
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.intake import AppendResult
 from neurigraph_pipelines.ingestion.known_chats import Known, KnownChats
+from neurigraph_pipelines.ingestion.lost_files import lost_by_name, rewrite_transcripts
 from neurigraph_pipelines.ingestion.source_details import checked_details
-from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
+from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem, SourceKind
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.hygiene import validate_message
@@ -239,7 +240,23 @@ class Importer:
             added = self._inbox.add_conversations(tx, claims.user_id, conversations, self._privacy)
             if self._dry_run:
                 raise _UndoneError
+        if not self._dry_run:
+            self._rewrite_lost([one for one, (_, result) in zip(conversations, added, strict=True) if result.known])
         return added
+
+    def _rewrite_lost(self, known: Sequence[NewConversation]) -> None:
+        """Write the files of conversations that were stored before and have lost them."""
+        if not known:
+            return
+        kinds = {one.external_id: SourceKind.EVENT if one.event_kind else SourceKind.CONVERSATION for one in known}
+        lost = lost_by_name(self._context, self._context.claims.user_id, kinds)
+        names = {file.external_id for file in lost}
+        sent = {
+            one.external_id: [checked.message for checked in self._inbox.checked(one.messages)]
+            for one in known
+            if one.external_id in names
+        }
+        rewrite_transcripts(self._context, lost, sent)
 
     def _add_one(self, conversation: NewConversation) -> Result:
         try:
