@@ -240,9 +240,9 @@ class Uploads:
         if size == 0:
             raise InvalidInputError("the file is empty")
 
-    def known_commit(self, user_id: UUID, external_id: str) -> tuple[UUID, str] | None:
+    def known_commit(self, claims: Claims, external_id: str) -> tuple[UUID, str] | None:
         """Return the upload and the commit of the newest version of a repository; None if there is none to keep."""
-        return known_commit(self._database, user_id, external_id)
+        return known_commit(self._database, claims, external_id)
 
     def receive_read(self, claims: Claims, file_name: str, file: RepositoryFile, **stated: Any) -> None:
         """Receive a file whose text is known already; one whose text is not waits to be read like any other.
