@@ -90,7 +90,7 @@ def _form_schema() -> dict[str, Any]:
     },
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
-async def upload(request: Request, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, UUID]:
+async def upload(request: Request, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Upload a file, or without one have the web page at `url` fetched.
 
     A `url` that ends with `.git`, or comes with the `document_type` `repository`, is fetched as a repository.
@@ -125,7 +125,7 @@ async def upload(request: Request, response: Response, caller: Owner, installati
     if not received.new:
         response.status_code = 200
     response.headers["Location"] = f"/v1/uploads/{received.upload_id}"
-    return {"upload_id": received.upload_id}
+    return {"upload_id": received.upload_id, "notes": list(received.notes)}
 
 
 @router.get("/uploads", response_model=responses.Uploads)

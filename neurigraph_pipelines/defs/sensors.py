@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import dagster as dg
 
 from neurigraph_pipelines import readiness
+from neurigraph_pipelines.defs.batch_runs import look_after_runs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_coordinator import LARGE
-from neurigraph_pipelines.defs.run_states import UNFINISHED, WAITING
+from neurigraph_pipelines.defs.run_states import UNFINISHED
 from neurigraph_pipelines.defs.upload_job import upload_job
 from neurigraph_pipelines.ingestion import drop_intake as drops
 from neurigraph_pipelines.ingestion import triggers
@@ -21,8 +22,6 @@ from neurigraph_pipelines.model import TriggerType
 
 LEAST_SECONDS_BETWEEN_TICKS = 1
 """Less than any pause of the daemon's loop, which decides when sensors tick (``daemon.pause``)."""
-
-_RUN_KEY = "dagster/run_key"
 
 
 def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDefinition:
@@ -41,7 +40,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
         context: dg.SensorEvaluationContext, installation: InstallationResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         found = detector(installation.context)
-        _renew_leases_of_queued_runs(context.instance, installation, name)
+        look_after_runs(installation.context, context.instance, ingestion_job.name, name)
         batches = triggers.lease_for_runs(installation.context, name, trigger_type)
         age = readiness.queue_age(installation.opened.database)
         if found or batches:  # Dagster keeps a file for each tick that logs
@@ -80,21 +79,6 @@ event_boundary_sensor = ingestion_sensor(
     TriggerType.EVENT_BOUNDARY,
     "Finds ended meetings, calls, work sessions and milestones and launches the ingestion of each as one memory.",
 )
-
-
-def _renew_leases_of_queued_runs(
-    instance: dg.DagsterInstance, installation: InstallationResource, claimed_by: str
-) -> None:
-    """Renew the leases of runs in Dagster's queue: they cannot do it themselves, and would start with expired ones."""
-    database, settings = installation.opened.database, installation.settings
-    batches = triggers.open_batches(installation.context, claimed_by)
-    if not batches:
-        return
-    waiting = instance.get_runs(dg.RunsFilter(job_name=ingestion_job.name, statuses=WAITING))
-    keys = {run.tags.get(_RUN_KEY) for run in waiting}
-    for batch in batches:
-        if batch.run_key in keys:
-            triggers.renew(database, batch.batch_id, settings.ingestion.claim_lease_seconds)
 
 
 @dg.sensor(

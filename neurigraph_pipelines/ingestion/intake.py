@@ -135,7 +135,7 @@ class Intake:
         self._ended = source["ended_at"] is not None
         self._live = not self._ended and source["last_message"] > 0
         self._clock: datetime = source["last_occurred_at"] or source["started_at"]
-        self._sent = [(one, _content_hash(one.message)) for one in messages]
+        self._sent = [(one, content_hash(one.message)) for one in messages]
         self.uncounted = [one.message.content for one, digest in self._sent if self._stored(one, digest) is None]
 
     def run(self, counts: Iterator[int]) -> None:
@@ -241,7 +241,8 @@ def write(tx: Transaction, intakes: Sequence[Intake]) -> None:
         tx.execute(_QUERIES["advance_sources"], columns(advanced))
 
 
-def _content_hash(message: NewMessage) -> bytes:
+def content_hash(message: NewMessage) -> bytes:
+    """Return the hash by which a message that is sent again is recognised: of its author, words and tools."""
     parts: list[Any] = [message.role.value, message.author, message.content, list(message.tool_calls)]
     if message.event is not None:
         parts.append(message.event.fields(message.content))

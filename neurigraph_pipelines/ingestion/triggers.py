@@ -19,7 +19,7 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.ingestion.queue_hold import is_open, note_try
+from neurigraph_pipelines.ingestion.queue_hold import end_try, is_open, note_try
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
@@ -208,7 +208,23 @@ def release(database: Database, batch_id: UUID) -> int:
         The number of segments that are due again.
     """
     with database.pipeline() as tx:
-        return tx.execute(_QUERIES["return_unfinished"], {"batch_id": batch_id}).rowcount
+        returned = tx.execute(_QUERIES["return_unfinished"], {"batch_id": batch_id}).rowcount
+        end_try(tx)
+    return returned
+
+
+def return_canceled(database: Database, batch_id: UUID) -> None:
+    """Do the same for the batch of a run that was terminated, without waiting for a segment that is in its commit."""
+    with database.pipeline() as tx:
+        tx.execute(_QUERIES["return_canceled"], {"batch_id": batch_id})
+        end_try(tx)
+
+
+def end_leases(database: Database, batch_id: UUID) -> None:
+    """Let the leases of a batch expire now, because its run has failed without returning its segments."""
+    with database.pipeline() as tx:
+        tx.execute(_QUERIES["end_leases"], {"batch_id": batch_id})
+        end_try(tx)
 
 
 def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
@@ -273,8 +289,11 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
 
 
 def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
-    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them."""
-    return (load(database, ref) for ref in refs)
+    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them.
+
+    A segment that was forgotten meanwhile is left out.
+    """
+    return (segment for segment in (load(database, ref) for ref in refs) if segment.messages)
 
 
 def give_back(

@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 from weakref import finalize
 
-from neurigraph_pipelines.errors import DamagedObjectError, LostObjectError
+from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, LostObjectError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.ports import ObjectStore
 from neurigraph_pipelines.text.stored_text import compress, decompress
@@ -55,6 +55,11 @@ class VerifiedBytes:
 def damaged(manifest: Mapping[str, Any]) -> DamagedObjectError:
     """Return the error for an object that differs from what was written."""
     return DamagedObjectError(f"the object of file {manifest['file_id']} is damaged: it is not served")
+
+
+def missing(manifest: Mapping[str, Any]) -> AbsentObjectError:
+    """Return the error for an object that is not there."""
+    return AbsentObjectError(f"the object of file {manifest['file_id']} is missing: `neurigraph verify` says more")
 
 
 def has_working_copy(manifest: Mapping[str, Any]) -> bool:
@@ -111,15 +116,18 @@ def make_working_copy(objects: ObjectStore, manifest: Mapping[str, Any], on_piec
     return digest
 
 
-def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any]) -> bool:
-    """Write the durable object again from the working copy, if that reproduces the lost bytes exactly.
+def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any], content: VerifiedBytes | None = None) -> bool:
+    """Write the durable object again from its content, if that reproduces the lost bytes exactly.
 
     The compression level is not recorded, so all levels are tried. Only bytes with the recorded checksum are written.
+
+    Args:
+        content: What was stored; by default that of the working copy.
     """
-    content = working_content(objects, manifest)
+    content = content or working_content(objects, manifest)
     if content is None:
         return False
-    for level in range(1, 10):
+    for level in range(1, 10) if has_working_copy(manifest) else (0,):
         if VerifiedBytes(_packed(manifest, content, level)).sha256 == manifest["stored_sha256"]:
             objects.put(manifest["storage_path"], _packed(manifest, content, level))
             return True
@@ -140,7 +148,10 @@ def move_to_cold_storage(objects: ObjectStore, manifest: Mapping[str, Any]) -> N
 
 
 def _packed(manifest: Mapping[str, Any], content: VerifiedBytes, level: int) -> Iterator[bytes]:
-    """Yield the content compressed as it was stored: in the gzip members that the manifest lists, or in one."""
+    """Yield the content as it was stored: in the gzip members that the manifest lists, in one, or as it is."""
+    if not has_working_copy(manifest):
+        yield from content.chunks()
+        return
     starts = manifest["member_text_offsets"]
     if not starts:
         yield from compress(content.chunks(), level)
@@ -164,8 +175,11 @@ def _content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[byte
 def _checked(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the durable object as it is stored, and raise an error at its end if its checksum is wrong."""
     digest = hashlib.sha256()
-    for chunk in objects.get(manifest["storage_path"]):
-        digest.update(chunk)
-        yield chunk
+    try:
+        for chunk in objects.get(manifest["storage_path"]):
+            digest.update(chunk)
+            yield chunk
+    except AbsentObjectError as error:
+        raise missing(manifest) from error
     if digest.digest() != manifest["stored_sha256"]:
         raise damaged(manifest)

@@ -32,6 +32,7 @@ from neurigraph_pipelines.history import append_delta
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key, original_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
+from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
     RECORD_DIMENSIONS,
@@ -129,18 +130,20 @@ class Mirror:
         if node is None:
             raise NotFoundError
         written: list[str] = []
-        try:
-            drafts = [self._put(node, record, contents, written) for record in records]
-            with self._writing() as tx:
-                lock_graph_shared(tx, self.user_id)
-                for draft, found in zip(drafts, vectors, strict=True):
-                    self._insert(tx, node, draft, found)
-                rebuild_shell(tx, node.node_id, self.user_slug)
-        except (ProviderError, DataError, IntegrityError, UndefinedObject) as error:
+
+        def remove() -> None:
             for key in written:
                 self.context.objects.delete(key)
-            if isinstance(error, ProviderError):
-                raise
+
+        try:
+            with removed_unless_committing(remove) as rows:
+                drafts = [self._put(node, record, contents, written) for record in records]
+                with rows(self._writing()) as tx:
+                    lock_graph_shared(tx, self.user_id)
+                    for draft, found in zip(drafts, vectors, strict=True):
+                        self._insert(tx, node, draft, found)
+                    rebuild_shell(tx, node.node_id, self.user_slug)
+        except (DataError, IntegrityError, UndefinedObject) as error:
             raise ProviderError("the home sent a record that cannot be stored: nothing of it is used") from error
 
     @contextmanager

@@ -21,6 +21,7 @@ from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ConfigurationError, ConflictError, InvalidInputError, NeurigraphError
 from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables, upgrade_node
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
+from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.portability.archive import ArchiveReader, Entry
 from neurigraph_pipelines.portability.export import VERSION
@@ -100,14 +101,12 @@ def restore_user(
     forgotten = tuple(manifest.get("forgotten_objects", ()))
     written = RestoredObjects(context.objects, archive, entries, frozenset((*restored.lost, *forgotten)), on_bytes)
     try:
-        with context.database.owner() as tx:
+        with removed_unless_committing(written.remove) as rows, rows(context.database.owner()) as tx:
             restore = _Restore(tx, written, archive, entries, restored, on_bytes)
             restore.run()
             left_over = restore.forget(frozenset(forgotten))
             also(tx)
-    except BaseException as error:
-        if not _may_have_committed(error):
-            written.remove()
+    except Exception as error:
         explained = _explained(error)
         if explained is None:
             raise
@@ -343,12 +342,7 @@ def _columns(line: str, table: Table, name: str) -> list[str]:
     return list(row)
 
 
-def _may_have_committed(error: BaseException) -> bool:
-    """Return whether the connection broke, so that nobody knows how the transaction ended."""
-    return isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08")[:2] in ("08", "57")
-
-
-def _explained(error: BaseException) -> NeurigraphError | None:
+def _explained(error: Exception) -> NeurigraphError | None:
     """Return the error for a person; None if it is one already, or none that an export can cause."""
     if isinstance(error, psycopg.errors.UniqueViolation):
         return ConflictError(f"something of this export is in this database already: {_one_line(error)}")

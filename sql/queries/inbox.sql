@@ -74,6 +74,29 @@ WHERE s.user_id = %(user_id)s
     AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
 ORDER BY w.kind, w.external_id, s.version DESC;
 
+-- name: days_of_chats
+-- The messages of stored days of chats that lie near the times of imported ones; only of the newest versions, of the
+-- owner, one persona or one member.
+SELECT
+    w.number,
+    s.source_id,
+    s.external_id AS name,
+    m.external_id,
+    m.content_hash,
+    m.occurred_at
+FROM unnest(
+    %(number)s::integer [], %(origin)s::text [], %(begins)s::timestamptz [], %(ends)s::timestamptz []
+) AS w (number, origin, begins, ends)
+INNER JOIN neurigraph.sources AS s
+    ON w.origin = s.origin AND s.started_at BETWEEN w.begins - interval '1 day' AND w.ends + interval '1 day'
+INNER JOIN neurigraph.messages AS m ON s.source_id = m.source_id
+WHERE s.user_id = %(user_id)s AND s.kind = 'conversation'
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+    AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
+    AND NOT EXISTS (SELECT FROM neurigraph.sources AS n WHERE n.replaces = s.source_id)
+ORDER BY w.number, s.source_id, m.seq;
+
 -- name: set_privacy
 -- Set the privacy of a source of one kind, or of any, and of the conversations of an uploaded export. Return the value
 -- before; no row for a source of another caller or member.

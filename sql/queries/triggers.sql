@@ -348,6 +348,29 @@ UPDATE neurigraph.storage_triggers SET
     state = 'pending', attempts = attempts - 1, batch_id = NULL, claimed_by = NULL, claimed_until = NULL
 WHERE batch_id = %(batch_id)s AND state = 'claimed';
 
+-- name: return_canceled
+-- The same, except for a segment in its commit, which is locked: its process still lives.
+UPDATE neurigraph.storage_triggers AS t SET
+    state = 'pending', attempts = t.attempts - 1, batch_id = NULL, claimed_by = NULL, claimed_until = NULL
+FROM (
+    SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
+    WHERE s.batch_id = %(batch_id)s AND s.state = 'claimed'
+    ORDER BY s.trigger_id
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS free
+WHERE t.trigger_id = free.trigger_id;
+
+-- name: end_leases
+-- A segment in its commit is locked and passed over, as when leases are renewed.
+UPDATE neurigraph.storage_triggers AS t SET claimed_until = least(t.claimed_until, now())
+FROM (
+    SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
+    WHERE s.batch_id = %(batch_id)s AND s.state = 'claimed'
+    ORDER BY s.trigger_id
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS free
+WHERE t.trigger_id = free.trigger_id;
+
 -- name: batch
 -- The segments that a batch still holds, oldest first.
 SELECT

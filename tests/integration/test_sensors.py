@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -155,3 +157,47 @@ def test_real_meeting_is_stored_and_found(
     spoken = json.loads((data_folder / "qmsum" / "ES2002a.json").read_text(encoding="utf-8"))["meeting_transcripts"]
     found = [spoken[int(message["external_id"])]["content"] for message in answer.messages[:5]]
     assert any("twenty five Euro" in content for content in found), found
+
+
+def ended(instance: dg.DagsterInstance, request: dg.RunRequest, status: dg.DagsterRunStatus, seconds: float) -> None:
+    """Record a run of a request that ended so many seconds ago."""
+    assert request.run_key is not None
+    job = defs.resolve_job_def("ingestion_job")
+    made = instance.create_run_for_job(job, run_config=request.run_config, tags={"dagster/run_key": request.run_key})
+    happened = {
+        dg.DagsterRunStatus.CANCELED: dg.DagsterEventType.RUN_CANCELED,
+        dg.DagsterRunStatus.FAILURE: dg.DagsterEventType.RUN_FAILURE,
+    }[status]
+    entry_of: Any = dg.EventLogEntry
+    for kind, at in ((dg.DagsterEventType.RUN_START, time.time() - 60), (happened, time.time() - seconds)):
+        event = dg.DagsterEvent(kind.value, made.job_name)
+        entry = entry_of(None, "info", "", made.run_id, at, job_name=made.job_name, dagster_event=event)
+        instance.handle_new_event(entry)
+    run = instance.get_run_by_id(made.run_id)
+    assert run is not None
+    assert run.status is status
+
+
+@pytest.mark.parametrize("together", [1, 2])
+@pytest.mark.parametrize("status", [dg.DagsterRunStatus.CANCELED, dg.DagsterRunStatus.FAILURE])
+def test_segments_of_ended_run_are_free(
+    installation: Installation, user: User, instance: dg.DagsterInstance, status: dg.DagsterRunStatus, together: int
+) -> None:
+    """As after Terminate, or after the death of a run with its code server: nobody waits for the lease."""
+    for number in range(together):
+        put(installation, user, NewConversation(f"ended {number}", talk("the garden", 2), ended_at=datetime.now(UTC)))
+    (request,) = tick(instance, "conversation_end_sensor")
+    ended(instance, request, status, 0.0)
+    if status is dg.DagsterRunStatus.FAILURE:
+        (same,) = tick(instance, "conversation_end_sensor")
+        assert same.run_key == request.run_key, "a person may execute it again from its failed step"
+    ended(instance, request, status, 25.5)
+    again = tick(instance, "conversation_end_sensor")
+    killed = status is dg.DagsterRunStatus.FAILURE
+    assert len(again) == (together if killed else 1), "what may have killed a run runs alone"
+    assert request.run_key not in {one.run_key for one in again}
+    for one in again:
+        assert run(instance, one).success
+    with installation.database.pipeline() as tx:
+        found = tx.execute("SELECT state::text, attempts FROM neurigraph.storage_triggers").fetchall()
+    assert found == [{"state": "stored", "attempts": 2 if killed and together == 1 else 1}] * together
