@@ -32,7 +32,7 @@ from neurigraph_pipelines.cli.uploading import (
     read_uploads,
     stated_privacy,
 )
-from neurigraph_pipelines.cli.vaults import import_notes
+from neurigraph_pipelines.cli.vaults import format_of, import_notes
 from neurigraph_pipelines.ingestion.export_formats import NAMES
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def import_file(
     replaces: source_options.Replaces = None,
     tier: source_options.TierName = None,
     space: SpaceTags = None,
+    time_zone: source_options.TimeZone = None,
     private: Private = None,
     dates: _Dates = None,
     watch: _Watch = False,
@@ -115,7 +116,7 @@ def import_file(
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
     output = Output(as_json)
-    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
+    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space, time_zone)
     details = source_options.details_of(*where)
     if what.lower().startswith(_ADDRESSES):
         if dry_run:
@@ -167,7 +168,7 @@ def _import_one(
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT, why_document
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
-    chosen = _format_of(file) if format_name == "auto" else format_name
+    chosen = format_of(file) if format_name == "auto" else format_name
     if dry_run and chosen in (FORMAT, DOCUMENT):
         raise InvalidInputError("--dry-run is for conversations: this file would be stored as a whole.")
     if chosen == VAULT:
@@ -182,18 +183,6 @@ def _import_one(
             output.note(f"stored as a document: {reason}")
     else:
         _import_conversations(file, user, chosen, stated_privacy(private), details, output, dates, dry_run)
-
-
-def _format_of(file: Path) -> str:
-    """Return the format of a file or a folder by its contents."""
-    from neurigraph_pipelines.ingestion.import_format import import_format
-    from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
-    from neurigraph_pipelines.ingestion.imports.vault import is_vault
-    from neurigraph_pipelines.portability.archive import is_export
-
-    if is_vault(file):
-        return VAULT
-    return FORMAT if is_export(file) else import_format(file)
 
 
 def _import_conversations(

@@ -79,6 +79,7 @@ def import_document(
             )
         state = _read(installation, claims, received.upload_id, path.name)
     data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document", "new": received.new}
+    data["kept"] = list(received.notes)
     _show({**data, **state}, output)
 
 
@@ -109,6 +110,7 @@ def import_page(
             )
         state = _read(installation, claims, received.upload_id, url)
     data = {"user": owner.slug, "user_created": created, "file": url, "format": _format_of(state), "new": received.new}
+    data["kept"] = list(received.notes)
     _show({**data, **state}, output)
 
 
@@ -141,7 +143,8 @@ def _show(data: dict[str, Any], output: Output) -> None:
 
         known = "" if data["new"] else ", uploaded before"
         summary = f"{data['file_name']}: {data['media_type']} of {data['size_bytes']:,} bytes{known}."
-        return views.lines(summary, *([next_step()] if data["state"] != "stored" else []))
+        notes = (f"Note: {note}." for note in [*data["kept"], *data["notes"]])
+        return views.lines(summary, *notes, *([next_step()] if data["state"] != "stored" else []))
 
     output.result(data, view)
 

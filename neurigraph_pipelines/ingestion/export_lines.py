@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -16,9 +17,13 @@ from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
 from neurigraph_pipelines.ingestion.imports import FORMATS, read_conversations
 from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
+from neurigraph_pipelines.ingestion.zipped_vaults import note_lines
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role, Tier
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 from neurigraph_pipelines.model.tool_events import MessageType, ToolEvent
+
+AS_IT_IS = "To store the file as it is, send it with format=document."
 
 _OF_TEXT = "text"
 """A dialogue in plain text: its author may mean a document, so only the command line reads it as a conversation."""
@@ -38,8 +43,14 @@ def lines(path: str, max_message_bytes: str, date_order: str = "", everything: s
     except UnreadableFileError as error:
         yield {"error": _without_folder(error.__cause__ or error, file)}
         return
-    except InvalidInputError:
-        found = DOCUMENT
+    except InvalidInputError as error:
+        notes_found = False
+        for line in _notes(file, int(max_message_bytes)):
+            notes_found = True
+            yield line
+        if not notes_found:
+            yield {"error": f"{_without_folder(error.__cause__ or error, file)} {AS_IT_IS}"}
+        return
     if found in (DOCUMENT, _OF_TEXT):
         yield {"format": None}
         return
@@ -61,6 +72,16 @@ def lines(path: str, max_message_bytes: str, date_order: str = "", everything: s
     yield {"end": True}
 
 
+def _notes(file: Path, longest: int) -> Iterator[dict[str, Any]]:
+    """Yield the notes of a zip that is no export of conversations; nothing for any other file."""
+    if not zipfile.is_zipfile(file):
+        return
+    try:
+        yield from note_lines(file, longest)
+    except UnreadableFileError as error:
+        yield {"error": _without_folder(error, file)}
+
+
 def _lines_of(item: NewConversation | RejectedItem, longest: int) -> Iterator[dict[str, Any]]:
     if isinstance(item, RejectedItem):
         yield {"rejected": [item.where, item.reason]}
@@ -79,16 +100,17 @@ def _without_folder(error: BaseException, file: Path) -> str:
     return str(error).replace(str(file), file.name)
 
 
-def format_of(found: Iterator[dict[str, Any]]) -> str | None:
-    """Return the format of a file by its first line; None for a document.
+def format_of(found: Iterator[dict[str, Any]]) -> tuple[str | None, str]:
+    """Return the format of a file by its first line, and the name of a vault; None for a document.
 
     Raises:
-        UnreadableFileError: The file cannot be read.
+        UnreadableFileError: The file cannot be read, or nothing in it is read.
     """
-    name = _checked(next(found)).get("format")
-    if name is not None and name not in FORMATS:
+    first = _checked(next(found))
+    name = first.get("format")
+    if name is not None and name not in (*FORMATS, VAULT):
         raise UnreadableFileError("the file cannot be read: its reader named no format")
-    return name
+    return name, str(first.get("vault", ""))
 
 
 def conversations_of(

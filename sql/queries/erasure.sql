@@ -375,7 +375,7 @@ SELECT
     u.sha256,
     u.size_bytes
 FROM neurigraph.uploads AS u
-WHERE u.user_id = %(user_id)s AND u.imported IS NOT NULL
+WHERE u.user_id = %(user_id)s AND u.imported -> 'format' IS NOT NULL
     AND u.source_id IN (SELECT s.upload_id FROM neurigraph.sources AS s WHERE s.source_id = ANY(%(source_ids)s))
     AND NOT EXISTS (
         SELECT FROM neurigraph.sources AS o

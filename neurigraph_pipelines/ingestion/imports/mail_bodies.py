@@ -18,6 +18,7 @@ _UNSEEN = {"script", "style", "head", "title"}
 _VOID = {"br", "img", "hr", "meta", "link", "input", "area", "base", "col", "embed", "source", "track", "wbr"}
 _BLOCKS = {"p", "div", "br", "li", "tr", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre"}
 _QUOTE = "blockquote"
+_DEEPEST = 10
 
 
 @dataclass(slots=True)
@@ -136,7 +137,7 @@ class _Words(HTMLParser):
         if tag in _UNSEEN or (tag not in _VOID and (self._hidden or "display:none" in style)):
             self._hidden.append(tag)
         elif tag == _QUOTE:
-            self._depth += 1
+            self._depth = min(self._depth + 1, _DEEPEST)
             self._end_line()
         elif tag in _BLOCKS:
             self._end_line()

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from email.utils import parseaddr, parsedate_to_datetime
 from functools import lru_cache
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.text.hygiene import spoken
 
 _NAMES = {
     "from": "from von de da van od från fra от expéditeur lähettäjä gönderen "
@@ -30,6 +30,7 @@ _FIELDS = {word: field for field, words in _NAMES.items() for word in words.spli
 _FIELD = re.compile(r"[ \t*]{0,4}([^\W\d_][^\n:：]{0,20}?)[ \t*\u00a0]{0,4}[:：][ \t*\u00a0]{0,4}(.{0,500})$")
 _BEGINNINGS = re.compile(r"^(enviado|enviada) (el|em|en)$")
 _LEAST_FIELDS = 3
+_MOST_HEAD_LINES = 40
 
 _FORWARDED = re.compile(
     r"[-=_* \t]{0,40}(?:begin |anfang der |début du |inizio |inizio del )?"
@@ -130,7 +131,8 @@ def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[s
     while at < len(lines) and not lines[at].strip(" \t>" if quoted else None):
         at += 1
     found: dict[str, str] = {}
-    while at < len(lines):
+    end = min(len(lines), at + _MOST_HEAD_LINES)
+    while at < end:
         line = lines[at].lstrip("> ") if quoted else lines[at]
         match = _FIELD.match(line)
         field = _field(match[1]) if match else None
@@ -255,7 +257,7 @@ def _time(written: str) -> datetime | None:
             return None
         time = parsed
     try:
-        return utc(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return spoken(time)
     except InvalidInputError:
         return None
 

@@ -6,13 +6,16 @@ Telegram documents the fields only by its program. ``json_stream`` reads the fil
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from neurigraph_pipelines.ingestion.imports.assemble import Item, Spoken, derived_id, moment, objects_of, text_of
 from neurigraph_pipelines.ingestion.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.text.hygiene import on_clock
+
+_FARTHEST_ZONE = timedelta(hours=14)
 
 _CHANNELS = {
     "personal_chat": Channel.DM,
@@ -68,12 +71,14 @@ def _messages(messages: list[dict[str, Any]], where: str) -> Iterator[Spoken]:
 
 
 def _time(raw: dict[str, Any]) -> datetime | None:
-    """Return the time in UTC; ``date`` alone is the time of the computer that exported, taken as UTC."""
-    seconds = raw.get("date_unixtime")
-    if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit():
-        return moment(int(seconds))
-    time = moment(raw.get("date"))
-    return time.astimezone(UTC) if time is not None else None
+    """Return the time; ``date`` is the clock of the computer that exported, and alone it is taken as UTC."""
+    seconds, clock = raw.get("date_unixtime"), moment(raw.get("date"))
+    if not (isinstance(seconds, str) and seconds.isascii() and seconds.isdigit()):
+        return clock
+    time = moment(int(seconds))
+    if time is None or clock is None or abs(clock - time) > _FARTHEST_ZONE:
+        return time
+    return on_clock(time, round((clock - time) / timedelta(minutes=1)))
 
 
 def _text(value: Any) -> str:
