@@ -22,6 +22,7 @@ from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder, with_order
 from neurigraph_pipelines.ingestion.imports.zones import with_zone
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.web_pages import receive_address
@@ -36,7 +37,7 @@ FORM_BYTES = 1_048_576
 """Bytes allowed for the rest of a multipart body beside the file."""
 
 _READ_BYTES = 1 << 20
-_MAX_FIELDS = 16
+_MAX_FIELDS = 20
 
 
 class _Fields(VersionFields):
@@ -51,6 +52,11 @@ class _Fields(VersionFields):
         default=None,
         description="Time zone of an export's times that name none, such as `Europe/Berlin`; kept among the metadata. "
         "Default: UTC.",
+    )
+    dates: DateOrder | None = Field(
+        default=None,
+        description="Order of day, month and year in an export's dates in numbers; kept among the metadata. "
+        "Default: as the file shows.",
     )
     privacy: Literal["shared", "private"] | None = Field(default=None, description=PRIVACY)
     format: Literal["auto", "document"] = Field(
@@ -120,7 +126,7 @@ async def upload(request: Request, response: Response, caller: Author, installat
             external_id=fields.external_id,
             occurred_at=fields.occurred_at,
             privacy=Privacy(fields.privacy) if fields.privacy is not None else None,
-            details=with_zone(fields.details, fields.time_zone),
+            details=with_order(with_zone(fields.details, fields.time_zone), fields.dates),
         )
     if not received.new:
         response.status_code = 200

@@ -18,7 +18,7 @@ from neurigraph_pipelines.errors import UnreadableFileError
 from neurigraph_pipelines.ingestion.export_formats import READ
 from neurigraph_pipelines.ingestion.export_lines import AS_IT_IS, conversations_of, format_of
 from neurigraph_pipelines.ingestion.importing import Importer, wants_everything
-from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.date_order import stated_order
 from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 from neurigraph_pipelines.ingestion.upload_leases import require_held
 from neurigraph_pipelines.ingestion.vaults import import_vault, note_ids
@@ -74,7 +74,7 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
     privacy = Privacy.PRIVATE if stated["privacy"] == Privacy.PRIVATE else None
     report = ImportReport()
     content = context.objects.get(upload["staging_key"])
-    how = (_date_order(stated), wants_everything(stated["metadata"] or {}))
+    how = (stated_order(stated["metadata"] or {}), wants_everything(stated["metadata"] or {}))
     with exports.lines(content, upload["file_name"], stated["started_at"], *how) as lines:
         name, vault = format_of(lines)
         if name is None:
@@ -137,12 +137,6 @@ def _finish(context: Context, upload: Mapping[str, Any], name: str, report: Impo
     imported = {"source_id": upload["source_id"], "imported": json.dumps(_shown(name, report))}
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["imported"], imported)
-
-
-def _date_order(stated: Mapping[str, Any]) -> DateOrder | None:
-    """Return the order of dates that the sender of a file stated in its metadata."""
-    order = (stated["metadata"] or {}).get("dates")
-    return DateOrder(order) if order in tuple(DateOrder) else None
 
 
 def _until_unreadable(

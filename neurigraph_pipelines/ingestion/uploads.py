@@ -20,6 +20,7 @@ from psycopg import OperationalError
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
+from neurigraph_pipelines.ingestion.imports.date_order import stated_order
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
 from neurigraph_pipelines.ingestion.lost_files import lost_of_upload, mend_upload, rewrite_transcripts
 from neurigraph_pipelines.ingestion.repository_files import known_commit, take_files
@@ -168,11 +169,13 @@ class Uploads:
         user_id = claims.user_id
         content = {"user_id": user_id, "sha256": bytes.fromhex(arrival.stored.sha256)}
         tx.execute(_QUERIES["lock_content"], content)
+        dates = stated_order(details.metadata)
         before = self._newest_version(tx, user_id, arrival.external_id, details.replaces)
         known = before
         if before is None and not arrival.may_repeat:
-            known = tx.execute(_QUERIES["find_by_content"], content).fetchone()
-        if known is not None and known["sha256"] == content["sha256"] and not known["is_replaced"]:
+            known = tx.execute(_QUERIES["find_by_content"], {**content, "dates": dates}).fetchone()
+        is_same = known is not None and dates in (None, known["dates"])  # another order of dates is read again
+        if known and is_same and known["sha256"] == content["sha256"] and not known["is_replaced"]:
             tx.execute(_QUERIES["try_again"], {"source_id": known["source_id"]})
             return Received(known["source_id"], new=False, notes=kept_as(known, arrival.privacy))
         external_id = arrival.external_id

@@ -12,13 +12,14 @@ SELECT
     u.source_id,
     u.sha256,
     s.privacy,
+    s.metadata ->> 'dates' AS dates,
     l.source_id IS NOT NULL AS is_replaced
 FROM neurigraph.uploads AS u
 INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
 LEFT JOIN neurigraph.sources AS l ON u.source_id = l.replaces
 WHERE u.user_id = %(user_id)s AND u.sha256 = %(sha256)s
     AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
-ORDER BY l.source_id IS NOT NULL, u.received_at
+ORDER BY l.source_id IS NOT NULL, s.metadata ->> 'dates' IS DISTINCT FROM %(dates)s::text, u.received_at
 LIMIT 1;
 
 -- name: newest_version
@@ -27,6 +28,7 @@ SELECT
     u.source_id,
     u.sha256,
     s.privacy,
+    s.metadata ->> 'dates' AS dates,
     false AS is_replaced,
     s.updated_at
 FROM neurigraph.sources AS s

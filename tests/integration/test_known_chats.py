@@ -10,7 +10,9 @@ import pytest
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.zones import with_zone
 from neurigraph_pipelines.model import Claims, ImportReport
+from neurigraph_pipelines.model.sources import NO_DETAILS
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import rows
 
@@ -35,11 +37,13 @@ def kept(here: Installation, user: User) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def add(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> Add:
-    def add(name: str, lines: Sequence[str], dates: str | None = None) -> ImportReport:
+    def add(name: str, lines: Sequence[str], dates: str | None = None, zone: str | None = None) -> ImportReport:
         path = tmp_path / f"{name}.txt"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         order = DateOrder(dates) if dates else None
-        return import_file(here.acting_for(bob[1]), path, "whatsapp", date_order=order)
+        return import_file(
+            here.acting_for(bob[1]), path, "whatsapp", date_order=order, details=with_zone(NO_DETAILS, zone)
+        )
 
     return add
 
@@ -91,3 +95,17 @@ def test_equal_words_in_two_chats_are_two_days(here: Installation, bob: tuple[Us
     assert len(kept(here, bob[0])) == 4
     assert add("Ben", ["2024-01-01, 00:00 - Me: Happy new year", "2024-01-01, 00:05 - Ben: Thank you, I am Ben"])
     assert len(kept(here, bob[0])) == 4
+
+
+def test_zone_that_is_stated_later_corrects(here: Installation, bob: tuple[User, Claims], add: Add) -> None:
+    lines = ["2024-01-01, 23:30 - Me: Happy new year soon", "2024-01-02, 09:00 - Ann: Happy new year"]
+    add("Ann", lines)
+    corrected = add("Ann", [*lines, "2024-01-02, 09:10 - Me: Thanks"], zone="America/New_York")
+    assert (corrected.messages_added, corrected.messages_known) == (1, 2)
+    assert kept(here, bob[0]) == [
+        ("2024-01-02", "Happy new year soon"),
+        ("2024-01-02", "Happy new year"),
+        ("2024-01-02", "Thanks"),
+    ]
+    again = add("Ann", lines, zone="America/New_York")
+    assert (again.messages_added, again.messages_known) == (0, 2)

@@ -157,6 +157,21 @@ def test_grown_export_adds_what_is_new(installation: Installation, bob: Claims) 
     assert read_upload(installation, bob, first)["state"] == "stored"
 
 
+def test_stated_order_of_dates_corrects_what_was_assumed(installation: Installation, bob: Claims) -> None:
+    chat = b"01/02/24, 09:00 - Mona: Happy new year\n01/03/24, 09:00 - Theo: The kiln arrived.\n"
+    first = upload(installation, bob, "_chat.txt", chat)
+    store(installation)
+    (note,) = read_upload(installation, bob, first)["imported"]["notes"]
+    assert "which is assumed" in note
+    stated = SourceDetails(metadata={"dates": "mdy"})
+    second = upload(installation, bob, "_chat.txt", chat, details=stated)
+    assert upload(installation, bob, "_chat.txt", chat, details=stated) == second
+    store(installation)
+    imported = read_upload(installation, bob, second)["imported"]
+    assert (imported["messages_added"], imported["messages_known"]) == (0, 2)
+    assert imported["notes"] == ["conversations whose dates were corrected: 2"]
+
+
 def test_text_that_resembles_a_dialogue_is_a_document_and_says_so(installation: Installation, bob: Claims) -> None:
     dialogue = upload(installation, bob, "play.txt", b"Ann: The keel?\nBo: Bolts.\nAnn: New ones.\nBo: Yes.\n")
     recipe = upload(installation, bob, "recipe.md", b"# Bread\n\nFlour: 500 g\nWater: 350 g\nSalt: 10 g\n")

@@ -42,9 +42,14 @@ def text_of(value: Any) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
+def list_of(value: Any) -> list[Any]:
+    """Return the value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def objects_of(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list without its other items; return an empty list for anything but a list."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [item for item in list_of(value) if isinstance(item, dict)]
 
 
 def derived_id(prefix: str, *parts: object) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from neurigraph_pipelines.model import ImportNote
+from neurigraph_pipelines.model.sources import SourceDetails
+
+NAME = "dates"
+"""The name among the metadata of a source under which a stated order stands."""
 
 Numbers = tuple[str, str, str]
 """The three numbers of a date, as they are written."""
@@ -64,6 +69,17 @@ def order_of(dates: Sequence[Numbers], *, has_halves: bool) -> Order:
 def assumed(order: DateOrder) -> ImportNote:
     """Return the note that the order of dates was assumed."""
     return ImportNote(f"its dates are read with {_READ_AS[order]}")
+
+
+def with_order(details: SourceDetails, order: DateOrder | None) -> SourceDetails:
+    """Return details with an order of dates among their metadata."""
+    return details if order is None else replace(details, metadata={**details.metadata, NAME: order.value})
+
+
+def stated_order(metadata: Mapping[str, Any]) -> DateOrder | None:
+    """Return the order of dates among the metadata of a source."""
+    order = metadata.get(NAME)
+    return DateOrder(order) if order in tuple(DateOrder) else None
 
 
 def parts(date: Numbers, order: DateOrder) -> tuple[int, int, int]:

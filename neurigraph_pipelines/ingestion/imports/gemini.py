@@ -12,7 +12,15 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.ingestion.imports.assemble import (
+    Item,
+    assemble,
+    derived_id,
+    list_of,
+    moment,
+    objects_of,
+    text_of,
+)
 from neurigraph_pipelines.model import ImportNote, NewMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 
@@ -25,12 +33,12 @@ _TAG = re.compile(r"<[^<>]*>")
 def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read one item of the list: a prompt and its answer. Activity in other products is left out."""
     products = item.get("products")
-    named = [item.get("header"), *(products if isinstance(products, list) else [])]
+    named = [item.get("header"), *list_of(products)]
     if not any(isinstance(name, str) and ("gemini" in name.lower() or "bard" in name.lower()) for name in named):
         yield ImportNote("left out: activity in other products than Gemini", 1)
         return
     asked = _PROMPTED.sub("", text_of(item.get("title")) or "", count=1)
-    files = [f"[attached: {name}]" for one in item.get("attachedFiles") or () if (name := text_of(one))]
+    files = [f"[attached: {name}]" for one in list_of(item.get("attachedFiles")) if (name := text_of(one))]
     answer = "\n\n".join(filter(None, (_visible(one.get("html")) for one in objects_of(item.get("safeHtmlItem")))))
     time = moment(item.get("time"))
     messages = [

@@ -10,7 +10,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports.assemble import Item, Spoken, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.ingestion.imports.assemble import (
+    Item,
+    Spoken,
+    derived_id,
+    list_of,
+    moment,
+    objects_of,
+    text_of,
+)
 from neurigraph_pipelines.ingestion.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
@@ -25,11 +33,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read a chat, oldest message first. Deleted messages and notices are left out."""
-    people = [
-        _repaired(one if isinstance(one, str) else one.get("name"))
-        for one in item.get("participants") or ()
-        if isinstance(one, str | dict)
-    ]
+    listed = item.get("participants")
+    people = [_repaired(one.get("name") if isinstance(one, dict) else one) for one in list_of(listed)]
     named = [name for name in people if name]
     path = text_of(item.get("thread_path")) or text_of(item.get("threadName"))
     messages = sorted(objects_of(item.get("messages")), key=lambda one: _time(one) or _EPOCH)

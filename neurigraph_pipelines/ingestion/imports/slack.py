@@ -16,7 +16,7 @@ from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports import slack_messages
-from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, moment, objects_of, text_of
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, list_of, moment, objects_of, text_of
 from neurigraph_pipelines.ingestion.imports.slack_messages import Workspace, zone_of
 from neurigraph_pipelines.ingestion.imports.slack_threads import in_threads
 from neurigraph_pipelines.ingestion.imports.source import Reading
@@ -85,7 +85,7 @@ def _workspace(path: Path, _modified: int) -> Workspace:
         for kind, channel in _LISTS.items():
             for one in listed(kind):
                 key = str(one.get("id"))
-                members = [people.get(str(member), str(member)) for member in one.get("members") or []]
+                members = [people.get(str(member), str(member)) for member in list_of(one.get("members"))]
                 name = text_of(one.get("name"))
                 folders[key if kind == "dms" else name or key] = (
                     key,
