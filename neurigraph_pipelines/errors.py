@@ -68,6 +68,10 @@ class TransientError(NeurigraphError):
         self.retry_after = retry_after
 
 
+class TooOftenError(TransientError):
+    """The caller tried something too often; ``retry_after`` says when it is possible again."""
+
+
 class ClockError(TransientError):
     """The clocks of this program and of the database differ by more than the database accepts."""
 

@@ -124,7 +124,7 @@ def change_organization(
 @router.delete(
     "/organizations/{organization_id}",
     response_model=responses.Deleted,
-    responses={202: {**ACCEPTED[202], "model": responses.Deleted}} | documented(409),
+    responses=documented(409) | {202: {**ACCEPTED[202], "model": responses.Deleted}},
 )
 def delete_organization(
     organization_id: UUID, caller: Caller, installation: InstallationDep, response: Response, dry_run: DryRun = False

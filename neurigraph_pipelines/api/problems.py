@@ -29,6 +29,7 @@ from neurigraph_pipelines.errors import (
     RehydratingError,
     RunningError,
     StorageError,
+    TooOftenError,
     TransientError,
     UnauthenticatedError,
     is_for_operators,
@@ -45,6 +46,7 @@ _STATUS: dict[type[NeurigraphError], int] = {
     NotFoundError: 404,
     ConflictError: 409,
     RehydratingError: 409,
+    TooOftenError: 429,
     TransientError: 503,
     ConfigurationError: 503,
     ProviderError: 502,
@@ -59,7 +61,7 @@ _DESCRIPTIONS = {
     412: "The object was changed since the ETag in `If-Match`; `ETag` has the current one.",
     413: "The body is too long.",
     422: "The request is not valid; nothing was stored.",
-    429: "Too many requests with this key; `Retry-After` says when to try again.",
+    429: "Too many requests with this key, or wrong passwords or codes; `Retry-After` says when to try again.",
     503: "A part of the service is unavailable; `Retry-After` says when to try again.",
 }
 _INTERNAL = "the service cannot answer: its log gives the reason"

@@ -97,6 +97,7 @@ def import_file(
     replaces: source_options.Replaces = None,
     tier: source_options.TierName = None,
     space: SpaceTags = None,
+    time_zone: source_options.TimeZone = None,
     private: Private = None,
     dates: _Dates = None,
     watch: _Watch = False,
@@ -115,7 +116,7 @@ def import_file(
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
     output = Output(as_json)
-    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
+    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space, time_zone)
     details = source_options.details_of(*where)
     if what.lower().startswith(_ADDRESSES):
         if dry_run:
@@ -164,7 +165,7 @@ def _import_one(
     dry_run: bool = False,
 ) -> None:
     from neurigraph_pipelines.errors import InvalidInputError
-    from neurigraph_pipelines.ingestion.import_format import DOCUMENT
+    from neurigraph_pipelines.ingestion.import_format import DOCUMENT, why_document
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
     chosen = format_of(file) if format_name == "auto" else format_name
@@ -178,6 +179,8 @@ def _import_one(
         import_export(file, user, output)
     elif chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)
+        if format_name == "auto" and (reason := why_document(file)) is not None:
+            output.note(f"stored as a document: {reason}")
     else:
         _import_conversations(file, user, chosen, stated_privacy(private), details, output, dates, dry_run)
 

@@ -2,6 +2,7 @@
 
 A run that ends well returns all its segments. One that was killed or terminated cannot, and Dagster requests none again
 under its key: without a look at its end, its segments would wait for their lease to expire.
+``tests/unit/test_dagster_internals.py`` pins the internal name used here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 from dagster import MAX_RUNTIME_SECONDS_TAG
+from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.defs.run_states import WAITING
@@ -25,7 +27,6 @@ GRACE_SECONDS = 10.0
 _RETRY_SECONDS = 25.0
 """The same time for a run that Dagster has announced to repeat (``run_retries``)."""
 
-_WILL_RETRY = "dagster/will_retry"
 _Found = list[dg.RunRecord]
 
 
@@ -61,7 +62,7 @@ def _runs(instance: dg.DagsterInstance, job_name: str, keys: Sequence[str]) -> I
 
 def _is_given_up(ended: dg.RunRecord) -> bool:
     """Return whether nothing goes on with a run."""
-    is_announced = ended.dagster_run.tags.get(_WILL_RETRY) == "true"
+    is_announced = ended.dagster_run.tags.get(WILL_RETRY_TAG) == "true"
     return time.time() - _end_of(ended) > (_RETRY_SECONDS if is_announced else GRACE_SECONDS)
 
 

@@ -21,11 +21,13 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.zones import in_zone, zone_of
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.intake import AppendResult
 from neurigraph_pipelines.ingestion.known_chats import Known, KnownChats
+from neurigraph_pipelines.ingestion.lost_files import lost_by_name, rewrite_transcripts
 from neurigraph_pipelines.ingestion.source_details import checked_details
-from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
+from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem, SourceKind
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.hygiene import validate_message
@@ -159,6 +161,7 @@ class Importer:
     Args:
         format_name: The format that they were read from.
         privacy: As for ``import_file``, like the others.
+        details: Their ``time_zone`` among the metadata is that of times without one, else that of the settings.
     """
 
     def __init__(
@@ -181,10 +184,14 @@ class Importer:
         self._reject = _rejecting(report, on_rejected)
         self._chats = KnownChats(context.redactor)
         self._dry_run = dry_run
+        self._format = format_name
+        self._zone = zone_of(details, context.settings.ingestion.time_zone)
 
     def add(self, items: Iterator[NewConversation | RejectedItem]) -> Iterator[NewConversation]:
         """Add conversations as a reader yields them, and yield those that are there once that is committed."""
         corrected = 0
+        if self._zone is not None:
+            items = in_zone(items, self._format, self._zone)
         for (conversation, shared), result in self._add_all_groups(_groups(items, self._reject)):
             if result is not None:
                 _count(self._report, conversation, *_without_shared(*result, shared), self._reject)
@@ -233,7 +240,23 @@ class Importer:
             added = self._inbox.add_conversations(tx, claims.user_id, conversations, self._privacy)
             if self._dry_run:
                 raise _UndoneError
+        if not self._dry_run:
+            self._rewrite_lost([one for one, (_, result) in zip(conversations, added, strict=True) if result.known])
         return added
+
+    def _rewrite_lost(self, known: Sequence[NewConversation]) -> None:
+        """Write the files of conversations that were stored before and have lost them."""
+        if not known:
+            return
+        kinds = {one.external_id: SourceKind.EVENT if one.event_kind else SourceKind.CONVERSATION for one in known}
+        lost = lost_by_name(self._context, self._context.claims.user_id, kinds)
+        names = {file.external_id for file in lost}
+        sent = {
+            one.external_id: [checked.message for checked in self._inbox.checked(one.messages)]
+            for one in known
+            if one.external_id in names
+        }
+        rewrite_transcripts(self._context, lost, sent)
 
     def _add_one(self, conversation: NewConversation) -> Result:
         try:

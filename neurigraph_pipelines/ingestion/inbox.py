@@ -218,7 +218,7 @@ class Inbox:
         sources = {row["source_id"]: row for row in tx.execute(_QUERIES["lock_sources"], values)}
         if len(sources) < len(sent):
             raise NotFoundError
-        checked = {source_id: self._checked(messages) for source_id, messages in sent.items()}
+        checked = {source_id: self.checked(messages) for source_id, messages in sent.items()}
         known = known_messages(tx, {source_id: found for source_id, found in checked.items() if source_id not in new})
         intakes = [Intake(sources[source_id], found, known[source_id]) for source_id, found in checked.items()]
         counts = iter(self._tokens.count_each([text for intake in intakes for text in intake.uncounted]))
@@ -227,7 +227,12 @@ class Inbox:
         write(tx, intakes)
         return [intake.result() for intake in intakes]
 
-    def _checked(self, messages: Sequence[NewMessage]) -> list[CheckedMessage]:
+    def checked(self, messages: Sequence[NewMessage]) -> list[CheckedMessage]:
+        """Return messages as they are stored: repaired and redacted as the settings say.
+
+        Raises:
+            InvalidInputError: A message is unacceptable.
+        """
         policy, limit = self._settings.ingestion.unstorable_text, self._settings.ingestion.max_message_bytes
         checked = [CheckedMessage(*validate_message(message, policy, limit)) for message in messages]
         if self._redactor is None:

@@ -19,6 +19,7 @@ from neurigraph_pipelines.errors import ConflictError
 from neurigraph_pipelines.model import NewMessage
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import offset_of
 
 _QUERIES = statements("inbox")
 _encoded = json.JSONEncoder(sort_keys=True).encode
@@ -91,6 +92,7 @@ class _Row:
             "token_count": self.token_count,
             "content_hash": self.content_hash,
             "occurred_at": self.occurred_at,
+            "utc_offset": offset_of(self.occurred_at),
             "external_id": self.external_id,
             "complete": message.complete,
             "section": message.section,

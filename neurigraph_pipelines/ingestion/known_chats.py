@@ -7,9 +7,9 @@ Names of chats and people change, and the order of day and month may have been r
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -54,8 +54,11 @@ class _Stored:
 
 @dataclass(slots=True)
 class _Match:
+    """A stored day, and the imported one with its times as they are stored."""
+
     stored: _Stored
     shared: int
+    read: NewConversation
     is_swapped: bool
 
 
@@ -97,35 +100,37 @@ class KnownChats:
 
     def _known(self, one: NewConversation, match: _Match | None, stored: Sequence[_Stored]) -> Known:
         is_assumed = not one.has_certain_times
-        if match is not None and match.is_swapped and one.has_certain_times:
-            if match.shared == len(match.stored.said):
+        if match is not None and not is_assumed:
+            if match.read is not one and match.shared == len(match.stored.said):
                 details = replace(one.details, replaces=match.stored.source_id)
                 return Known(replace(one, external_id="", details=details), match.shared)
-            return Known(self._with_ids(one, match.stored, _swapped(one)))
+            return Known(self._with_ids(one, match))
         read = _swapped(one) if is_assumed and (match.is_swapped if match else self._are_dates_swapped) else one
         if match is not None:
-            return Known(self._with_ids(read, match.stored, read))
+            return Known(self._with_ids(read, match))
         if any(day.name == one.external_id for day in stored):  # another chat that begins the day with the same words
             return Known(replace(read, external_id=derived_id(one.external_id, *self._said(one))))
         return Known(read)
 
     def _best(self, one: NewConversation, stored: Sequence[_Stored]) -> _Match | None:
         matches = [
-            _Match(day, shared, is_swapped)
-            for is_swapped, said in ((False, self._said(one)), (True, self._said(_swapped(one))))
+            _Match(day, shared, read, is_swapped)
+            for read, is_swapped in _readings(one)
+            for said in [self._said(read)]
             for day in stored
             if (shared := _shared(said, day.said))
         ]
-        return max(matches, key=lambda match: (match.shared, not match.is_swapped), default=None)
+        return max(matches, key=lambda match: (match.shared, match.read is one, not match.is_swapped), default=None)
 
-    def _with_ids(self, one: NewConversation, stored: _Stored, read: NewConversation) -> NewConversation:
-        """Return a conversation with the stored ids of what is stored; ``read`` has the times as they are stored."""
+    def _with_ids(self, one: NewConversation, match: _Match) -> NewConversation:
+        """Return a conversation with the stored ids of what is stored."""
+        stored = match.stored
         ids: defaultdict[_Said, deque[str]] = defaultdict(deque)
         for said, external_id in zip(stored.said, stored.external_ids, strict=True):
             ids[said].append(external_id)
         messages = [
             replace(message, external_id=ids[said].popleft()) if ids[said] else message
-            for message, said in zip(one.messages, self._said(read), strict=True)
+            for message, said in zip(one.messages, self._said(match.read), strict=True)
         ]
         return replace(one, external_id=stored.name, messages=tuple(messages))
 
@@ -140,7 +145,7 @@ def _near(tx: Transaction, user_id: UUID, by_words: Mapping[int, NewConversation
     """Return for each conversation the stored days near its times, in either order of day and month."""
     wanted: list[dict[str, Any]] = []
     for number, one in by_words.items():
-        for read in {_times(one), _times(_swapped(one))}:
+        for read in {_times(read) for read, _ in _readings(one)}:
             if read:
                 wanted.append({"number": number, "origin": one.details.origin, "begins": min(read), "ends": max(read)})
     found: defaultdict[int, dict[UUID, _Stored]] = defaultdict(dict)
@@ -174,6 +179,22 @@ def _shared(new: Sequence[_Said], stored: Sequence[_Said]) -> int:
 def _times(one: NewConversation) -> tuple[datetime, ...]:
     """Return the times of the messages; a day of a chat has no message without one."""
     return tuple(message.occurred_at for message in one.messages if message.occurred_at is not None)
+
+
+def _readings(one: NewConversation) -> Iterator[tuple[NewConversation, bool]]:
+    """Yield a conversation as its times may be stored: in either order of day and month, in its zone or in none."""
+    for read, is_swapped in ((one, False), (_swapped(one), True)):
+        yield read, is_swapped
+        if any(time.utcoffset() for time in _times(read)):
+            yield _without_zone(read), is_swapped
+
+
+def _without_zone(one: NewConversation) -> NewConversation:
+    messages = (
+        replace(message, occurred_at=message.occurred_at.replace(tzinfo=UTC) if message.occurred_at else None)
+        for message in one.messages
+    )
+    return replace(one, messages=tuple(messages))
 
 
 def _minute(time: datetime) -> datetime:

@@ -67,6 +67,11 @@ def is_open(tx: Transaction, *, insist: bool) -> tuple[bool, bool]:
     return (True, False) if row is None else (insist or row["is_due"], True)
 
 
+def end_try(tx: Transaction) -> None:
+    """Let another segment try soon, unless one still does: the run that tried has ended without an outcome."""
+    tx.execute(_QUERIES["end_try"], {"first_pause": FIRST_PAUSE_SECONDS})
+
+
 def note_try(tx: Transaction, lease_seconds: int) -> None:
     """Note that a segment tries now."""
     tx.execute(_QUERIES["try"], {"lease_seconds": lease_seconds})

@@ -18,6 +18,7 @@ from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, n
 from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
+from neurigraph_pipelines.ingestion.note_records import pinned_filing
 from neurigraph_pipelines.ingestion.record_locations import locate
 from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.model import Detector, Filing, ItemFailure, MentionRole, Segment
@@ -30,7 +31,7 @@ _QUERIES = statements("commit")
 def refile(context: Context, record_id: UUID, segment: Segment, entities: Sequence[str]) -> None:
     """File a stored memory as a new one is filed, and write its links. What a person has moved stays there.
 
-    Segments that a persona sent, or that are notes, stay where they are.
+    Segments that a persona sent stay where they are.
 
     Args:
         record_id: The memory.
@@ -42,7 +43,7 @@ def refile(context: Context, record_id: UUID, segment: Segment, entities: Sequen
         NotFoundError: The memory no longer exists.
     """
     ref = segment.ref
-    if ref.persona_id is not None or ref.note is not None:
+    if ref.persona_id is not None:
         return
     filing = _filing_of(context, segment)
     with context.database.owner() as tx:
@@ -75,10 +76,12 @@ def refile(context: Context, record_id: UUID, segment: Segment, entities: Sequen
 
 def _filing_of(context: Context, segment: Segment) -> Filing:
     """Return the filing of most of a segment's messages, with the links of all."""
+    ref = segment.ref
     with context.database.pipeline() as tx:
-        found = outline(tx, segment.ref.user_id, context.embedder.model)
+        found = outline(tx, ref.user_id, context.embedder.model)
+        pinned = pinned_filing(tx, segment) if ref.note is not None and ref.note.pinned else None
     threshold = context.settings.ingestion.node_creation_confidence
-    (answer,) = assign_batch([segment], {segment.ref.user_id: found}, context.language_model, threshold)
+    (answer,) = [pinned] if pinned else assign_batch([segment], {ref.user_id: found}, context.language_model, threshold)
     if isinstance(answer, ItemFailure):
         raise NeurigraphError(answer.error)
     if answer[0].left_out is not None:

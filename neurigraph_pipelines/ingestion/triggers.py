@@ -19,7 +19,7 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.ingestion.queue_hold import is_open, note_try
+from neurigraph_pipelines.ingestion.queue_hold import end_try, is_open, note_try
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
@@ -35,6 +35,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import on_clock
 from neurigraph_pipelines.totals import count
 
 MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
@@ -207,19 +208,23 @@ def release(database: Database, batch_id: UUID) -> int:
         The number of segments that are due again.
     """
     with database.pipeline() as tx:
-        return tx.execute(_QUERIES["return_unfinished"], {"batch_id": batch_id}).rowcount
+        returned = tx.execute(_QUERIES["return_unfinished"], {"batch_id": batch_id}).rowcount
+        end_try(tx)
+    return returned
 
 
 def return_canceled(database: Database, batch_id: UUID) -> None:
     """Do the same for the batch of a run that was terminated, without waiting for a segment that is in its commit."""
     with database.pipeline() as tx:
         tx.execute(_QUERIES["return_canceled"], {"batch_id": batch_id})
+        end_try(tx)
 
 
 def end_leases(database: Database, batch_id: UUID) -> None:
     """Let the leases of a batch expire now, because its run has failed without returning its segments."""
     with database.pipeline() as tx:
         tx.execute(_QUERIES["end_leases"], {"batch_id": batch_id})
+        end_try(tx)
 
 
 def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
@@ -267,7 +272,7 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
                 role=Role(row["role"]),
                 content=row["content"] or "",
                 token_count=row["token_count"],
-                occurred_at=row["occurred_at"],
+                occurred_at=on_clock(row["occurred_at"], row["utc_offset"]),
                 author=row["author"],
                 external_id=row["external_id"],
                 tool_calls=tuple(row["tool_calls"] or ()),

@@ -20,7 +20,7 @@ from neurigraph_pipelines.statements import statements
 UNFINISHED = pipeline_author("unfinished")
 """The author of words that lack something."""
 
-REMEDY = "`neurigraph resummarize` makes what is missing once the defect is mended (docs/reliability.md)"
+REMEDY = "`neurigraph resummarize --user NAME` makes what is missing once the defect is mended (docs/reliability.md)"
 
 _QUERIES = statements("history")
 _WORDS = ("title", *KEYWORD_COLUMNS.values())

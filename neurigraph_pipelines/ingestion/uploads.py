@@ -21,6 +21,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
+from neurigraph_pipelines.ingestion.lost_files import lost_of_upload, mend_upload, rewrite_transcripts
 from neurigraph_pipelines.ingestion.repository_files import known_commit, take_files
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.triggers import retry_delay
@@ -161,7 +162,7 @@ class Uploads:
             rows(self._database.agent(claims)) as tx,
         ):
             received = self._insert(tx, claims, arrival, details)
-        if not received.new:
+        if not received.new and not mend_upload(self._context, received.upload_id, key):
             self._objects.delete(key)
         return received
 
@@ -322,6 +323,9 @@ class Uploads:
             self._inbox.end(tx, SourceKind.UPLOAD, source_id)
             shown = json.dumps({"notes": [clean_text(note, "repair")[0] for note in notes]}) if notes else None
             tx.execute(_QUERIES["extracted"], {"source_id": source_id, "notes": shown})
+        if result.known and (lost := lost_of_upload(self._context, source_id)):
+            sent = [one.message for one in self._inbox.checked(messages)]
+            rewrite_transcripts(self._context, lost, {file.external_id: sent for file in lost})
         return Read(source_id, name, len(messages), result.tokens)
 
     def _fail(self, upload: dict[str, Any], error: Exception) -> str:

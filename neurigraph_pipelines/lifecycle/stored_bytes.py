@@ -116,15 +116,18 @@ def make_working_copy(objects: ObjectStore, manifest: Mapping[str, Any], on_piec
     return digest
 
 
-def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any]) -> bool:
-    """Write the durable object again from the working copy, if that reproduces the lost bytes exactly.
+def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any], content: VerifiedBytes | None = None) -> bool:
+    """Write the durable object again from its content, if that reproduces the lost bytes exactly.
 
     The compression level is not recorded, so all levels are tried. Only bytes with the recorded checksum are written.
+
+    Args:
+        content: What was stored; by default that of the working copy.
     """
-    content = working_content(objects, manifest)
+    content = content or working_content(objects, manifest)
     if content is None:
         return False
-    for level in range(1, 10):
+    for level in range(1, 10) if has_working_copy(manifest) else (0,):
         if VerifiedBytes(_packed(manifest, content, level)).sha256 == manifest["stored_sha256"]:
             objects.put(manifest["storage_path"], _packed(manifest, content, level))
             return True
@@ -145,7 +148,10 @@ def move_to_cold_storage(objects: ObjectStore, manifest: Mapping[str, Any]) -> N
 
 
 def _packed(manifest: Mapping[str, Any], content: VerifiedBytes, level: int) -> Iterator[bytes]:
-    """Yield the content compressed as it was stored: in the gzip members that the manifest lists, or in one."""
+    """Yield the content as it was stored: in the gzip members that the manifest lists, in one, or as it is."""
+    if not has_working_copy(manifest):
+        yield from content.chunks()
+        return
     starts = manifest["member_text_offsets"]
     if not starts:
         yield from compress(content.chunks(), level)

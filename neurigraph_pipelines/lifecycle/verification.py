@@ -309,13 +309,14 @@ class _Verifier:
             try:
                 manifest = transitions.lock(tx, location)
                 active = manifest["compression_state"] == CompressionState.ACTIVE
-                if fault is Fault.OBJECT and active and remake_durable(self._objects, manifest):
+                if fault is Fault.OBJECT and remake_durable(self._objects, manifest):
                     tx.execute(_QUERIES["clear_failure"].format(schema=location.schema), {"file_id": location.file_id})
                     return True
                 if fault is Fault.WORKING_COPY and active:
                     make_working_copy(self._objects, manifest, lambda: None)
                     return True
                 if fault is Fault.LEFT_OVER_COPY and manifest["compression_state"] == CompressionState.DORMANT:
+                    durable_content(self._objects, manifest)  # else the copy may be all that is left
                     self._objects.delete(_copy(manifest))
                     return True
             except (LostObjectError, NotFoundError):

@@ -77,9 +77,9 @@ def _best(text: str, spans: list[Span], asked: frozenset[str], lexer: Lexer) -> 
     starts = [start for start, _ in spans]
     found_in: dict[int, frozenset[str]] = {}
     for match in _RUN.finditer(text) if shared else ():
-        if (found := shared.get(match[0])) is not None:
+        if match[0] in shared:
             number = bisect_right(starts, match.start()) - 1
-            found_in[number] = found_in.get(number, frozenset()) | found
+            found_in[number] = found_in.get(number, frozenset()) | shared[match[0]]
     return spans[max(found_in, key=lambda number: (len(found_in[number]), -number), default=0)]
 
 

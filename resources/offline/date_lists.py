@@ -30,7 +30,7 @@ def shared_years(found: Sequence[tuple[str, re.Match[str]]], scene: Scene) -> di
     years: dict[int, int] = {}
     for number in range(len(found) - 2, -1, -1):
         (kind, match), (next_kind, following) = found[number], found[number + 1]
-        if kind not in _SHARING or next_kind not in _NAMING or _names_year(match):
+        if kind not in _SHARING or next_kind not in _NAMING or names_year(match):
             continue
         year = years.get(number + 1) or int(part(following, "year") or NO_YEAR)
         if year and are_linked(scene.text, match.end(), following.start(), scene.words):
@@ -38,7 +38,8 @@ def shared_years(found: Sequence[tuple[str, re.Match[str]]], scene: Scene) -> di
     return years
 
 
-def _names_year(match: re.Match[str]) -> bool:
+def names_year(match: re.Match[str]) -> bool:
+    """Whether a phrase says its year, in figures or in words."""
     return any(part(match, name) for name in ("year", "short", "before", "after"))
 
 

@@ -81,7 +81,9 @@ def nearest(days: Iterable[date], scene: Scene) -> date:
 
     def cost(day: date) -> float:
         apart = (day - scene.today).days
-        if apart < -FAR and scene.lean > ONLY_PAST and ahead and (min(ahead) - scene.today).days < FAR:
+        is_soon = bool(ahead) and (min(ahead) - scene.today).days < FAR
+        is_of_this_year = scene.lean < 0 and day.year == scene.today.year
+        if apart < -FAR and scene.lean > ONLY_PAST and is_soon and not is_of_this_year:
             return math.inf
         against = scene.lean and (apart > 0) != (scene.lean > 0) and apart != 0
         elsewhere = not scene.lean and day.year != scene.today.year

@@ -69,6 +69,9 @@ class Cues:
         today_is: What stands before the weekday of today.
         habit: Weekdays and months of the sentence come again and again.
         weekly: Weekdays of the whole sentence do.
+        sure: Verbs of what surely lies ahead; others in ``future`` may speak of every year.
+        yearly: Days of the sentence do every year, unless it tells of one year.
+        born: They are those of a birth, in a year long ago.
         early: What was planned happens on another day.
         moved: The sentence names a new date for an old one.
         instead: It does so for one that was named just before.
@@ -91,6 +94,9 @@ class Cues:
     today_is: re.Pattern[str]
     habit: re.Pattern[str]
     weekly: re.Pattern[str]
+    sure: re.Pattern[str]
+    yearly: re.Pattern[str]
+    born: re.Pattern[str]
     moved: re.Pattern[str]
     early: re.Pattern[str]
     instead: re.Pattern[str]
@@ -300,6 +306,9 @@ def _cues(data: Mapping[str, Any], groups: Mapping[str, str]) -> Cues:
         today_is=_compiled(rf"\W*(?:(?:{data['today_is']}) )?"),
         habit=words(_filled(data["habit"], groups)),
         weekly=words(data["weekly"]),
+        sure=words(data["sure"]),
+        yearly=words(data["yearly"]),
+        born=words(data["born"]),
         early=words(data["early"]),
         moved=words(data["moved"]),
         instead=words(data["instead"]),

@@ -10,20 +10,26 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 
+from neurigraph_pipelines.model import Message, Segment, SourceKind
 from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
-from resources.offline.date_lists import are_linked, shared_years
+from resources.offline.date_lists import are_linked, names_year, shared_years
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
-from resources.offline.date_tense import is_refuted, is_repeated, is_unsure, lean_of
+from resources.offline.date_tense import is_certain, is_refuted, is_repeated, is_unsure, is_yearly, lean_of
 from resources.offline.date_words import DateWords, date_words, part
 from resources.offline.prose import Prose
+from resources.offline.sentence_language import language_of_short
 
 MAX_DATES = 48
 MAX_SENTENCE = 600
 """Longer sentences are cut; what is said about a date stands near it."""
+
+YEARLESS = ("figures", "figure_days", "days", "day_of_month", "month", "holiday")
+"""Kinds of phrases that may leave out their year."""
 
 EXACT = ("iso_day", "figures", "figure_days", "days", "day_of_month", "ordinal")
 """Kinds of phrases that name a day by its number."""
@@ -56,25 +62,39 @@ def find_dates(prose: Prose) -> list[str]:
     languages = {sentence.message: sentence.language for sentence in prose.sentences}
     for number, language in languages.items():
         message = prose.segment.messages[number]
-        reader.read(message.content, message.occurred_at.date(), number, date_words(language))
+        reader.is_dated = is_dated(prose.segment, message)
+        reader.read(
+            message.content,
+            message.occurred_at.date(),
+            number,
+            date_words(language_of_short(message.content, language)),
+        )
     return reader.dates()
 
 
-def resolve_dates(text: str, spoken_at: datetime, language: str = "en") -> list[str]:
+def is_dated(segment: Segment, message: Message) -> bool:
+    """Whether a message has the day on which its words were said: a file often has only that of its arrival."""
+    if segment.ref.source_kind is not SourceKind.UPLOAD:
+        return True
+    return message.received_at is not None and message.received_at - message.occurred_at >= timedelta(days=1)
+
+
+def resolve_dates(text: str, spoken_at: datetime, language: str = "en", *, is_dated: bool = True) -> list[str]:
     """Return the dates of one text, in order, without repetition.
 
     Args:
         text: Free text; a few kilobytes at a time, such as one message.
         spoken_at: Time of the text; relative phrases count from its day.
         language: Code of its language; of an unknown one only dates in figures are read.
+        is_dated: Whether its time is known; without it, only dates with a year are read.
     """
-    reader = _Reader()
+    reader = _Reader(is_dated)
     reader.read(text, spoken_at.date(), 0, date_words(language))
     return reader.dates()
 
 
-def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iterator[tuple[int, int, str, list[str]]]:
-    """Yield the phrases of a text that mean dates: start, end with the part of the day, kind, and dates.
+def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iterator[Mention]:
+    """Yield the phrases of a text that mean dates, each with the part of the day.
 
     Args:
         text: One line.
@@ -91,14 +111,15 @@ def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iter
         for one in sentence.mentions:
             if one.dates and not one.dropped:
                 day_part = words.part_of_day.match(text, at + one.end)
-                yield at + one.start, day_part.end() if day_part else at + one.end, one.kind, one.dates
+                yield replace(one, start=at + one.start, end=day_part.end() if day_part else at + one.end)
         at += len(sentence.text)
 
 
 class _Reader:
     """Reads messages in order, because a date may count from an earlier one."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_dated: bool = True) -> None:
+        self.is_dated = is_dated
         self.sentences: list[Sentence] = []
         self._recent: deque[tuple[int, date]] = deque(maxlen=RECENT)
         self._span: tuple[date, date] | None = None
@@ -142,9 +163,12 @@ class _Reader:
                 dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
                 continue  # such as 31 February, or a year before the calendar
+            if number not in years and (self._lacks_year(kind, match) or _is_every_year(kind, match, scene)):
+                dates = []
             refuted = is_refuted(text, match, cues)
             dropped = refuted or is_unsure(kind, text, match, cues)
-            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped, refuted))
+            certain = bool(dates) and _is_certain(kind, match, scene, dates[0])
+            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped, refuted, certain))
             self._note(kind, match, dates, sentence)
             scene.note(kind, dates)
         self._fill_ranges(sentence)
@@ -165,6 +189,14 @@ class _Reader:
             month=self._month_of_topic(sentence),
             year=next((_year_of(match, today, words) for kind, match in found if kind == "unit"), None),
             beside=any(part(match, "month") for _, match in found),
+        )
+
+    def _lacks_year(self, kind: str, match: re.Match[str]) -> bool:
+        """Whether a phrase counts from the time of a text that has none."""
+        return (
+            not self.is_dated
+            and kind not in ("iso_day", "iso_month")
+            and not (part(match, "year") or part(match, "short"))
         )
 
     def _note(self, kind: str, match: re.Match[str], dates: Sequence[str], sentence: Sentence) -> None:
@@ -205,6 +237,21 @@ class _Reader:
             and part(match, "weekday") == match.group()
             and _LONE.search(match.string, 0, match.start()) is not None
         )
+
+
+def _is_every_year(kind: str, match: re.Match[str], scene: Scene) -> bool:
+    is_yearless = kind in YEARLESS and not names_year(match)
+    return is_yearless and is_yearly(scene.text, scene.lean, scene.words.cues)
+
+
+def _is_certain(kind: str, match: re.Match[str], scene: Scene, meant: str) -> bool:
+    """Whether the words can mean no other date, or one that was spoken of."""
+    first = _date(f"{meant}-01-01"[:DAY])
+    if kind == "ordinal" and first in scene.recent:
+        return True
+    apart = (first - scene.today).days
+    is_sure = is_certain(kind, scene.text, match, scene.words.cues, scene.lean, apart)
+    return is_sure and (kind == "near" or not scene.habit)
 
 
 def _last_day(sentence: Sentence) -> date | None:

@@ -36,6 +36,7 @@ from neurigraph_pipelines.measuring import done, is_heard
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import name_of, statements
+from neurigraph_pipelines.waits import Wait
 from resources.postgres import signed_statements
 
 # The vector extension is in public if we created it, in extensions if Supabase did.
@@ -257,12 +258,15 @@ class PostgresDatabase:
     @contextmanager
     def _transaction(self, role: str, *, autocommit: bool = False) -> Iterator[_Connection]:
         """Open a transaction, or with ``autocommit`` a connection on which every statement is one."""
+        wait = Wait(self._pool_wait)
         try:
-            with self._pool(role).connection() as connection:
+            with self._pool(role).connection(wait.seconds) as connection:
+                wait.end()
                 if connection.autocommit != autocommit:
                     connection.autocommit = autocommit
                 yield connection
         except PoolTimeout as error:
+            wait.end()
             raise TransientError("no database connection became free in time", retry_after=1.0) from error
         except psycopg.errors.UndefinedTable as error:
             missing = error.diag.message_primary or ""

@@ -185,7 +185,7 @@ WITH origin AS MATERIALIZED (
 
 INSERT INTO neurigraph.messages (
     source_id, user_id, seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at,
-    external_id, complete, section, key_id, persona_id, received_through
+    external_id, complete, section, utc_offset, key_id, persona_id, received_through
 )
 SELECT
     o.source_id,
@@ -202,6 +202,7 @@ SELECT
     m.external_id,
     m.complete,
     m.section,
+    m.utc_offset,
     o.key_id,
     o.persona_id,
     o.received_through
@@ -209,10 +210,10 @@ FROM unnest(
     %(source_id)s::uuid [], %(seq)s::integer [], %(role)s::text [], %(author)s::text [], %(content)s::text [],
     %(tool_calls)s::text [], %(tool_event)s::text [], %(token_count)s::integer [], %(content_hash)s::bytea [],
     %(occurred_at)s::timestamptz [], %(external_id)s::text [], %(complete)s::boolean [],
-    %(section)s::text []
+    %(section)s::text [], %(utc_offset)s::smallint []
 ) AS m (
     source_id, seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at, external_id,
-    complete, section
+    complete, section, utc_offset
 )
 INNER JOIN origin AS o ON m.source_id = o.source_id;
 
@@ -227,6 +228,7 @@ UPDATE neurigraph.messages SET
     token_count = %(token_count)s,
     content_hash = %(content_hash)s,
     occurred_at = %(occurred_at)s,
+    utc_offset = %(utc_offset)s,
     complete = %(complete)s,
     key_id = neurigraph.asking_key(),
     persona_id = neurigraph.writing_persona(),

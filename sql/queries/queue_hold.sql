@@ -27,5 +27,13 @@ FOR UPDATE;
 -- The next try waits until the lease of this one has ended.
 UPDATE neurigraph.queue_hold SET next_try_at = now() + make_interval(secs => %(lease_seconds)s);
 
+-- name: end_try
+-- The run that tried has ended without an outcome.
+UPDATE neurigraph.queue_hold AS h SET next_try_at = least(h.next_try_at, now() + make_interval(secs => %(first_pause)s))
+WHERE NOT EXISTS (
+    SELECT FROM neurigraph.storage_triggers AS t
+    WHERE t.state = 'claimed' AND t.claimed_until > now()
+);
+
 -- name: end
 DELETE FROM neurigraph.queue_hold;

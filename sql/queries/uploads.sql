@@ -175,7 +175,7 @@ FROM neurigraph.uploads AS u
 WHERE (u.state = 'received' AND u.next_attempt_at <= now())
     OR (
         (u.file_id IS NOT NULL OR (u.imported IS NOT NULL AND u.imported -> 'format' IS NOT NULL))
-        AND u.staging_key IS NOT NULL
+        AND u.staging_key IS NOT NULL AND u.state <> 'received'
     );
 
 -- name: trigger_extracted
@@ -247,12 +247,13 @@ UPDATE neurigraph.uploads SET file_id = %(file_id)s
 WHERE source_id = %(source_id)s;
 
 -- name: to_clear
+-- Not of those that are read again.
 SELECT
     u.source_id,
     u.staging_key
 FROM neurigraph.uploads AS u
 WHERE (u.file_id IS NOT NULL OR (u.imported IS NOT NULL AND u.imported -> 'format' IS NOT NULL))
-    AND u.staging_key IS NOT NULL
+    AND u.staging_key IS NOT NULL AND u.state <> 'received'
 LIMIT %(limit)s;
 
 -- name: cleared

@@ -108,13 +108,19 @@ ORDER BY coalesce(lower(f.subject) = ANY(%(subjects)s::text []), false) DESC, f.
 LIMIT %(limit)s;
 
 -- name: full_names
--- Names of subjects and people that begin with one of some first names.
+-- Names of subjects and people that begin with one of some first names. Of several people, one without a surname has an
+-- id for it.
 SELECT f.subject AS name
 FROM neurigraph.facts AS f
 WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
     AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
 UNION
-SELECT g.node_name AS name
+SELECT
+    CASE
+        WHEN g.node_name NOT LIKE '%% %%' AND count(*) OVER (PARTITION BY split_part(lower(g.node_name), ' ', 1)) > 1
+            THEN g.node_name || ' ' || g.node_id
+        ELSE g.node_name
+    END AS name
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person'
     AND split_part(lower(g.node_name), ' ', 1) = ANY(%(firsts)s::text []);

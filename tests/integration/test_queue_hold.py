@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from uuid import UUID
 
 import pytest
 from pydantic import SecretStr
@@ -14,6 +16,7 @@ from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.queue_hold import current_hold, end_hold
 from neurigraph_pipelines.model import Claims, TriggerType
+from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.ingestion_traces import triggers_of
@@ -60,8 +63,13 @@ def test_refused_account_costs_no_attempt(
     assert current_hold(here.database) is None
 
 
+@pytest.mark.parametrize("end", [triggers.release, triggers.return_canceled, triggers.end_leases])
 def test_sensors_wait_and_try_with_one_segment(
-    here: Installation, asked: Context, bob: tuple[User, Claims], provider: ModelProvider
+    here: Installation,
+    asked: Context,
+    bob: tuple[User, Claims],
+    provider: ModelProvider,
+    end: Callable[[Database, UUID], object],
 ) -> None:
     user, claims = bob
     converse(here, claims, "one")
@@ -75,7 +83,13 @@ def test_sensors_wait_and_try_with_one_segment(
         tx.execute("UPDATE neurigraph.queue_hold SET next_try_at = now()")
     (batch,) = triggers.lease_for_runs(asked, "sensor", TriggerType.CONVERSATION_END)
     assert batch.segments == 1
-    triggers.release(here.database, batch.batch_id)
+    end(here.database, batch.batch_id)
+    hold = current_hold(here.database)
+    assert hold is not None
+    pause = (hold.next_try_at - datetime.now(UTC)).total_seconds()
+    assert pause < 31, "a run that ends without an outcome holds up no other try"
+    triggers.expire(asked)
+    assert triggers.queue(here.database, user.user_id).claimed == 0
 
 
 def test_pause_doubles_and_first_refusal_is_logged(

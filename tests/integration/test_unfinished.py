@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -10,15 +11,18 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.ingestion import assign, detection, graph_updates, passage_words, record_rows
+from neurigraph_pipelines.ingestion import assign, detection, graph_updates, note_records, passage_words, record_rows
+from neurigraph_pipelines.ingestion.failures import ReplayOutcome, replay
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.resummarize import resummarize
 from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unfinished
+from neurigraph_pipelines.ingestion.vaults import import_vault
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
+from tests.support.failed_segments import fail
 from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, new_user, rows, stored
 
 FOREVER = datetime.now(UTC) + timedelta(days=1)
@@ -126,3 +130,27 @@ def test_defect_in_vectors_and_facts_is_mended_later(here: Installation, context
             tx.execute(query.format(sql.Identifier("neurigraph", table)), [user.user_id])
     assert heal_pending(context, user_id=user.user_id).records == 1
     assert reading.read_waiting(context, user_id=user.user_id).facts > 0
+
+
+def test_segment_that_failed_before_is_replayed_and_stored(here: Installation) -> None:
+    user, _ = new_user(here)
+    (failure,) = fail(here, user, "talk")
+    (replayed,) = replay(here.database, [failure.failure_id])
+    assert replayed.outcome is ReplayOutcome.REPLAYED
+    (record,) = stored(ingest(here.context.using(language_model=BrokenModel("extract_keywords")), user))
+    assert record.left_out == ("extract_keywords (IndexError)",)
+
+
+def test_links_of_a_vault_are_made_again(here: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user, claims = new_user(here)
+    for name, text in (("Quince", "Grows beside the [[Pond]]."), ("Pond", "It has frogs.")):
+        (tmp_path / f"{name}.md").write_text(text)
+    import_vault(here.acting_for(claims), here.settings, tmp_path)
+    monkeypatch.setattr(note_records, "links_in", defect)
+    left_out = {one.title: one.left_out for one in stored(ingest(here.context, user))}
+    assert left_out == dict.fromkeys(["Quince", "Pond"], ("links (IndexError)",))
+    monkeypatch.undo()
+    assert resummarize(here.context, None, FOREVER, user.user_id).failed == []
+    edges = rows(here, "SELECT relation FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
+    assert [edge["relation"] for edge in edges] == ["links to"]
+    assert count_unfinished(here.database, user.user_id) == 0

@@ -103,6 +103,17 @@ def test_dormant_working_copy_is_leftover(file: StoredFile) -> None:
     assert not file.here.objects.exists(file.copy)
 
 
+def test_left_over_copy_is_the_last_one(file: StoredFile) -> None:
+    content = b"".join(file.here.objects.get(file.copy))
+    put_to_sleep(file)
+    file.here.objects.put(file.copy, [b"left by a crash"])
+    file.here.objects.delete(file.key)
+    assert (Fault.LEFT_OVER_COPY, False) in faults(file, repair=True)
+    file.here.objects.put(file.copy, [content])
+    assert faults(file, repair=True) == [(Fault.OBJECT, True), (Fault.LEFT_OVER_COPY, True)]
+    assert faults(file) == []
+
+
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [

@@ -1,6 +1,7 @@
 """The stack that `neurigraph up` starts, with a provider and a disk that tests can break.
 
-The object store lies on a small disk of its own, the models are a provider on loopback, and claims run out quickly.
+The object store lies on a small disk of its own, the models are a provider on loopback, and leases last longer than
+any test waits.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _SETTINGS = {
     "NEURIGRAPH_OPENAI_EMBEDDING_MODEL": "text-embedding-ada-002",
     "NEURIGRAPH_MODEL_TIMEOUT_SECONDS": "10",
     "NEURIGRAPH_MODEL_MAX_RETRIES": "1",
-    "NEURIGRAPH_CLAIM_LEASE_SECONDS": "60",
+    "NEURIGRAPH_CLAIM_LEASE_SECONDS": "900",
     "NEURIGRAPH_RETRY_BASE_SECONDS": "0.5",
     "NEURIGRAPH_MAX_ATTEMPTS": "20",
     "NEURIGRAPH_BATCH_MAX_SEGMENTS": "200",

@@ -32,6 +32,8 @@ _STEPS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { stepStats { 
 _STATUS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { status } } }"
 _RUNS = """query($key: String!) { runsOrError(filter: {tags: [{key: "dagster/run_key", value: $key}]}) {
     ... on Runs { results { runId status } } } }"""
+_STARTED = """query($job: String!) { runsOrError(filter: {pipelineName: $job, statuses: [STARTED]}) {
+    ... on Runs { results { runId } } } }"""
 _QUEUED = "{ runsOrError(filter: {statuses: [QUEUED]}) { ... on Runs { results { runId } } } }"
 _MESSAGES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events {
     ... on MessageEvent { message } } } } }"""
@@ -83,8 +85,18 @@ def execute_again(stack: LocalStack, run_key: str) -> str:
 
 def terminate(stack: LocalStack, run_key: str) -> None:
     """Terminate the newest run with a run key, as the UI does."""
-    answer = graphql(stack, _TERMINATE, run=newest_run(stack, run_key))["terminateRun"]
-    assert answer["__typename"] == "TerminateRunSuccess", answer
+    assert terminate_run(stack, newest_run(stack, run_key))
+
+
+def terminate_run(stack: LocalStack, run_id: str) -> bool:
+    """Terminate a run; return whether it had not ended before."""
+    answer = graphql(stack, _TERMINATE, run=run_id)["terminateRun"]
+    return bool(answer["__typename"] == "TerminateRunSuccess")
+
+
+def started_runs(stack: LocalStack, job: str) -> list[str]:
+    """Return the ids of the runs of a job that are under way."""
+    return [run["runId"] for run in graphql(stack, _STARTED, job=job)["runsOrError"]["results"]]
 
 
 def newest_run(stack: LocalStack, run_key: str) -> str:
@@ -116,9 +128,16 @@ def _messages(stack: LocalStack, found: Mapping[str, Any]) -> list[str]:
 
 def worker_of(stack: LocalStack, run_key: str) -> int:
     """Return the process id of the newest run with a run key."""
-    events = graphql(stack, _PROCESSES, run=newest_run(stack, run_key))["logsForRun"]["events"]
+    worker = worker_of_run(stack, newest_run(stack, run_key))
+    assert worker is not None
+    return worker
+
+
+def worker_of_run(stack: LocalStack, run_id: str) -> int | None:
+    """Return the process id of a run; None if Dagster has not noted it yet."""
+    events = graphql(stack, _PROCESSES, run=run_id)["logsForRun"]["events"]
     entries = [entry for event in events for entry in event.get("metadataEntries", ())]
-    return next(int(entry["text"]) for entry in entries if entry["label"] == "pid")
+    return next((int(entry["text"]) for entry in entries if entry["label"] == "pid"), None)
 
 
 def is_fork(worker: int) -> bool:

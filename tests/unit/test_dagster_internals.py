@@ -13,8 +13,8 @@ from neurigraph_pipelines.defs.run_launcher import WatchedRunLauncher
 from tests.conftest import ROOT
 
 _LOOK_AT = (
-    "Dagster changed: see run_launcher.py and storage.py in neurigraph_pipelines/defs, ui, daemon and code_server, "
-    "which use"
+    "Dagster changed: see run_launcher.py, batch_runs.py and storage.py in neurigraph_pipelines/defs, ui, daemon and "
+    "code_server, which use"
 )
 
 INTERNALS = [
@@ -23,6 +23,7 @@ INTERNALS = [
     ("dagster._core.launcher", "CheckRunHealthResult"),
     ("dagster._core.launcher", "LaunchRunContext"),
     ("dagster._core.launcher", "WorkerStatus"),
+    ("dagster._core.storage.tags", "WILL_RETRY_TAG"),
     ("dagster._grpc.types", "CanCancelExecutionRequest"),
     ("dagster._serdes", "ConfigurableClassData"),
     ("dagster._grpc.impl", "start_termination_thread"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +261,48 @@ def test_telegram_chat(tmp_path: Path) -> None:
     assert [item.where.endswith("message 7") for item in rejected] == [True]
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"forwarded_from": "Rita Soto", "text": "I sell the boat"}, ("Rita Soto", "I sell the boat")),
+        ({"forwarded_from": None, "text": "I sell the boat"}, (None, "I sell the boat")),
+        (
+            {"contact_information": {"first_name": "Rita", "last_name": "Soto", "phone_number": "+34 600"}},
+            ("Ann", "[contact: Rita Soto +34 600]"),
+        ),
+        (
+            {
+                "poll": {
+                    "question": "When?",
+                    "answers": [{"text": "Monday", "voters": 2}, {"text": ["Tue"], "voters": 0}],
+                }
+            },
+            ("Ann", "[poll: When?]\n- Monday (2 votes)\n- Tue (0 votes)"),
+        ),
+        (
+            {"place_name": "Dock", "address": "Quay 1", "location_information": {"latitude": 51.1, "longitude": 3.7}},
+            ("Ann", "[place: Dock, Quay 1, 51.1, 3.7]"),
+        ),
+        (
+            {"file": "(File not included. Change data exporting settings to download.)", "media_type": "voice_message"},
+            ("Ann", "[voice message]"),
+        ),
+        ({"type": "service", "action": "pin_message"}, None),
+    ],
+)
+def test_telegram_keeps_what_is_said(
+    fields: dict[str, Any], expected: tuple[str | None, str] | None, tmp_path: Path
+) -> None:
+    base = {"id": 1, "type": "message", "from": "Ann", "date": "2024-05-20T12:00:00", "text": ""}
+    last = {**base, "id": 2, "text": "end"}
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(telegram({**base, **fields}, last)), encoding="utf-8")
+    notes: list[str] = []
+    (conversation,), _ = read(path, "telegram", on_note=notes.append)
+    assert said(conversation) == [*([expected] if expected else []), ("Ann", "end")]
+    assert notes == [] if expected else ["left out: notices of the app: 1"]
+
+
 def test_telegram_export_of_all_chats(tmp_path: Path) -> None:
     one = {"id": 1, "type": "message", "from": "Ann", "date": "2024-05-20T12:00:00", "text": "hi"}
     kinds = {"personal_chat": Channel.DM, "private_group": Channel.PRIVATE, "public_channel": Channel.PUBLIC}
@@ -332,6 +374,70 @@ def test_slack_workspace(tmp_path: Path) -> None:
         "it is not an object",
         f"export.zip/secret/{DAY}.json is not readable JSON",
     }
+
+
+def slack_message(user: str, text: str, stamp: float, **fields: Any) -> dict[str, Any]:
+    return {"type": "message", "user": user, "text": text, "ts": f"{stamp:.4f}", **fields}
+
+
+def rich(text: str) -> list[dict[str, Any]]:
+    words = {"type": "rich_text_section", "elements": [{"type": "text", "text": text}]}
+    return [{"type": "rich_text", "elements": [words]}]
+
+
+ASKED = 1740996000.0
+QUESTION = f"{ASKED:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            {"attachments": [{"fallback": "db", "title": "Alert", "text": "db-7 is full"}]},
+            [("Ann Lee", "Alert\ndb-7 is full")],
+        ),
+        ({"attachments": [{"fallback": "db-7 is full"}]}, [("Ann Lee", "db-7 is full")]),
+        ({"attachments": [{"fields": [{"title": "Host", "value": "db-7"}]}]}, [("Ann Lee", "Host: db-7")]),
+        ({"blocks": rich("Rotation is on the 1st")}, [("Ann Lee", "Rotation is on the 1st")]),
+        ({"text": "hi", "blocks": rich("hi")}, [("Ann Lee", "hi")]),
+        (
+            {"text": "Deploy", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "eu-north-1 is up"}}]},
+            [("Ann Lee", "Deploy\neu-north-1 is up")],
+        ),
+        (
+            {"text": "look", "attachments": [{"author_name": "Tom Ek", "text": "Budget is 40k", "is_share": True}]},
+            [("Ann Lee", "look"), ("Tom Ek", "Budget is 40k")],
+        ),
+        ({"subtype": "tombstone", "text": "This message was deleted."}, []),
+        ({"subtype": "channel_join", "text": "joined"}, []),
+    ],
+)
+def test_slack_keeps_all_words(fields: dict[str, Any], expected: list[tuple[str, str]], tmp_path: Path) -> None:
+    day = [slack_message("U2", "before", ASKED), slack_message("U1", "", ASKED + 1) | fields]
+    path = workspace(tmp_path / "export.zip", {f"general/{DAY}": day}, users=PEOPLE)
+    notes: list[str] = []
+    (conversation,), rejected = read(path, "slack", on_note=notes.append)
+    assert said(conversation) == [("Ben Roe", "before"), *expected]
+    assert not rejected
+    assert [note.partition(":")[0] for note in notes] == ["left out"] * (not expected)
+
+
+def test_slack_answers_stand_with_their_questions(tmp_path: Path) -> None:
+    first = [
+        slack_message("U1", "Which region?", ASKED, thread_ts=QUESTION),
+        slack_message("U2", "Lunch is at noon", ASKED + 60),
+        slack_message("U2", "eu-north-1, I think", ASKED + 90, thread_ts=QUESTION),
+    ]
+    second = [slack_message("U2", "eu-north-1", ASKED + 86_400, thread_ts=QUESTION)]
+    users = [{**PEOPLE[0]}, {**PEOPLE[1], "tz_offset": 3_600}]
+    path = workspace(tmp_path / "e.zip", {"ops/2025-03-03": first, "ops/2025-03-04": second}, users=users)
+    (today, tomorrow), _ = read(path, "slack")
+    assert [words for _, words in said(today)] == ["Which region?", "eu-north-1, I think", "Lunch is at noon"]
+    assert said(tomorrow) == [("Ann Lee", "Which region?"), ("Ben Roe", "eu-north-1")]
+    answered = tomorrow.messages[1].occurred_at
+    assert answered == tomorrow.started_at == datetime.fromtimestamp(ASKED + 86_400, UTC)
+    assert answered is not None
+    assert answered.utcoffset() == timedelta(hours=1)
 
 
 def test_slack_without_lists_keeps_ids(tmp_path: Path) -> None:

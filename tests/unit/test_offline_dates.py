@@ -305,10 +305,50 @@ def test_moved_appointment_in_german_and_spanish() -> None:
         ("es", "Ayer por la noche llegó.", "Ayer por la noche (7 May 2023) llegó."),
         ("it", "Ci vediamo venerdì.", "Ci vediamo venerdì."),
         ("en", "We met on 3 May and 5 June 2021.", "We met on 3 May and 5 June 2021."),
+        ("en", "Gestern kam Ana.", "Gestern (7 May 2023) kam Ana."),
+        ("de", "Ayer vi a Ana.", "Ayer (7 May 2023) vi a Ana."),
+        ("en", "Hier j'ai vu Ana.", "Hier (7 May 2023) j'ai vu Ana."),
+        ("fr", "Hier ist der Schlüssel.", "Hier ist der Schlüssel."),
+        ("es", "Yesterday I saw Ana.", "Yesterday (7 May 2023) I saw Ana."),
     ],
 )
 def test_quote_says_what_its_dates_mean(language: str, quote: str, shown: str) -> None:
     assert dated(quote, MONDAY, language) == shown
+
+
+@pytest.mark.parametrize(
+    ("language", "quote", "shown", "dates"),
+    [
+        ("en", "The mast will arrive on 12 May.", "The mast will arrive on 12 May (2027).", ["2027-05-12"]),
+        ("en", "The mast arrives on 12 May.", "The mast arrives on 12 May.", ["2027-05-12"]),
+        ("en", "My birthday is on 4 May.", "My birthday is on 4 May.", []),
+        ("en", "Ana was born on 4 May.", "Ana was born on 4 May.", []),
+        ("en", "We celebrated her birthday on 4 May.", "We celebrated her birthday on 4 May.", ["2026-05-04"]),
+        ("en", "Bought the mast on 4 May.", "Bought the mast on 4 May.", ["2026-05-04"]),
+        ("en", "The village fair is on 3 January.", "The village fair is on 3 January.", ["2027-01-03"]),
+        ("en", "Harvest starts in March.", "Harvest starts in March.", ["2027-03"]),
+        ("en", "The market is on Saturday.", "The market is on Saturday.", ["2026-11-28"]),
+        ("en", "We met on Saturday.", "We met on Saturday (21 November 2026).", ["2026-11-21"]),
+        ("en", "The rent is due on the 1st.", "The rent is due on the 1st.", ["2026-12-01"]),
+        ("de", "Jeden Montag gehe ich schwimmen.", "Jeden Montag gehe ich schwimmen.", []),
+        ("de", "Ana hat am 4. Mai Geburtstag.", "Ana hat am 4. Mai Geburtstag.", []),
+        ("de", "Wir pflanzten ihn am 4. Januar.", "Wir pflanzten ihn am 4. Januar.", ["2026-01-04"]),
+        ("de", "Am 3. Januar werde ich operiert.", "Am 3. Januar (2027) werde ich operiert.", ["2027-01-03"]),
+        ("es", "Mi cumpleaños es el 4 de mayo.", "Mi cumpleaños es el 4 de mayo.", []),
+        ("es", "Ana nació el 4 de mayo.", "Ana nació el 4 de mayo.", []),
+        ("fr", "Mon anniversaire est le 4 mai.", "Mon anniversaire est le 4 mai.", []),
+        ("fr", "Le marché est samedi.", "Le marché est samedi.", []),
+    ],
+)
+def test_quote_invents_no_year(language: str, quote: str, shown: str, dates: list[str]) -> None:
+    at = datetime(2026, 11, 27, tzinfo=UTC)
+    assert dated(quote, at, language) == shown
+    assert resolve_dates(quote, at, language) == dates
+
+
+def test_text_without_a_time_has_only_dates_with_a_year() -> None:
+    text = "The mast arrives on 12 May, the sail on 3 and 4 June 2025. Yesterday it rained; see 2024-01-05."
+    assert resolve_dates(text, NOVEMBER, is_dated=False) == ["2025-06-03", "2025-06-04", "2024-01-05"]
 
 
 def test_quote_counts_from_what_was_said_before() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model import EventKind, ImportNote, NewConversation, NewMessage, RejectedItem
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
-from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, spoken
 
 Item = NewConversation | RejectedItem | ImportNote
 """What a reader yields."""
@@ -26,12 +26,12 @@ BY_FILE = ImportNote("conversations without a time of their own, dated by the fi
 
 
 def moment(value: Any) -> datetime | None:
-    """Parse a time in seconds since 1970 or ISO 8601 and return it in UTC; return None for anything else."""
+    """Parse a time in seconds since 1970 or ISO 8601 with its offset; return None for anything else."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return utc(datetime.fromtimestamp(float(value), UTC))
+            return spoken(datetime.fromtimestamp(float(value), UTC))
         if isinstance(value, str):
-            return utc(datetime.fromisoformat(value))
+            return spoken(datetime.fromisoformat(value))
     except (ValueError, OverflowError, OSError, InvalidInputError):
         return None
     return None
@@ -51,7 +51,8 @@ def derived_id(prefix: str, *parts: object) -> str:
     """Return an id derived from the given parts: the same parts always give the same id."""
     digest = hashlib.sha256()
     for part in parts:
-        encoded = ("" if part is None else str(part)).encode("utf-8", "surrogatepass")
+        plain = part.astimezone(UTC) if isinstance(part, datetime) and part.tzinfo else part
+        encoded = ("" if plain is None else str(plain)).encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8) + encoded)
     return f"{prefix}-{digest.hexdigest()[:24]}"
 

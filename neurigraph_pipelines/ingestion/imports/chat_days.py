@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
 from neurigraph_pipelines.ingestion.imports.assemble import Item, Spoken, assemble, derived_id
@@ -90,4 +90,4 @@ def _dated(messages: Iterable[NewMessage], time: datetime | None) -> Iterator[Ne
 
 
 def _day(message: NewMessage) -> date | None:
-    return (message.occurred_at - DAY_BEGINS).date() if message.occurred_at else None
+    return (message.occurred_at.astimezone(UTC) - DAY_BEGINS).date() if message.occurred_at else None

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from email.message import EmailMessage
 from email.utils import parseaddr, parsedate_to_datetime
 from io import BufferedReader, BytesIO
@@ -28,7 +28,7 @@ from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.imports.text import split
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
-from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.text.hygiene import spoken
 from neurigraph_pipelines.text.outlook_message import MAGIC, mail_bytes
 
 MAX_MAIL_BYTES = 64 * 1024**2
@@ -150,8 +150,7 @@ def _thread(head: EmailMessage, threads: dict[str, list[_Place]]) -> tuple[str, 
 
 def _time(head: EmailMessage) -> datetime | None:
     try:
-        time = parsedate_to_datetime(header(head, "Date"))
-        return utc(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return spoken(parsedate_to_datetime(header(head, "Date")))
     except (ValueError, TypeError, IndexError, OverflowError, InvalidInputError):
         return None
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from email.utils import parseaddr, parsedate_to_datetime
 from functools import lru_cache
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.text.hygiene import spoken
 
 _NAMES = {
     "from": "from von de da van od från fra от expéditeur lähettäjä gönderen "
@@ -257,7 +257,7 @@ def _time(written: str) -> datetime | None:
             return None
         time = parsed
     try:
-        return utc(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return spoken(time)
     except InvalidInputError:
         return None
 

@@ -30,7 +30,7 @@ class SupersedeArguments(Arguments):
     """Arguments of ``supersede``."""
 
     record_id: UUID = Field(description="The memory that no longer holds.")
-    by: UUID | None = Field(description="The newer memory; null to undo.")
+    by: UUID | None = Field(default=None, description="The newer memory; leave it out to undo.")
 
 
 class Superseded(Result):
@@ -45,7 +45,7 @@ class Superseded(Result):
             yield f"The memory with record_id {self.record_id} holds again: searches find it."
         else:
             yield f"The memory with record_id {self.record_id} is replaced by record_id {self.superseded_by}."
-            yield "Searches skip it; memory_history still shows it. To undo, call again with by=null."
+            yield "Searches skip it; memory_history still shows it. To undo, call again without by."
 
 
 def supersede(call: Call, given: SupersedeArguments) -> Superseded:
@@ -123,7 +123,7 @@ def forget(call: Call, given: ForgetArguments) -> Forgotten:
 
 SUPERSEDE = Tool(
     "supersede",
-    "Mark a memory as replaced by a newer one. Nothing is lost, and by=null undoes it.",
+    "Mark a memory as replaced by a newer one. Nothing is lost, and a call without by undoes it.",
     SupersedeArguments,
     Superseded,
     supersede,

@@ -231,8 +231,9 @@ def view_graph(
         embedding: An earlier embedding of the question, which is used if the same text is to be embedded.
     """
     query = parsed.question.query
-    named = speakers_named(query, shells.speakers, lexer_of(context.settings.language))
-    text = without_names(parsed.asked, set().union(*named.values()))
+    lexer = lexer_of(context.settings.language)
+    named = enriched("speakers named", lambda: speakers_named(query, shells.speakers, lexer), dict[str, frozenset[str]])
+    text = enriched("names", lambda: without_names(parsed.asked, set().union(*named.values())), lambda: parsed.asked)
     if embedding is None or embedding.text != text:
         embedding = _embed(context.embedder, text)
     is_comparable = shells.model in (None, context.embedder.model)  # none: nothing has vectors but unstored messages

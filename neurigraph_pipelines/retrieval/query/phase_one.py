@@ -182,7 +182,10 @@ def _rank(
     )
     lent = lending.lent if lending is not None else None
     records, messages, score = rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows), lent)
-    return records, messages, lending.best(score, max(2 * question.limit, LENDING)) if lending is not None else ()
+    if lending is None:
+        return records, messages, ()
+    most = max(2 * question.limit, LENDING)
+    return records, messages, enriched("facts", lambda: lending.best(score, most), list[RankedFact])
 
 
 def _notes(context: Context, evidence: Evidence) -> list[str]:
