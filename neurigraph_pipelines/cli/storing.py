@@ -20,7 +20,6 @@ from neurigraph_pipelines.cli.session import (
     UserSlug,
     argument,
     claims_of,
-    next_step,
     opened,
 )
 from neurigraph_pipelines.cli.uploading import (
@@ -32,7 +31,7 @@ from neurigraph_pipelines.cli.uploading import (
     read_uploads,
     stated_privacy,
 )
-from neurigraph_pipelines.cli.vaults import format_of, import_notes
+from neurigraph_pipelines.cli.vaults import format_of, import_notes, import_view
 from neurigraph_pipelines.ingestion.export_formats import NAMES
 
 if TYPE_CHECKING:
@@ -237,32 +236,9 @@ def _import_conversations(
 
 
 def _show_report(data: dict[str, Any], report: ImportReport, output: Output, estimated: bool) -> None:
-    output.result(data, lambda: _import_view(report, estimated, data["dry_run"]))
+    output.result(data, lambda: import_view(report, estimated, data["dry_run"]))
     if report.rejected and not report.conversations_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)
-
-
-def _import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
-    from neurigraph_pipelines.cli import views
-
-    about = "about " if estimated else ""
-    tokens = f" ({about}{report.tokens_added:,} tokens)" if report.tokens_added else ""
-    text = (
-        f"{counted(report.messages_added, 'message')} {'would be ' if dry_run else ''}added{tokens} in "
-        f"{counted(report.conversations_seen, 'conversation')}, {report.conversations_added:,} of them new; "
-        f"{counted(report.messages_known, 'message')} already there"
-    )
-    if report.messages_repaired:
-        text += f", {report.messages_repaired:,} had text repaired"
-    if report.redacted:
-        text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
-    if report.rejected:
-        text += f", {len(report.rejected):,} items rejected"
-    return views.lines(
-        text + ".",
-        *(f"Note: {note}." for note in report.notes),
-        *([next_step()] if report.messages_added and not dry_run else []),
-    )
 
 
 @commands.command()
