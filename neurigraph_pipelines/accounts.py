@@ -19,7 +19,13 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access import Secret, api_key_hash, key_of, new_api_key, require_owner
-from neurigraph_pipelines.errors import ForbiddenError, InvalidInputError, TransientError, UnauthenticatedError
+from neurigraph_pipelines.errors import (
+    ForbiddenError,
+    InvalidInputError,
+    TooOftenError,
+    TransientError,
+    UnauthenticatedError,
+)
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.statements import statements
@@ -132,8 +138,8 @@ def sign_in(database: Database, secret: Secret, name: str, password: str) -> Ses
 
     Raises:
         UnauthenticatedError: The name or the password is wrong.
-        TransientError: Ten attempts with this name failed within a quarter of an hour, or too many people sign in at
-            once.
+        TooOftenError: Ten attempts with this name failed within a quarter of an hour.
+        TransientError: Too many people sign in at once.
     """
     name = _clean(name)[:MAX_NAME]
     (row,) = database.ask(None, _QUERIES["salt_of"], {"name": name, "made": secret.salt_of(name)})
@@ -146,7 +152,7 @@ def sign_in(database: Database, secret: Secret, name: str, password: str) -> Ses
     }
     (done,) = database.ask(None, _QUERIES["sign_in"], values)
     if done["outcome"] == "too_often":
-        raise TransientError("too many wrong passwords for this name: wait 15 minutes", retry_after=900.0)
+        raise TooOftenError("too many wrong passwords for this name: wait 15 minutes", retry_after=900.0)
     if done["outcome"] is None:
         raise UnauthenticatedError(_WRONG)
     return SessionKey(done["key_id"], key_of(key, done["person"]), done["expires"])

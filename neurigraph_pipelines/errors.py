@@ -68,6 +68,10 @@ class TransientError(NeurigraphError):
         self.retry_after = retry_after
 
 
+class TooOftenError(TransientError):
+    """The caller tried something too often; ``retry_after`` says when it is possible again."""
+
+
 class ClockError(TransientError):
     """The clocks of this program and of the database differ by more than the database accepts."""
 
@@ -120,3 +124,8 @@ class AbsentObjectError(LostObjectError):
 
 class DamagedObjectError(LostObjectError):
     """An object is too short, or differs from what was written."""
+
+
+def is_for_operators(error: NeurigraphError) -> bool:
+    """Return whether a message names hosts, folders or settings, which callers of a face are not to see."""
+    return isinstance(error, ConfigurationError | StorageError) and not isinstance(error, LostObjectError)

@@ -34,12 +34,16 @@ class Newest(Generic[Value]):
         Raises:
             TimeoutError: It could not be read in time; the thread goes on, and a later call may find its value.
         """
+        return self.future().result(wait_seconds)
+
+    def future(self) -> Future[Value]:
+        """Return the future of the value, which nobody cancels: others wait for it, too."""
         with self._lock:
             newest = self._newest
             if newest is None or (newest.done() and time.monotonic() > self._valid_until):
                 newest = self._newest = Future()
                 threading.Thread(target=self._run, args=(newest,), name=self._name, daemon=True).start()
-        return newest.result(wait_seconds)
+        return newest
 
     def _run(self, future: Future[Value]) -> None:
         try:

@@ -49,7 +49,7 @@ _RECEIPT = {"w": "requested_at"}
 _CONDITIONS = {"received_from": "received_after", "received_until": "received_before"}
 
 
-_OF_UPLOADS = ("file_name", "media_type", "size_bytes", "sha256", "file_id", "imported")
+_OF_UPLOADS = ("file_name", "media_type", "size_bytes", "sha256", "file_id", "imported", "notes")
 _OF_SOURCES = {"source_id", "kind", "event_kind", "details", *_OF_UPLOADS}
 
 

@@ -6,11 +6,11 @@ process answers by answering at all.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import TimeoutError as NotInTime
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -93,12 +93,15 @@ class Checks:
         self._context = context
         self._newest = Newest("readiness", self._check, _valid_seconds)
 
-    def readiness(self) -> Readiness:
-        """Return what the newest check found; a check that does not end in time is a fault."""
-        try:
-            return self._newest.get(_WAIT_SECONDS)
-        except NotInTime:
-            return Readiness((Fault("reading", f"the checks do not end within {_WAIT_SECONDS:.0f} s"),), None)
+    async def readiness(self) -> Readiness:
+        """Return what the newest check found; a check that does not end in time is a fault.
+
+        It takes no thread of those that requests wait in.
+        """
+        found = asyncio.wrap_future(self._newest.future())
+        if (await asyncio.wait([found], timeout=_WAIT_SECONDS))[0]:
+            return found.result()
+        return Readiness((Fault("reading", f"the checks do not end within {_WAIT_SECONDS:.0f} s"),), None)
 
     def _check(self) -> Readiness:
         try:

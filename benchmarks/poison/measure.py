@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,7 +24,7 @@ from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, Evidence, NewConversation, NodeType
 from neurigraph_pipelines.quarantine.holding import quarantine
 from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.retrieval import ask as answering
+from neurigraph_pipelines.retrieval import restating
 from neurigraph_pipelines.retrieval.ask import ACCORDING_TO, Reply, ask
 from neurigraph_pipelines.retrieval.query import rank
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -169,7 +170,7 @@ def without_rules() -> Iterator[None]:
             (rank, "shares_left", lambda *_: None),
             (rank, "repeats_itself", lambda *_: False),
             (rank, "ASSISTANTS", 1.0),
-            (answering, "restated", lambda _: {}),
+            (restating, "RESTATED", math.inf),
             (Evidence, "is_of_others", False),
         ):
             changed.enter_context(_replaced(place, name, value))

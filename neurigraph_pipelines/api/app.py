@@ -50,6 +50,8 @@ from neurigraph_pipelines.api import (
 from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
+from neurigraph_pipelines.api.connection_waits import ConnectionWaits
+from neurigraph_pipelines.api.exact_bodies import ExactBodies
 from neurigraph_pipelines.api.known_parameters import OnlyKnown
 from neurigraph_pipelines.api.metrics import routes as metrics
 from neurigraph_pipelines.api.metrics.collectors import installation_registry
@@ -192,6 +194,7 @@ def _operations() -> APIRouter:
 def _add_middleware(app: FastAPI, installation: Installation) -> None:
     """Add what every request passes, the innermost first."""
     upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
+    app.add_middleware(ExactBodies)
     app.add_middleware(idempotency.Idempotency, installation=installation)
     app.add_middleware(
         BodyLimit,
@@ -201,6 +204,7 @@ def _add_middleware(app: FastAPI, installation: Installation) -> None:
         patience=installation.settings.api.client_seconds,
     )
     app.add_middleware(Authentication, installation=installation)
+    app.add_middleware(ConnectionWaits, seconds=installation.settings.database.wait_seconds)
     app.add_middleware(
         Admission,
         requests_per_minute=installation.settings.api.requests_per_minute,

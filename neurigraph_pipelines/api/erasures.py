@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines import presentation
@@ -80,40 +80,68 @@ class Erasures(BaseModel):
     next_cursor: str | None = NEXT_CURSOR
 
 
-@router.delete("/records/{record_id}", response_model=ErasureWithObjects | ErasurePreview, responses=documented(412))
+ACCEPTED: dict[int | str, dict[str, Any]] = {
+    202: {
+        "model": ErasureWithObjects,
+        "description": "Accepted: a part is erased, and the installation finishes the rest within an hour.",
+    }
+}
+"""The answer for an erasure that has begun and could not be finished; ``finished_at`` is null."""
+
+
+@router.delete(
+    "/records/{record_id}",
+    response_model=ErasureWithObjects | ErasurePreview,
+    responses=ACCEPTED | documented(412),
+)
 def forget_record(
-    record_id: UUID, caller: Caller, installation: InstallationDep, guard: RecordGuard, dry_run: DryRun = False
+    record_id: UUID,
+    caller: Caller,
+    installation: InstallationDep,
+    guard: RecordGuard,
+    response: Response,
+    dry_run: DryRun = False,
 ) -> dict[str, Any]:
     """Erase a record and everything derived from it, permanently. Repeating the call returns the same receipt."""
-    return _forget(installation, caller, Subject(SubjectKind.RECORD, record_id), dry_run, guard)
+    return _forget(installation, caller, Subject(SubjectKind.RECORD, record_id), response, dry_run, guard)
 
 
-@router.delete("/facts/{fact_id}", response_model=ErasureWithObjects | ErasurePreview)
+@router.delete("/facts/{fact_id}", response_model=ErasureWithObjects | ErasurePreview, responses=ACCEPTED)
 def forget_fact(
-    fact_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+    fact_id: UUID, caller: Caller, installation: InstallationDep, response: Response, dry_run: DryRun = False
 ) -> dict[str, Any]:
     """Erase a fact, permanently, so that its memory does not state it again. Repeating the call returns the receipt.
 
     A fact that was stated by hand goes with its memory. Of others the words stay in the file of their memory: forget
     that to erase them, too.
     """
-    return _forget(installation, caller, Subject(SubjectKind.FACT, fact_id), dry_run)
+    return _forget(installation, caller, Subject(SubjectKind.FACT, fact_id), response, dry_run)
 
 
-@router.delete("/nodes/{node_id}", response_model=ErasureWithObjects | ErasurePreview, responses=documented(412))
+@router.delete(
+    "/nodes/{node_id}", response_model=ErasureWithObjects | ErasurePreview, responses=ACCEPTED | documented(412)
+)
 def forget_node(
-    node_id: UUID, caller: Caller, installation: InstallationDep, guard: NodeGuard, dry_run: DryRun = False
+    node_id: UUID,
+    caller: Caller,
+    installation: InstallationDep,
+    guard: NodeGuard,
+    response: Response,
+    dry_run: DryRun = False,
 ) -> dict[str, Any]:
     """Erase a node, all nodes below it and their records, permanently. Repeating the call returns the same receipt."""
-    return _forget(installation, caller, Subject(SubjectKind.NODE, node_id), dry_run, guard)
+    return _forget(installation, caller, Subject(SubjectKind.NODE, node_id), response, dry_run, guard)
 
 
-@router.delete("/users/{user_id}", response_model=ErasureWithObjects | ErasurePreview)
+@router.delete("/users/{user_id}", response_model=ErasureWithObjects | ErasurePreview, responses=ACCEPTED)
 def forget_user(
-    user_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+    user_id: UUID, caller: Caller, installation: InstallationDep, response: Response, dry_run: DryRun = False
 ) -> dict[str, Any]:
-    """Erase the calling user and all their data, keys included, permanently."""
-    return _forget(installation, caller, Subject(SubjectKind.USER, user_id), dry_run)
+    """Erase the calling user and all their data, keys included, permanently.
+
+    The keys end first; from then on, 409 answers everything that writes.
+    """
+    return _forget(installation, caller, Subject(SubjectKind.USER, user_id), response, dry_run)
 
 
 @router.get("/erasures", response_model=Erasures)
@@ -129,11 +157,18 @@ def list_erasures(
 
 
 def _forget(
-    installation: Installation, caller: Claims, subject: Subject, dry_run: bool, guard: Guard = FREE
+    installation: Installation,
+    caller: Claims,
+    subject: Subject,
+    response: Response,
+    dry_run: bool,
+    guard: Guard = FREE,
 ) -> dict[str, Any]:
     if dry_run:
         return asdict(forget.preview(installation.database, caller, subject))
     receipt = forget.forget(installation.acting_for(caller), subject, through="api", guard=guard)
+    if receipt.finished_at is None:
+        response.status_code = 202
     if subject.kind is SubjectKind.USER:
         installation.homes.directory.forget(subject.subject_id)
     with installation.database.pipeline() as tx:  # the claims of an erased user are no longer valid

@@ -38,13 +38,13 @@ async def healthy() -> Status:
 
 
 @router.get("/readyz", response_model=Ready, responses=documented(503))
-def ready(checks: Annotated[Checks, Depends(_checks)]) -> Ready | Response:
+async def ready(checks: Annotated[Checks, Depends(_checks)]) -> Ready | Response:
     """Return `ready` if reading, writing and ingestion work; otherwise 503 with the reasons.
 
     Checked by doing it, at most every five seconds: a statement with signed claims, a row and an object written, the
     last ticks of all sensors, the age of the queue, and free space.
     """
-    found = checks.readiness()
+    found = await checks.readiness()
     if found.faults or found.queue_age_seconds is None:
         reasons = "; ".join(f"{fault.part}: {fault.reason}" for fault in found.faults)
         return problem(503, reasons, headers=retry_after(None))

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
-from neurigraph_pipelines.api.erasures import DryRun
+from neurigraph_pipelines.api.erasures import ACCEPTED, DryRun
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.requests import Form
 from neurigraph_pipelines.api.responses import organizations as responses
@@ -121,15 +121,21 @@ def change_organization(
     )
 
 
-@router.delete("/organizations/{organization_id}", response_model=responses.Deleted, responses=documented(409))
+@router.delete(
+    "/organizations/{organization_id}",
+    response_model=responses.Deleted,
+    responses=documented(409) | {202: {**ACCEPTED[202], "model": responses.Deleted}},
+)
 def delete_organization(
-    organization_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+    organization_id: UUID, caller: Caller, installation: InstallationDep, response: Response, dry_run: DryRun = False
 ) -> dict[str, Any]:
     """Erase an organization with its graph, permanently, as its owner."""
     if dry_run:
         found = deletion.preview_organization(installation.database, caller, organization_id)
         return {"preview": asdict(found), "receipt": None}
     receipt = deletion.delete_organization(installation.acting_for(caller), organization_id, through="api")
+    if receipt.finished_at is None:
+        response.status_code = 202
     with installation.database.pipeline() as tx:
         objects = receipts.objects_of(tx, receipt.erasure_id)
     return {"preview": None, "receipt": presentation.receipt(receipt, objects)}

@@ -25,7 +25,7 @@ from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.api.authentication import Caller
 from neurigraph_pipelines.api.idempotency import keyed_guard
 from neurigraph_pipelines.api.problems import problem
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.guards import Guard, Unchanged, Versioned, find_version
 from neurigraph_pipelines.model import Claims
@@ -87,9 +87,15 @@ def read_source_version(installation: Installation, caller: Claims, source_id: U
 
 
 async def changed_meanwhile(request: Request, error: Exception) -> Response:
-    """Answer 412 with the current ETag of the object."""
-    kind, object_id, caller = request.state.versioned
-    tag = await run_in_threadpool(_current_tag, request.app.state.installation, caller, kind, object_id)
+    """Answer 412 with the current ETag of the object; 409 if the request made no condition."""
+    versioned = getattr(request.state, "versioned", None)
+    if versioned is None:
+        return problem(409, str(error))
+    kind, object_id, caller = versioned
+    try:
+        tag = await run_in_threadpool(_current_tag, request.app.state.installation, caller, kind, object_id)
+    except NotFoundError:  # gone meanwhile
+        return problem(412, str(error))
     return problem(412, str(error), headers={"ETag": tag})
 
 

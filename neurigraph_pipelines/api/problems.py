@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from psycopg import OperationalError
-from psycopg.errors import ForeignKeyViolation, InsufficientPrivilege, QueryCanceled
+from psycopg.errors import DeadlockDetected, ForeignKeyViolation, InsufficientPrivilege, LockNotAvailable, QueryCanceled
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -29,8 +29,10 @@ from neurigraph_pipelines.errors import (
     RehydratingError,
     RunningError,
     StorageError,
+    TooOftenError,
     TransientError,
     UnauthenticatedError,
+    is_for_operators,
 )
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
@@ -44,6 +46,7 @@ _STATUS: dict[type[NeurigraphError], int] = {
     NotFoundError: 404,
     ConflictError: 409,
     RehydratingError: 409,
+    TooOftenError: 429,
     TransientError: 503,
     ConfigurationError: 503,
     ProviderError: 502,
@@ -58,7 +61,7 @@ _DESCRIPTIONS = {
     412: "The object was changed since the ETag in `If-Match`; `ETag` has the current one.",
     413: "The body is too long.",
     422: "The request is not valid; nothing was stored.",
-    429: "Too many requests with this key; `Retry-After` says when to try again.",
+    429: "Too many requests with this key, or wrong passwords or codes; `Retry-After` says when to try again.",
     503: "A part of the service is unavailable; `Retry-After` says when to try again.",
 }
 _INTERNAL = "the service cannot answer: its log gives the reason"
@@ -158,13 +161,15 @@ def problem_of(error: NeurigraphError | OperationalError) -> Response:
         return problem(status, str(error), headers=retry_after(1.0))
     if isinstance(error, RehydratingError):
         return problem(status, str(error), headers=retry_after(error.retry_after_seconds))
-    if isinstance(error, ConfigurationError):
-        return problem(status, _INTERNAL)  # the message names hosts and folders, which only the operator may see
+    if is_for_operators(error):
+        return problem(status, _INTERNAL)
     return problem(status, str(error))
 
 
 def _database_problem(error: OperationalError) -> Response:
     _log.error("%s: %s", type(error).__name__, error)
+    if isinstance(error, DeadlockDetected | LockNotAvailable):
+        return problem(503, "others are changing the same data: try again in a moment", headers=retry_after(1.0))
     too_long = isinstance(error, QueryCanceled)
     detail = (
         "the database query took too long: ask for less, or try later" if too_long else "the database did not answer"

@@ -22,6 +22,7 @@ from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.imports.zones import with_zone
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.web_pages import receive_address
 from neurigraph_pipelines.model import Privacy, SourceKind
@@ -46,6 +47,11 @@ class _Fields(VersionFields):
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     occurred_at: datetime | None = Field(default=None, description="Default: now.")
+    time_zone: str | None = Field(
+        default=None,
+        description="Time zone of an export's times that name none, such as `Europe/Berlin`; kept among the metadata. "
+        "Default: UTC.",
+    )
     privacy: Literal["shared", "private"] | None = Field(default=None, description=PRIVACY)
     format: Literal["auto", "document"] = Field(
         default="auto",
@@ -84,7 +90,7 @@ def _form_schema() -> dict[str, Any]:
     },
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
-async def upload(request: Request, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, UUID]:
+async def upload(request: Request, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Upload a file, or without one have the web page at `url` fetched.
 
     A `url` that ends with `.git`, or comes with the `document_type` `repository`, is fetched as a repository.
@@ -114,12 +120,12 @@ async def upload(request: Request, response: Response, caller: Owner, installati
             external_id=fields.external_id,
             occurred_at=fields.occurred_at,
             privacy=Privacy(fields.privacy) if fields.privacy is not None else None,
-            details=fields.details,
+            details=with_zone(fields.details, fields.time_zone),
         )
     if not received.new:
         response.status_code = 200
     response.headers["Location"] = f"/v1/uploads/{received.upload_id}"
-    return {"upload_id": received.upload_id}
+    return {"upload_id": received.upload_id, "notes": list(received.notes)}
 
 
 @router.get("/uploads", response_model=responses.Uploads)

@@ -19,6 +19,7 @@ from neurigraph_pipelines.chat.follow_ups import standing_alone
 from neurigraph_pipelines.chat.remembering import earlier_turns, open_chat, remember_answer
 from neurigraph_pipelines.chat.tools import DISPUTES, OPEN, WALK, Outcome, Toolbox
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model.chat import SEARCH, Exchange, ToolCall, Turn
@@ -27,6 +28,7 @@ from neurigraph_pipelines.retrieval.documents import records_of
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.visible import all_visible, visible
 
 FOLLOWED = 5
 """Most related names that the fixed plan searches for."""
@@ -77,8 +79,9 @@ class Asked:
 
     def standing_alone(self, language: str) -> str:
         """Return the question with what it leaves unsaid; unchanged if it stands alone."""
-        question = standing_alone(self.turns, lexer_of(language))
-        return question if len(question) <= MAX_QUERY_CHARACTERS else self.turns[-1].content
+        last = self.turns[-1].content
+        question = enriched("follow-up", lambda: standing_alone(self.turns, lexer_of(language)), lambda: last)
+        return question if len(question) <= MAX_QUERY_CHARACTERS else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,8 @@ def chat(context: Context, asked: Asked) -> Iterator[Event]:
     chat_id = open_chat(context, asked.turns, asked.chat_id, asked.container_tag)
     asked = replace(asked, turns=[*before, *asked.turns])
     claims = context.claims.within([asked.container_tag] if asked.container_tag else None)
-    return _answering(context, context.acting_for(claims), asked, chat_id)
+    events = _answering(context, context.acting_for(claims), asked, chat_id)
+    return (Event(event.type, all_visible(event.data)) for event in events)
 
 
 def _answering(context: Context, limited: Context, asked: Asked, chat_id: UUID) -> Iterator[Event]:
@@ -166,7 +170,7 @@ def _told(asked: Asked) -> str:
     if before:
         chat = "\n".join(f"{turn.role}: {turn.content[:_TOLD_CHARACTERS]}" for turn in before)
         told += f"\n(The question refers to this chat, which is no evidence:\n{chat})"
-    return f"{told}\n(The answer should sound: {asked.tone})" if asked.tone else told
+    return visible(f"{told}\n(The answer should sound: {asked.tone})" if asked.tone else told)
 
 
 def _shown(reply: Reply) -> dict[str, Any]:
@@ -184,7 +188,8 @@ def _calls(context: Context, asked: Asked, query: str, box: Toolbox, steps: Sequ
     exchanges: list[Exchange] = []
     while True:
         try:
-            calls = caller.calls(asked.turns, box.moment, box.specs, exchanges)
+            turns = [replace(turn, content=visible(turn.content)) for turn in asked.turns]
+            calls = caller.calls(turns, box.moment, box.specs, exchanges)
         except NeurigraphError as error:
             box.notes.append(f"{caller.name} chose no tools, so a fixed plan did. {error}")
             yield from _planned(asked, query, box)

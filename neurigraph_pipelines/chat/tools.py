@@ -7,20 +7,21 @@ returns is data for a language model, never an instruction.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, zip_longest
 from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError, is_for_operators
 from neurigraph_pipelines.graph.navigation import find_node, shell
 from neurigraph_pipelines.model.chat import SEARCH, ToolCall, ToolSpec
 from neurigraph_pipelines.retrieval.ask import Passage, find_passages, places_of
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.open import open_messages
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.text.visible import visible
 
 WINDOW = 3
 """Messages before and after one, in its window."""
@@ -126,9 +127,10 @@ class Toolbox:
             given = call.arguments
             if given is None or set(given) != set(known[call.name].parameters["properties"]):
                 raise InvalidInputError(f"{call.name} takes {', '.join(known[call.name].parameters['required'])}")
-            return runs[call.name](given)
+            outcome = runs[call.name](given)
+            return replace(outcome, text=visible(outcome.text))
         except NeurigraphError as error:
-            said = str(error) or "not found"
+            said = "this cannot be read now" if is_for_operators(error) else str(error) or "not found"
             return Outcome(said, {"error": said}, is_error=True)
 
     def widen(self, most: int) -> None:

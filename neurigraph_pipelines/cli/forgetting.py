@@ -12,7 +12,7 @@ import typer
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import AnyUserSlug, DryRun, UserSlug, argument, claims_of, node_id_of, opened
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +93,8 @@ def erase(
             installation.homes.directory.forget(subject.subject_id)
         data = _with_objects(installation, receipt)
     output.result(data, lambda: _receipt_view(receipt))
+    if receipt.finished_at is None:
+        raise TransientError("the erasure has begun and is not finished: `neurigraph erasures --finish` does the rest")
 
 
 @commands.command()

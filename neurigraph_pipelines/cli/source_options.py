@@ -21,6 +21,9 @@ Type = Annotated[
 Url = Annotated[str | None, typer.Option(help="A page to read it at.")]
 ChannelName = Annotated[str | None, typer.Option(help="Who could read it there: dm, private or public.")]
 Author = Annotated[str | None, typer.Option(help="Who wrote it.")]
+TimeZone = Annotated[
+    str | None, typer.Option(help="The time zone of times that name none, such as Europe/Berlin. Default: UTC.")
+]
 Meta = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Something else that is known of it.")]
 UpdatedAt = Annotated[datetime | None, typer.Option(help="When it last changed where it comes from.")]
 Replaces = Annotated[
@@ -44,12 +47,14 @@ def details_of(
     replaces: UUID | None = None,
     tier: str | None = None,
     spaces: list[str] | None = None,
+    time_zone: str | None = None,
 ) -> SourceDetails:
     """Return what the options say of a source.
 
     Raises:
-        InvalidInputError: A type or channel is unknown, or an option for metadata has no name.
+        InvalidInputError: A type, channel or time zone is unknown, or an option for metadata has no name.
     """
+    from neurigraph_pipelines.ingestion.imports.zones import with_zone
     from neurigraph_pipelines.model import Tier
     from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 
@@ -59,7 +64,7 @@ def details_of(
         if not equals or not name:
             raise InvalidInputError(f"--meta {one[:50]!r} has no name and value: write it as NAME=VALUE")
         metadata[name] = value
-    return SourceDetails(
+    details = SourceDetails(
         origin=argument(origin) if origin is not None else None,
         document_type=DocumentType(_one_of(document_type, list(DocumentType), "--type")) if document_type else None,
         url=argument(url) if url is not None else None,
@@ -71,6 +76,7 @@ def details_of(
         tier=Tier(tier) if tier is not None else None,
         container_tags=tuple(argument(one) for one in spaces or ()),
     )
+    return with_zone(details, time_zone)
 
 
 def _one_of(given: str, known: list[str], option: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -31,7 +32,8 @@ from neurigraph_pipelines.cli.uploading import (
     read_uploads,
     stated_privacy,
 )
-from neurigraph_pipelines.cli.vaults import import_notes
+from neurigraph_pipelines.cli.vaults import format_of, import_notes
+from neurigraph_pipelines.ingestion.export_formats import NAMES
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.healing import Healed
@@ -47,6 +49,9 @@ commands = typer.Typer()
 _ADDRESSES = ("http://", "https://")
 _NOTHING_ACCEPTED = 2
 _NOTHING_STORED = 5
+_NOT_ALL = 1
+_RETURNED_REMEDY = "`neurigraph ingest` tries those that are pending again, `neurigraph failures` shows the others"
+_UNREAD_REMEDY = "`neurigraph failures` shows why, and `neurigraph replay` reads them again"
 
 _What = Annotated[
     str,
@@ -60,13 +65,16 @@ _FormatName = Annotated[
     str,
     typer.Option(
         "--format",
-        help="chatgpt, claude, telegram, slack, whatsapp, mail, subtitles, mem0, supermemory, locomo, qmsum, "
-        "jsonl, text, vault, document or neurigraph; auto detects it.",
+        help=f"{NAMES}, vault, document or neurigraph; auto detects it.",
     ),
 ]
 _ExternalId = Annotated[
     str | None,
     typer.Option(help="Your id of a file that is stored as it is: other bytes under it are its next version."),
+]
+_Dates = Annotated[
+    Literal["dmy", "mdy", "ymd"] | None,
+    typer.Option(help="The order of day, month and year in dates in numbers; else as the file shows."),
 ]
 _Watch = Annotated[
     bool, typer.Option("--watch", help="Import the files of a folder, and what appears or changes, until Ctrl-C.")
@@ -89,7 +97,9 @@ def import_file(
     replaces: source_options.Replaces = None,
     tier: source_options.TierName = None,
     space: SpaceTags = None,
+    time_zone: source_options.TimeZone = None,
     private: Private = None,
+    dates: _Dates = None,
     watch: _Watch = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -106,7 +116,7 @@ def import_file(
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
     output = Output(as_json)
-    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space)
+    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space, time_zone)
     details = source_options.details_of(*where)
     if what.lower().startswith(_ADDRESSES):
         if dry_run:
@@ -116,22 +126,28 @@ def import_file(
         import_page(what, user, output, private, external_id, details)
         return
     if not watch:
-        _import_one(Path(what), user, format_name, private, external_id, details, output, dry_run)
+        _import_one(Path(what), user, format_name, private, external_id, details, output, dates, dry_run)
         return
     if dry_run or external_id is not None or replaces is not None or format_name == VAULT:
         raise InvalidInputError("--watch goes without --dry-run, --external-id, --replaces and --format vault.")
-    _watch(Path(what), user, format_name, private, details, output)
+    _watch(Path(what), user, format_name, private, details, output, dates)
 
 
 def _watch(
-    folder: Path, user: str, format_name: str, private: bool | None, details: SourceDetails, output: Output
+    folder: Path,
+    user: str,
+    format_name: str,
+    private: bool | None,
+    details: SourceDetails,
+    output: Output,
+    dates: str | None,
 ) -> None:
     from neurigraph_pipelines.cli.watching import watch
     from neurigraph_pipelines.text.external_ids import external_id_of
 
     def import_one(file: Path) -> None:
         known = external_id_of("watch", argument(file.relative_to(folder).as_posix()))
-        _import_one(file, user, format_name, private, known, details, output)
+        _import_one(file, user, format_name, private, known, details, output, dates)
 
     with opened() as installation:  # kept open, so that the server does not start for each file
         watch(folder, installation.settings.uploads.drop_settle_seconds, import_one, output)
@@ -145,13 +161,14 @@ def _import_one(
     external_id: str | None,
     details: SourceDetails,
     output: Output,
+    dates: str | None = None,
     dry_run: bool = False,
 ) -> None:
     from neurigraph_pipelines.errors import InvalidInputError
-    from neurigraph_pipelines.ingestion.import_format import DOCUMENT
+    from neurigraph_pipelines.ingestion.import_format import DOCUMENT, why_document
     from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 
-    chosen = _format_of(file) if format_name == "auto" else format_name
+    chosen = format_of(file) if format_name == "auto" else format_name
     if dry_run and chosen in (FORMAT, DOCUMENT):
         raise InvalidInputError("--dry-run is for conversations: this file would be stored as a whole.")
     if chosen == VAULT:
@@ -162,30 +179,28 @@ def _import_one(
         import_export(file, user, output)
     elif chosen == DOCUMENT:
         import_document(file, user, output, private, external_id, details)
+        if format_name == "auto" and (reason := why_document(file)) is not None:
+            output.note(f"stored as a document: {reason}")
     else:
-        _import_conversations(file, user, chosen, stated_privacy(private), details, output, dry_run)
-
-
-def _format_of(file: Path) -> str:
-    """Return the format of a file or a folder by its contents."""
-    from neurigraph_pipelines.ingestion.import_format import import_format
-    from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
-    from neurigraph_pipelines.ingestion.imports.vault import is_vault
-    from neurigraph_pipelines.portability.archive import is_export
-
-    if is_vault(file):
-        return VAULT
-    return FORMAT if is_export(file) else import_format(file)
+        _import_conversations(file, user, chosen, stated_privacy(private), details, output, dates, dry_run)
 
 
 def _import_conversations(
-    file: Path, user: str, chosen: str, privacy: Privacy | None, details: SourceDetails, output: Output, dry_run: bool
+    file: Path,
+    user: str,
+    chosen: str,
+    privacy: Privacy | None,
+    details: SourceDetails,
+    output: Output,
+    dates: str | None,
+    dry_run: bool,
 ) -> None:
     from neurigraph_pipelines.ingestion import importing
+    from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
     from neurigraph_pipelines.ingestion.imports.source import content_size
     from neurigraph_pipelines.model import Claims, ReceivedThrough
 
-    total = content_size(file)
+    total, order = content_size(file), DateOrder(dates) if dates else None
     with opened() as installation:
         if dry_run:
             owner, created = find_owner(installation, user), False
@@ -193,9 +208,7 @@ def _import_conversations(
             installation, owner, created = ensure_owner(installation, user, output)
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task(f"{'reading' if dry_run else 'importing'} {chosen}", total=total)
-
-            def on_bytes(more: int) -> None:
-                progress.advance(task, more)
+            on_bytes = partial(progress.advance, task)
 
             def on_rejected(item: RejectedItem) -> None:
                 output.note(f"rejected: {item.where}: {item.reason}")
@@ -203,7 +216,7 @@ def _import_conversations(
             if owner is None:
                 output.note(f"the user {user} does not exist and would be created")
                 report = importing.count_file(
-                    installation.settings, file, chosen, on_bytes=on_bytes, on_rejected=on_rejected
+                    installation.settings, file, chosen, on_bytes=on_bytes, on_rejected=on_rejected, date_order=order
                 )
             else:
                 report = importing.import_file(
@@ -215,11 +228,16 @@ def _import_conversations(
                     dry_run=dry_run,
                     on_bytes=on_bytes,
                     on_rejected=on_rejected,
+                    date_order=order,
                 )
         estimated = not installation.tokens.exact
     data = {"user": user if owner is None else owner.slug, "user_created": created, "dry_run": dry_run}
     data |= {"file": str(file), "format": chosen, **asdict(report)}
-    output.result(data, lambda: _import_view(report, estimated, dry_run))
+    _show_report(data, report, output, estimated)
+
+
+def _show_report(data: dict[str, Any], report: ImportReport, output: Output, estimated: bool) -> None:
+    output.result(data, lambda: _import_view(report, estimated, data["dry_run"]))
     if report.rejected and not report.conversations_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)
 
@@ -240,7 +258,11 @@ def _import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
         text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
     if report.rejected:
         text += f", {len(report.rejected):,} items rejected"
-    return views.lines(text + ".", *([next_step()] if report.messages_added and not dry_run else []))
+    return views.lines(
+        text + ".",
+        *(f"Note: {note}." for note in report.notes),
+        *([next_step()] if report.messages_added and not dry_run else []),
+    )
 
 
 @commands.command()
@@ -249,6 +271,8 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
     Then embed stored records that have no vectors yet, and read new ones for facts. This runs in one process, without
     Dagster. If it is interrupted, unfinished segments return to the queue, and records are read by the next run.
+    The exit code is 1 if a segment came back or a file could not be read, and 5 if segments came back and none was
+    stored.
     """
     from neurigraph_pipelines.ingestion import triggers
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due
@@ -261,7 +285,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     with opened() as installation:
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         context = installation.context
-        read_uploads(installation, user_id, output)
+        unread = read_uploads(installation, user_id, output)
         with output.progress() as progress:
             task = progress.add_task("storing", total=0)
 
@@ -284,10 +308,10 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
             read = read_waiting(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
         installation.uploads.clear()
         queue = triggers.queue(installation.database, user_id)
-        data = _ingest_data(installation, results, healed, read, queue)
+        data = _ingest_data(installation, results, healed, read, queue) | {"unread": unread}
     output.result(data, lambda: _ingest_view(data, queue))
-    if data["returned"] and not data["stored"]:
-        raise typer.Exit(_NOTHING_STORED)
+    if data["returned"] or unread:
+        raise typer.Exit(_NOTHING_STORED if data["returned"] and not data["stored"] else _NOT_ALL)
 
 
 def _ingest_data(
@@ -306,11 +330,13 @@ def _ingest_data(
         "facts": read.facts,
         "pending_facts": len(read.failed),
         "already_stored": sum(record.already_stored for record in stored),
+        "unfinished": sum(bool(record.left_out) for record in stored),
         "returned": [
             {"trigger_id": failure.trigger_id, "step": failure.step, "error": failure.error, "state": state}
             for result in results
             for failure, state in result.returned
         ],
+        "remedy": _RETURNED_REMEDY if any(result.returned for result in results) else None,
         "queue": asdict(queue),
         "held": asdict(held) if held is not None else None,
         "models": {
@@ -351,6 +377,7 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
         lines.append(f"The queue is held, and no segment loses an attempt: {data['held']['reason']}")
     else:
         lines += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
+    lines += _faults_view(data)
     if queue.pending and queue.next_attempt_at is not None:
         lines.append(
             f"Waiting for another attempt: {counted(queue.pending, 'segment')}, "
@@ -361,6 +388,21 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
     if queue.failed:
         lines.append(f"Failed after all attempts: {counted(queue.failed, 'segment')}. See `neurigraph failures`.")
     return views.lines(*lines)
+
+
+def _faults_view(data: dict[str, Any]) -> list[str]:
+    """Return what came back, could not be read or lacks something, each with its remedy."""
+    from neurigraph_pipelines.ingestion.unfinished import REMEDY
+
+    lines = []
+    if data["returned"]:
+        lines.append(f"Came back: {counted(len(data['returned']), 'segment')}. {data['remedy']}.")
+    if data["unread"]:
+        lines.append(f"Not read: {counted(len(data['unread']), 'file')}. {_UNREAD_REMEDY}.")
+    if data["unfinished"]:
+        lacking = counted(data["unfinished"], "record")
+        lines.append(f"Stored without what a defect kept from being made: {lacking}. {REMEDY}.")
+    return lines
 
 
 def _clock(moment: datetime) -> str:

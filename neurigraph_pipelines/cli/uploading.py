@@ -79,6 +79,7 @@ def import_document(
             )
         state = _read(installation, claims, received.upload_id, path.name)
     data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document", "new": received.new}
+    data["kept"] = list(received.notes)
     _show({**data, **state}, output)
 
 
@@ -109,6 +110,7 @@ def import_page(
             )
         state = _read(installation, claims, received.upload_id, url)
     data = {"user": owner.slug, "user_created": created, "file": url, "format": _format_of(state), "new": received.new}
+    data["kept"] = list(received.notes)
     _show({**data, **state}, output)
 
 
@@ -141,22 +143,31 @@ def _show(data: dict[str, Any], output: Output) -> None:
 
         known = "" if data["new"] else ", uploaded before"
         summary = f"{data['file_name']}: {data['media_type']} of {data['size_bytes']:,} bytes{known}."
-        return views.lines(summary, *([next_step()] if data["state"] != "stored" else []))
+        notes = (f"Note: {note}." for note in [*data["kept"], *data["notes"]])
+        return views.lines(summary, *notes, *([next_step()] if data["state"] != "stored" else []))
 
     output.result(data, view)
 
 
-def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> None:
-    """Upload the files in the drop place, extract the text of waiting uploads, and print a note for each failure."""
+def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> list[dict[str, str]]:
+    """Upload the files in the drop place, extract the text of waiting uploads, and print a note for each failure.
+
+    Returns:
+        The files that failed, each with its name and the error.
+    """
     from neurigraph_pipelines.ingestion import drop_intake as drops
 
+    failed = []
     if installation.drop_place is not None and user_id is None:
         for taken in drops.ingest_drops(installation.database, installation.drop_place, installation.uploads):
             if taken.error is not None:
                 output.note(f"not uploaded: {taken.file.user_slug}/{taken.file.name}: {taken.error}")
+                failed.append({"file_name": taken.file.name, "error": taken.error})
     for read in installation.uploads.read_due(installation.text_extractor, user_id):
         if read.error is not None:
             output.note(f"not read: {read.file_name}: {read.error}")
+            failed.append({"file_name": read.file_name, "error": read.error})
+    return failed
 
 
 def ensure_owner(installation: Installation, slug: str, output: Output) -> tuple[Installation, User, bool]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +16,31 @@ from neurigraph_pipelines.cli.uploading import ensure_owner, find_owner
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.vaults import VaultReport
-    from neurigraph_pipelines.model import Privacy
+    from neurigraph_pipelines.model import Privacy, RejectedItem
     from neurigraph_pipelines.model.sources import SourceDetails
 
 _NOTHING_ACCEPTED = 2
 _MOST_SHOWN = 20
+
+
+def format_of(file: Path) -> str:
+    """Return the format of a file or a folder by its contents."""
+    from neurigraph_pipelines.cli.exporting import FORMAT
+    from neurigraph_pipelines.errors import InvalidInputError
+    from neurigraph_pipelines.ingestion.import_format import import_format
+    from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
+    from neurigraph_pipelines.ingestion.imports.vault import is_vault
+    from neurigraph_pipelines.ingestion.zipped_vaults import is_zip_of_notes
+    from neurigraph_pipelines.portability.archive import is_export
+
+    if is_vault(file):
+        return VAULT
+    try:
+        return FORMAT if is_export(file) else import_format(file)
+    except InvalidInputError:
+        if is_zip_of_notes(file):
+            return VAULT
+        raise
 
 
 def import_notes(
@@ -41,15 +63,17 @@ def import_notes(
             context = installation.acting_for(Claims.of_user(owner.user_id, ReceivedThrough.IMPORT))
         with output.progress() as progress:
             task = progress.add_task(f"{'reading' if dry_run else 'importing'} {FORMAT}", total=None)
-            report = import_vault(
-                context,
-                installation.settings,
-                folder,
-                privacy=privacy,
-                details=details,
-                dry_run=dry_run,
-                on_note=lambda done, total: progress.update(task, completed=done, total=total),
-            )
+            with _unpacked(folder, installation.settings.ingestion.max_message_bytes) as (place, rejected):
+                report = import_vault(
+                    context,
+                    installation.settings,
+                    place,
+                    privacy=privacy,
+                    details=details,
+                    dry_run=dry_run,
+                    on_note=lambda done, total: progress.update(task, completed=done, total=total),
+                )
+                report.rejected[:0] = rejected
     for item in report.rejected:
         output.note(f"rejected: {item.where}: {item.reason}")
     for item in report.noted:
@@ -63,6 +87,20 @@ def import_notes(
         raise typer.Exit(_NOTHING_ACCEPTED)
 
 
+@contextmanager
+def _unpacked(vault: Path, longest: int) -> Iterator[tuple[Path, list[RejectedItem]]]:
+    """Give the folder of a vault, unpacked if it is a zip, and what of that was rejected."""
+    from neurigraph_pipelines.ingestion.zipped_vaults import note_lines, unpacked
+
+    lines = note_lines(vault, longest) if vault.is_file() else iter(())
+    first = next(lines, None)
+    if first is None:
+        yield vault, []
+        return
+    with unpacked(str(first["vault"]), lines) as found:
+        yield found
+
+
 def _view(report: VaultReport, dry_run: bool) -> Any:
     from neurigraph_pipelines.cli import views
     from neurigraph_pipelines.ingestion.imports.vault import MAX_NOTES
@@ -74,6 +112,8 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
     )
     if report.empty:
         text += f", {counted(report.empty, 'note')} without text"
+    if report.undated:
+        text += f", {counted(report.undated, 'note')} without a date, dated by the file"
     if report.others:
         text += f", {counted(report.others, 'other file')} not read"
     if report.beyond:

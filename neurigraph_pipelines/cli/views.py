@@ -357,6 +357,7 @@ def sources(found: Sequence[Mapping[str, Any]], kind: str, next_cursor: str | No
                 "state": one["state"],
                 "title": one.get("file_name") or one["title"] or one["external_id"],
                 "error": one["error"] or "",
+                **({"notes": "; ".join(one["notes"])} if "notes" in one else {}),
             }
             for one in found
         ],

@@ -178,6 +178,11 @@ def commit(
     pack_after_commit(installation.context, {plan.ref.user_id for plan in assigned.plans})
     for failure, state in result.returned:
         context.log.error("segment %s is %s after %s", failure.trigger_id, state, failure.step)
+    for record in result.stored:
+        if record.left_out:
+            context.log.warning(
+                "record %s lacks, because of a defect: %s", record.record_id, ", ".join(record.left_out)
+            )
     taken = embedded.seconds + sum(sum(step.seconds.values()) for step in (assigned, summarized, described, result))
     plans = {plan.record_id: plan for plan in assigned.plans}
     model = installation.context.language_model.name
@@ -191,6 +196,7 @@ def commit(
             "records stored": len(result.stored),
             "passages": sum(record.passages for record in result.stored),
             "embeddings pending": sum(record.pending_embedding for record in result.stored),
+            **_left_out(result),
             "tokens": sum(tokens[trigger_id] for trigger_id in {record.trigger_id for record in result.stored}),
             "items": table(
                 {
@@ -240,6 +246,15 @@ def _plan_row(plan: RecordPlan, seconds: Mapping[UUID, float] | None = None) -> 
         "record": str(plan.record_id),
         "messages": plan.filing.last_message - plan.filing.first_message + 1,
     }
+
+
+def _left_out(result: BatchResult) -> dict[str, Any]:
+    """Return the records that lack something because of a defect, if there are any."""
+    lacking = [record for record in result.stored if record.left_out]
+    if not lacking:
+        return {}
+    rows = [{"record": str(record.record_id), "lacks": ", ".join(record.left_out)} for record in lacking]
+    return {"unfinished": len(lacking), "left out because of a defect": table(rows)}
 
 
 def _common(started: float, failures: Sequence[ItemFailure]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from neurigraph_pipelines.defs.backfills import asset_by_day
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig
+from neurigraph_pipelines.defs.summary_assets import no_memory_is_unfinished
 
 LATE_SECONDS = 600.0
 """Waiting time of a segment from which the check warns, as the setting of readiness does."""
@@ -66,10 +67,13 @@ report_job = dg.define_asset_job(
     "daily_report_job",
     selection=dg.AssetSelection.assets(daily_report)
     | dg.AssetSelection.checks(
-        no_segment_waits_too_long, no_segment_waits_for_a_person, no_stored_text_stays_in_the_inbox
+        no_segment_waits_too_long,
+        no_segment_waits_for_a_person,
+        no_stored_text_stays_in_the_inbox,
+        no_memory_is_unfinished,
     ),
     executor_def=dg.in_process_executor,
-    description="Reports the day before, and checks the inbox and the queue.",
+    description="Reports the day before, and checks the inbox, the queue and what defects left out.",
 )
 
 report_schedule = dg.build_schedule_from_partitioned_job(

@@ -9,6 +9,8 @@ from neurigraph_pipelines.defs.backfills import LANGUAGE_MODEL_POOL, asset_by_da
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, user_id_of
+from neurigraph_pipelines.defs.run_metadata import MAX_TABLE_ROWS, table
+from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unfinished
 
 
 class ResummarizeConfig(JobConfig):
@@ -41,6 +43,33 @@ def record_keywords(
     as they are.
     """
     yield from _describe_again(context, installation, "describe", keywords_only=True)
+
+
+@dg.asset_check(asset=record_summaries)
+def no_memory_is_unfinished(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No memory lacks a title, a summary, keywords, its place or links because of a defect.
+
+    A backfill of `record_summaries` makes what is missing once the defect is mended.
+    """
+    database = installation.opened.database
+    waiting = count_unfinished(database)
+    longest = list_unfinished(database, MAX_TABLE_ROWS) if waiting else []
+    return dg.AssetCheckResult(
+        passed=waiting == 0,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "memories": waiting,
+            "waiting longest": table(
+                {
+                    "record": str(one.record_id),
+                    "user": str(one.user_id),
+                    "lacks": one.left_out,
+                    "since": one.since.isoformat(timespec="seconds"),
+                }
+                for one in longest
+            ),
+        },
+    )
 
 
 def _describe_again(
@@ -85,4 +114,4 @@ def _describe_again(
 
 def definitions() -> dg.Definitions:
     """Return the definitions of summaries and keywords."""
-    return dg.Definitions(assets=linked(record_summaries, record_keywords))
+    return dg.Definitions(assets=linked(record_summaries, record_keywords), asset_checks=[no_memory_is_unfinished])

@@ -15,6 +15,7 @@ from neurigraph_pipelines.doctor.findings import Finding, error, warning, well
 from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError
 from neurigraph_pipelines.figures import figures_of_work
 from neurigraph_pipelines.graph.upgrades import has_outdated_nodes
+from neurigraph_pipelines.ingestion.unfinished import REMEDY, count_unfinished
 from neurigraph_pipelines.migrations import require_current, require_secret
 from neurigraph_pipelines.settings.providers import ModelSettings
 from neurigraph_pipelines.stack.home_lock import running_stack
@@ -141,11 +142,28 @@ def backlog(installation: Installation) -> Iterator[Finding]:
     if failed := totals["failures_open"]:
         remedy = "`neurigraph failures` shows why, and `neurigraph replay` tries again (docs/failures.md)"
         yield warning("backlog", f"segments and uploads that failed for good: {failed:,}", remedy)
+    if unfinished := count_unfinished(installation.database):
+        lacking = f"memories that lack what a defect kept from being made: {unfinished:,}"
+        yield warning("backlog", lacking, REMEDY)
     if totals["pending_embeddings_age_seconds"] > EMBEDDINGS_LATE_SECONDS:
         late = f"memories without vectors: {totals['pending_embeddings']:,}, the oldest for more than 15 minutes"
         yield warning("backlog", late, "look at the embedding model: `neurigraph status`, and the run in Dagster's UI")
     due, retry = totals["queue_segments due"], totals["queue_segments retry"]
     yield well("backlog", f"segments that wait to be stored: {due:,}, for another attempt: {retry:,}")
+
+
+def personas(installation: Installation) -> Iterator[Finding]:
+    """Look for memories of others at and below personas, whose keys read them, that nobody put there."""
+    with installation.database.owner() as tx:
+        rows = tx.execute(_QUERIES["others_at_personas"]).fetchall()
+    for row in rows:
+        found = (
+            f"memories at or below the persona {row['node_id']} that others sent, and its keys read: {row['records']:,}"
+        )
+        listed = f"`neurigraph records --user {row['slug']} --node {row['node_id']} --below` lists them"
+        yield warning("personas", found, f"{listed}; `neurigraph move` puts them elsewhere (docs/access.md)")
+    if not rows:
+        yield well("personas", "no memory of others was filed at a persona")
 
 
 def databases(installation: Installation) -> Iterator[Finding]:
@@ -184,6 +202,7 @@ LOOKS = {
     "database": database,
     "clocks": clocks,
     "keys": keys,
+    "personas": personas,
     "databases": databases,
     "models": models,
     "backlog": backlog,

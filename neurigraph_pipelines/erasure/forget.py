@@ -1,18 +1,19 @@
 """Erasures: preview, run, and finish after a crash.
 
 Only the owner of a graph erases. An erasure takes one transaction for a record, and several for a node or a user, each
-with a bounded number of table locks. Between them the remaining data is consistent, and the erasure is recorded as
-unfinished, so that repeating the request, or ``finish_erasures``, continues it.
+with a bounded number of table locks. The first of them opens the erasure, so that a refused request leaves nothing.
+Between them the remaining data is consistent, and the erasure is recorded as unfinished, so that repeating the request,
+or ``finish_erasures``, continues it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from psycopg import sql
+from psycopg import OperationalError, sql
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure import departures
@@ -25,12 +26,13 @@ from neurigraph_pipelines.erasure.journal import (
 )
 from neurigraph_pipelines.erasure.receipts import Erasure, Receipt, Subject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.erasure.rows import RowsEraser, nodes_below
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NeurigraphError, NotFoundError
-from neurigraph_pipelines.graph.locks import lock_graph_exclusive
+from neurigraph_pipelines.erasure.subjects import record_of, require_home, require_subject, rows_of
+from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.graph.locks import give_way, lock_graph_exclusive, wait_briefly
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 NODES_AT_ONCE = 20
@@ -40,7 +42,7 @@ Progress = Callable[[str, int], None]
 """Called with ``nodes`` or ``objects``, and how many more were erased."""
 
 _QUERIES = statements("erasure")
-_OWNER = "user"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,10 @@ def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
         NotFoundError: There is no such subject, or the caller does not own it.
         InvalidInputError: The subject is the root of a graph.
     """
-    with _rows_of(database, claims) as tx:
-        _require(tx, claims, subject)
+    with rows_of(database, claims) as tx:
+        require_subject(tx, claims, subject)
         if subject.kind in (SubjectKind.RECORD, SubjectKind.FACT):
-            record_id = _record_of(tx, claims.user_id, subject)
+            record_id = record_of(tx, claims.user_id, subject)
             if record_id is None:
                 return Preview(subject.kind, subject.subject_id, (), 0, 0, 0, 0, 0, 0)
             return _preview_record(tx, claims, subject, record_id)
@@ -105,8 +107,8 @@ def contents(database: Database, claims: Claims, subject: Subject) -> list[UUID]
         NotFoundError: There is no such subject, or the caller does not own it.
         InvalidInputError: The subject is the root of a graph.
     """
-    with _rows_of(database, claims) as tx:
-        _require(tx, claims, subject)
+    with rows_of(database, claims) as tx:
+        require_subject(tx, claims, subject)
         if subject.kind in (SubjectKind.RECORD, SubjectKind.FACT):
             return [subject.subject_id]
         top = subject.subject_id if subject.kind is SubjectKind.NODE else None
@@ -125,7 +127,9 @@ def forget(
 ) -> Receipt:
     """Erase a subject with all derived data, permanently.
 
-    If the subject was erased before, this returns the same receipt. An unfinished erasure is continued.
+    If the subject was erased before, this returns the same receipt. An unfinished erasure is continued. Once the first
+    step is committed, an error does not undo it: the receipt has no ``finished_at`` then, and ``finish_erasures`` does
+    the rest.
 
     Args:
         through: The interface of the request, for the receipt.
@@ -136,26 +140,22 @@ def forget(
         NotFoundError: There is no such subject, or the caller does not own it.
         InvalidInputError: The subject is the root of a graph.
         ConflictError: The user is the last owner of an organization.
-        RehydratingError: One of its files is being decompressed. The current transaction erased nothing.
-        TransientError: Others kept reading or writing it, or the object store did not answer.
-        StorageError: The object store rejected a request. The rows are erased; repeating the call removes the objects.
+        RehydratingError: One of its files is being decompressed; nothing was erased.
+        TransientError: Others kept reading or writing it, or the object store did not answer; nothing was erased.
+        StorageError: The object store rejected a request; nothing was erased.
     """
     if through != "peer":
-        _require_home(context.database, subject)
-    erasure_id = _begin(context.database, context.claims, subject, through, guard)
-    return _carry_out(context, erasure_id, on_done or _silent)
-
-
-def _require_home(database: Database, subject: Subject) -> None:
-    """Require that a subject is not part of a mirror, where it would come back with the next pull.
-
-    Raises:
-        ConflictError: It is mirrored from another installation.
-    """
-    with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["is_mirrored"], {"subject_id": subject.subject_id}).fetchone()
-    if row is not None and row["mirrored"]:
-        raise ConflictError("this is mirrored from another installation: forget it there, or remove the peer")
+        require_home(context.database, subject)
+    on_done = on_done or _silent
+    erasure_id, nodes = _begin(context, subject, through, guard)
+    if nodes:
+        on_done("nodes", nodes)
+    try:
+        return _carry_out(context, erasure_id, on_done)
+    except (NeurigraphError, OperationalError) as error:
+        _log.warning("the erasure %s is unfinished (%s)", erasure_id, type(error).__name__)
+        with context.database.owner() as tx:
+            return receipt(tx, erasure_id)
 
 
 def finish_erasures(context: Context) -> list[Receipt]:
@@ -191,58 +191,62 @@ def settle_departure(context: Context, organization_id: UUID, member_id: UUID, *
     )
 
 
-def _rows_of(database: Database, claims: Claims) -> AbstractContextManager[Transaction]:
-    """Return a transaction that sees what the caller may erase: of the owner also what is in quarantine.
+def _begin(context: Context, subject: Subject, through: str, guard: Guard) -> tuple[UUID, int]:
+    """Open an erasure with its first step, or find the one of before.
 
-    Every query names the user, and the caller is checked first.
+    Returns:
+        Its id, and the number of nodes that the first step erased.
     """
-    return database.owner() if claims.role == _OWNER else database.agent(claims)
-
-
-def _begin(database: Database, claims: Claims, subject: Subject, through: str, guard: Guard) -> UUID:
+    database, claims = context.database, context.claims
     values = {"user_id": claims.user_id, "kind": subject.kind, "subject_id": subject.subject_id, "through": through}
-    with _rows_of(database, claims) as tx:
+    with rows_of(database, claims) as tx:
         earlier = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
         try:
-            _require(tx, claims, subject)
+            require_subject(tx, claims, subject)
         except NotFoundError:
             if earlier is None:
                 raise
-            erasure_id: UUID = earlier["erasure_id"]
-            return erasure_id
-    with database.owner() as tx:
-        if guard is not FREE:
-            lock_graph_exclusive(tx, claims.user_id)
-            guard.admit(tx)
+            return earlier["erasure_id"], 0
+    strays = _strays_of(context, claims.user_id, subject)
+
+    def begin(tx: Transaction) -> tuple[UUID, int]:
         if subject.kind is SubjectKind.USER:
-            departures.close_memberships(tx, subject.subject_id)
+            # Writers of the inbox are done before this, and find the open erasure after it.
+            tx.execute(_QUERIES["hold_inbox"], values)
+        else:
+            lock_graph_exclusive(tx, claims.user_id)
+        wait_briefly(tx)
+        guard.admit(tx)
         row = tx.execute(_QUERIES["open_erasure"], values).fetchone()
         if row is None:  # another request opened it just now; the next statement sees it
             row = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
         assert row is not None
-        opened: UUID = row["erasure_id"]
-        return opened
+        return row["erasure_id"], _take_step(tx, erasure(tx, row["erasure_id"]), strays)
+
+    return give_way(database.owner, begin)
 
 
-def _require(tx: Transaction, claims: Claims, subject: Subject) -> None:
-    """Require the owner and an existing subject; for others the subject does not exist."""
-    if claims.role != _OWNER:
-        raise NotFoundError
-    values = {"user_id": claims.user_id, "record_id": subject.subject_id, "node_id": subject.subject_id}
-    if subject.kind is SubjectKind.FACT:
-        found = tx.execute(_QUERIES["record_of_fact"], {**values, "fact_id": subject.subject_id}).fetchone()
-    elif subject.kind is SubjectKind.RECORD:
-        found = tx.execute(_QUERIES["node_of_record"], values).fetchone()
-    elif subject.kind is SubjectKind.NODE:
-        found = tx.execute(_QUERIES["node_of_user"], values).fetchone()
-        if found is not None and found["layer_depth"] == 0:
-            raise InvalidInputError("this node is the root of the graph: erase the user instead")
+def _take_step(tx: Transaction, work: Erasure, strays: Mapping[UUID, Sequence[str]]) -> int:
+    """Erase a record or a fact, or some nodes; of a user, end the memberships and all keys.
+
+    Returns:
+        The number of nodes that it erased.
+    """
+    if work.rows_erased:
+        return 0
+    if work.subject.kind is SubjectKind.USER:
+        departures.close_memberships(tx, work.user_id)
+        tx.execute(_QUERIES["revoke_keys"], {"user_id": work.user_id})
+        return 0
+    eraser = RowsEraser(tx, work, strays, gives_way=True)
+    if work.subject.kind is SubjectKind.NODE:
+        return eraser.nodes(work.subject.subject_id, NODES_AT_ONCE)
+    record_id = record_of(tx, work.user_id, work.subject)
+    if record_id is not None:
+        eraser.record(record_id)
     else:
-        found = (
-            tx.execute(_QUERIES["slug_of_user"], values).fetchone() if subject.subject_id == claims.user_id else None
-        )
-    if found is None:
-        raise NotFoundError
+        eraser.fact(work.subject.subject_id)
+    return 0
 
 
 def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt:
@@ -256,22 +260,17 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
         on_done("objects", count)
 
     if not work.rows_erased and owner is not None:
-        if work.subject.kind in (SubjectKind.RECORD, SubjectKind.FACT):
-            _erase_record(database, objects, work, owner["slug"])
-        else:
-            if work.subject.kind is SubjectKind.USER:
-                # First, and while nobody else can have the slug: copies in old disks and snapshots end with their key.
-                destroy_keys(objects, owner["slug"])
-                with database.owner() as tx:
-                    RowsEraser(tx, work).inbox()
-            _erase_nodes(database, objects, work, owner["slug"], on_done)
+        if work.subject.kind is SubjectKind.USER:
+            # First, and while nobody else can have the slug: copies in old disks and snapshots end with their key.
+            destroy_keys(objects, owner["slug"])
+            give_way(database.owner, lambda tx: RowsEraser(tx, work, gives_way=True).inbox())
+        _erase_rows(context, work, on_done)
         if work.subject.kind is SubjectKind.USER:
             _settle_all(context, work.user_id)
             remove_objects(database, objects, erasure_id, removed)
             strays_of_user = list(objects_of_user(objects, owner["slug"]))
             destroy_keys(objects, owner["slug"])  # that a job made meanwhile
-            with database.owner() as tx:
-                RowsEraser(tx, work).user(strays_of_user)
+            give_way(database.owner, lambda tx: RowsEraser(tx, work, gives_way=True).user(strays_of_user))
     if not work.rows_erased:
         with database.owner() as tx:
             tx.execute(_QUERIES["set_rows_erased"], {"erasure_id": erasure_id})
@@ -289,42 +288,35 @@ def _settle_all(context: Context, user_id: UUID) -> None:
         settle_departure(context, organization_id, member_id, through="forgotten user")
 
 
-def _erase_record(database: Database, objects: ObjectStore, work: Erasure, slug: str) -> None:
-    """Erase a record, or a fact with or without its record."""
-    with database.owner() as tx:
-        record_id = _record_of(tx, work.user_id, work.subject)
-        if record_id is None:
-            RowsEraser(tx, work).fact(work.subject.subject_id)
-            return
-    strays = objects_of_records(objects, slug, frozenset([record_id]))
-    with database.owner() as tx:
-        RowsEraser(tx, work, strays).record(record_id)
-
-
-def _erase_nodes(database: Database, objects: ObjectStore, work: Erasure, slug: str, on_done: Progress) -> None:
-    """Erase nodes in batches until none is left, since new ones may appear meanwhile."""
-    top = work.subject.subject_id if work.subject.kind is SubjectKind.NODE else None
-    strays = None
-    if top is not None:  # a user's strays are removed at the end
-        with database.owner() as tx:
-            node_ids = [node.node_id for node in nodes_below(tx, work.user_id, top)]
-            rows = tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
-            record_ids = frozenset(row["record_id"] for row in rows)
-        strays = objects_of_records(objects, slug, record_ids)
-    while True:
-        with database.owner() as tx:
-            erased = RowsEraser(tx, work, strays).nodes(top, NODES_AT_ONCE)
-        if not erased:
-            return
+def _erase_rows(context: Context, work: Erasure, on_done: Progress) -> None:
+    """Erase a record, a fact, or nodes in batches until none is left, since new ones may appear meanwhile."""
+    if work.subject.kind is SubjectKind.USER:
+        while erased := give_way(
+            context.database.owner, lambda tx: RowsEraser(tx, work, gives_way=True).nodes(None, NODES_AT_ONCE)
+        ):
+            on_done("nodes", erased)
+        return
+    strays = _strays_of(context, work.user_id, work.subject)
+    while erased := give_way(context.database.owner, lambda tx: _take_step(tx, work, strays)):
         on_done("nodes", erased)
 
 
-def _record_of(tx: Transaction, user_id: UUID, subject: Subject) -> UUID | None:
-    """Return the record to erase: for a fact that is stated by hand, the one of its note; for other facts none."""
-    if subject.kind is SubjectKind.RECORD:
-        return subject.subject_id
-    row = tx.execute(_QUERIES["record_of_fact"], {"user_id": user_id, "fact_id": subject.subject_id}).fetchone()
-    return row["record_id"] if row is not None and row["is_by_hand"] else None
+def _strays_of(context: Context, user_id: UUID, subject: Subject) -> Mapping[UUID, Sequence[str]]:
+    """Return the keys of all objects of the records to erase; of a user none, whose objects are removed at the end."""
+    with context.database.owner() as tx:
+        owner = tx.execute(_QUERIES["slug_of_user"], {"user_id": user_id}).fetchone()
+        if owner is None or subject.kind is SubjectKind.USER:
+            return {}
+        if subject.kind is SubjectKind.NODE:
+            node_ids = [node.node_id for node in nodes_below(tx, user_id, subject.subject_id)]
+            rows = tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
+            record_ids = frozenset(row["record_id"] for row in rows)
+        else:
+            record_id = record_of(tx, user_id, subject)
+            values = {"user_id": user_id, "record_id": record_id}
+            is_there = tx.execute(_QUERIES["node_of_record"], values).fetchone() is not None
+            record_ids = frozenset([record_id] if record_id is not None and is_there else [])
+    return objects_of_records(context.objects, owner["slug"], record_ids) if record_ids else {}
 
 
 def _preview_record(tx: Transaction, claims: Claims, subject: Subject, wanted: UUID) -> Preview:

@@ -7,7 +7,7 @@ methods run, and in which order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.erasure.journal import Entry, entries_of_file, note_objects
 from neurigraph_pipelines.erasure.receipts import Erasure, SubjectKind, add_to_receipt
-from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows, wait_briefly
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
@@ -54,10 +54,19 @@ class RowsEraser:
 
     Args:
         strays: Keys of all objects of the records, including those without a row.
+        gives_way: ``give_way`` runs the transaction, which waits in a queue for the lock of the graph only.
     """
 
-    def __init__(self, tx: Transaction, erasure: Erasure, strays: Mapping[UUID, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self,
+        tx: Transaction,
+        erasure: Erasure,
+        strays: Mapping[UUID, Sequence[str]] | None = None,
+        *,
+        gives_way: bool = False,
+    ) -> None:
         self._tx = tx
+        self._gives_way = gives_way
         self._erasure = erasure
         self._user_id = erasure.user_id
         self._strays = strays or {}
@@ -73,14 +82,14 @@ class RowsEraser:
             RehydratingError: One of its files is being decompressed.
             TransientError: Others kept reading or writing its node.
         """
-        slug = lock_graph_exclusive(self._tx, self._user_id)
+        slug = self._lock_graph()
         location = self._tx.execute(
             _QUERIES["node_of_record"], {"record_id": record_id, "user_id": self._user_id}
         ).fetchone()
         if location is None:
             return
         upgrade_node(self._tx, location["node_id"], location["schema_name"])
-        lock_rows(self._tx, {location["schema_name"]: [record_id]}, [location["node_id"]])
+        self._lock_rows({location["schema_name"]: [record_id]}, [location["node_id"]])
         schema = sql.Identifier(location["schema_name"])
         of_record = {"record_id": record_id}
         self._count(_QUERIES["count_of_records"], record_ids=[record_id])
@@ -103,7 +112,7 @@ class RowsEraser:
 
     def fact(self, fact_id: UUID) -> None:
         """Erase one fact of a record that stays. Nothing happens if it is erased already."""
-        lock_graph_exclusive(self._tx, self._user_id)
+        self._lock_graph()
         self._count(_QUERIES["erase_fact"], user_id=self._user_id, fact_id=fact_id)
         self._erase_request_keys([fact_id], [])
         self._write_receipt()
@@ -117,12 +126,12 @@ class RowsEraser:
         Raises:
             RehydratingError, TransientError: As for ``record``.
         """
-        slug = lock_graph_exclusive(self._tx, self._user_id)
+        slug = self._lock_graph()
         nodes = nodes_below(self._tx, self._user_id, top, limit)
         if not nodes:
             return 0
         node_ids = [node.node_id for node in nodes]
-        lock_rows(self._tx, {}, [], to_drop={node.node_id: node.schema_name for node in nodes})
+        self._lock_rows({}, [], to_drop={node.node_id: node.schema_name for node in nodes})
         rows = self._tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
         record_ids = [row["record_id"] for row in rows]
         self._count(_QUERIES["count_of_records"], record_ids=record_ids)
@@ -158,10 +167,8 @@ class RowsEraser:
         return len(nodes)
 
     def inbox(self) -> None:
-        """Erase a user's inbox, statistics and keys.
-
-        After this, no key gives access to the user's graph, and running pipeline steps cannot store anything.
-        """
+        """Erase a user's inbox, statistics and keys: running steps of the pipeline cannot store anything after this."""
+        self._lock_graph()
         self._count(_QUERIES["count_of_inbox"], user_id=self._user_id)
         self._note_staged()
         row = self._tx.execute(_QUERIES["erase_inbox"], {"user_id": self._user_id}).fetchone()
@@ -172,11 +179,31 @@ class RowsEraser:
 
     def user(self, strays: Iterable[str]) -> None:
         """Erase a user whose nodes are erased, and record the remaining objects in the journal."""
+        self._wait_briefly()
         self._tx.execute(_QUERIES["lock_user"], {"user_id": self._user_id})
         self._note_staged()
         self._note(map(Entry, strays))
         self._erased["users"] += self._tx.execute(_QUERIES["erase_user"], {"user_id": self._user_id}).rowcount
         self._write_receipt()
+
+    def _lock_graph(self) -> str:
+        """Lock the graph before anything else, and return the user's slug."""
+        slug = lock_graph_exclusive(self._tx, self._user_id)
+        self._wait_briefly()
+        return slug
+
+    def _lock_rows(
+        self,
+        records: Mapping[str, Collection[UUID]],
+        nodes: Collection[UUID],
+        to_drop: Mapping[UUID, str] | None = None,
+    ) -> None:
+        lock_rows(self._tx, records, nodes, to_drop)
+        self._wait_briefly()
+
+    def _wait_briefly(self) -> None:
+        if self._gives_way:
+            wait_briefly(self._tx)
 
     def _erase_request_keys(self, ids: Sequence[UUID], parts: Iterable[Mapping[str, Any]]) -> None:
         """Erase kept answers to requests about erased records and nodes, and about the sources of records."""
@@ -240,7 +267,7 @@ class RowsEraser:
             self._kept["originals"].append(original["file_id"])
             if original["record_id"] in record_ids:
                 upgrade_node(self._tx, successor["node_id"], successor["schema_name"])
-                lock_rows(self._tx, {successor["schema_name"]: [successor["record_id"]]}, [successor["node_id"]])
+                self._lock_rows({successor["schema_name"]: [successor["record_id"]]}, [successor["node_id"]])
                 file = self._tx.execute(
                     _QUERIES["hand_over_file"], {"file_id": original["file_id"], "record_id": successor["record_id"]}
                 ).fetchone()
@@ -312,7 +339,7 @@ class RowsEraser:
         }
         for row in self._tx.execute(_QUERIES["superseded_records"], values).fetchall():
             schema = sql.Identifier(row["schema_name"])
-            lock_rows(self._tx, {row["schema_name"]: [row["record_id"]]}, [])
+            self._lock_rows({row["schema_name"]: [row["record_id"]]}, [])
             authored(self._tx, f"user:{self._user_id}")
             self._tx.execute(
                 _QUERIES["clear_supersession"].format(schema=schema),

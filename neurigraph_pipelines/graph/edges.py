@@ -28,18 +28,25 @@ StatedEdge = tuple[Witness, PlannedEdge]
 
 
 class Places:
-    """Looks up the nodes of a user at paths, each once in a transaction that has locked the graph."""
+    """Looks up the nodes of a user at paths, each once in a transaction that has locked the graph.
 
-    def __init__(self, tx: Transaction, user_id: UUID, user_slug: str) -> None:
+    Args:
+        personas: Whether paths lead into personas, as ``resolve_path`` says.
+    """
+
+    def __init__(self, tx: Transaction, user_id: UUID, user_slug: str, *, personas: bool = False) -> None:
         self._tx = tx
         self.user_id = user_id
         self.user_slug = user_slug
+        self._personas = personas
         self._reached: dict[tuple[str, ...], NodeRef] = {}
 
     def reach(self, path: tuple[str, ...], planned: Sequence[PlannedNode] = ()) -> NodeRef:
         """Return the deepest node on a path, by names from layer 1 down; missing nodes that are planned are created."""
         if path not in self._reached:
-            self._reached[path] = resolve_path(self._tx, self.user_id, self.user_slug, path, planned)
+            self._reached[path] = resolve_path(
+                self._tx, self.user_id, self.user_slug, path, planned, personas=self._personas
+            )
         return self._reached[path]
 
     def find(self, path: tuple[str, ...]) -> UUID | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import prod
 
 from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.graph.roles import are_two, defined_roles, roles_of
 from neurigraph_pipelines.model import (
     ConceptKind,
     Filing,
@@ -38,10 +39,12 @@ class OutlineIndex:
 
     def __init__(self, outline: Outline) -> None:
         self._children: dict[Key, dict[str, OutlineNode]] = {}
-        self._persons: dict[str, OutlineNode] = {}
+        self._persons: dict[str, list[OutlineNode]] = {}
+        self._called: dict[Key, set[str]] = {}
         self._anywhere: dict[str, OutlineNode] = {}
         self._top: list[OutlineNode] = []
         self._candidates: dict[tuple[ConceptKind, str], list[NodeCandidate]] = {}
+        self._closed = set(map(_key, outline.closed))
         for node in outline.nodes:
             self.add(node)
         for candidate in outline.candidates:
@@ -58,18 +61,43 @@ class OutlineIndex:
             siblings.setdefault(key, node)
             self._anywhere.setdefault(key, node)
             if node.kind is ConceptKind.PERSON:
-                self._persons.setdefault(key, node)
+                self._called.setdefault(_key(node.path), set()).add(key)
+                bearers = self._persons.setdefault(key, [])
+                if all(one.path != node.path for one in bearers):
+                    bearers.append(node)
         if len(node.path) == 1:
             self._top.append(node)
 
-    def child(self, parent: tuple[str, ...], names: Iterable[str]) -> OutlineNode | None:
+    def child(self, parent: tuple[str, ...], names: Sequence[str]) -> OutlineNode | None:
         """Return the child of ``parent`` with one of ``names``, tried in order."""
         siblings = self._children.get(_key(parent), {})
-        return next((siblings[key] for key in _keys(names) if key in siblings), None)
+        found = (siblings[key] for key in _keys(names) if key in siblings)
+        return next((node for node in found if not self._has_other_surname(node, names)), None)
 
-    def person(self, names: Iterable[str]) -> OutlineNode | None:
-        """Return the person with one of ``names``, on any branch."""
-        return next((self._persons[key] for key in _keys(names) if key in self._persons), None)
+    def person(self, names: Sequence[str], labels: Iterable[str] = ()) -> OutlineNode | None:
+        """Return the person with one of ``names``, on any branch.
+
+        Args:
+            labels: What is said that the person is, such as ``brother``: a dentist of that name is somebody else.
+        """
+        found = (node for key in _keys(names) for node in self._persons.get(key, ()))
+        return next((node for node in found if not self.is_somebody_else(node, names, labels)), None)
+
+    def is_somebody_else(self, node: OutlineNode, names: Sequence[str], labels: Iterable[str]) -> bool:
+        """Return whether the bearer of ``names`` is not a person who has one of them: surnames or roles say so."""
+        if node.kind is not ConceptKind.PERSON or any(key in self._called[_key(node.path)] for key in _full(names)):
+            return False
+        if self._has_other_surname(node, names):
+            return True
+        return not _full(names) and are_two(roles_of(labels), defined_roles(node.path[-1], node.summary))
+
+    def _has_other_surname(self, node: OutlineNode, names: Sequence[str]) -> bool:
+        """Return whether a person has the first name of ``names``, and surnames of which none fits theirs."""
+        if node.kind is not ConceptKind.PERSON:
+            return False
+        given, known = _full(names), _full(self._called[_key(node.path)])
+        alike = [(set(a.split()), set(b.split())) for a in given for b in known if a.split()[0] == b.split()[0]]
+        return bool(alike) and not any(one <= other or other <= one for one, other in alike)
 
     def same_first_name(self, name: str, labels: Iterable[str]) -> OutlineNode | None:
         """Return the one person with the same first name and a label of ``name``, such as ``coworker``.
@@ -79,10 +107,10 @@ class OutlineIndex:
         words, roles = name_key(name).split(), {name_key(label) for label in labels}
         found = {
             node.path: node
-            for key, node in self._persons.items()
-            if words[:1] == key.split()[:1]
-            and min(len(words), len(key.split())) == 1
-            and roles & {name_key(keyword) for keyword in node.keywords}
+            for key, nodes in self._persons.items()
+            if words[:1] == key.split()[:1] and min(len(words), len(key.split())) == 1
+            for node in nodes
+            if roles & {name_key(keyword) for keyword in node.keywords} and not self._has_other_surname(node, [name])
         }
         return next(iter(found.values())) if len(found) == 1 else None
 
@@ -100,9 +128,15 @@ class OutlineIndex:
         """Return the node at ``path``."""
         return self.child(path[:-1], path[-1:]) if path else None
 
-    def anywhere(self, name: str) -> OutlineNode | None:
+    def anywhere(self, name: str, labels: Sequence[str] = ()) -> OutlineNode | None:
         """Return the person with a name or alias, else the shallowest node with it."""
-        return self.person([name]) or self._anywhere.get(name_key(name))
+        found = self._anywhere.get(name_key(name))
+        is_other = found is not None and self.is_somebody_else(found, [name], labels)
+        return self.person([name], labels) or (None if is_other else found)
+
+    def is_closed(self, path: tuple[str, ...]) -> bool:
+        """Return whether no node may be planned at ``path``."""
+        return _key(path) in self._closed
 
     def nearest_topic(self, proposals: Iterable[NodeProposal]) -> OutlineNode | None:
         """Return the layer-1 node that shares most words with ``proposals``, or None if none shares enough."""
@@ -156,7 +190,7 @@ def with_filings(outline: Outline, filings: Sequence[Filing]) -> Outline:
             )
         if (*key[:2], None if candidate.kind is ConceptKind.PERSON else key[2]) not in promoted:
             candidates[key] = candidate
-    return Outline(tuple(nodes.values()), tuple(candidates.values()))
+    return replace(outline, nodes=tuple(nodes.values()), candidates=tuple(candidates.values()))
 
 
 def _key(path: Iterable[str]) -> Key:
@@ -166,6 +200,11 @@ def _key(path: Iterable[str]) -> Key:
 def _keys(names: Iterable[str]) -> Iterator[str]:
     """Return the keys of ``names`` without empty ones, which would match every other empty name."""
     return (key for key in map(name_key, names) if key)
+
+
+def _full(names: Iterable[str]) -> list[str]:
+    """Return the keys of names that have a surname, too."""
+    return [key for key in map(name_key, names) if " " in key]
 
 
 def _words(texts: Iterable[str]) -> set[str]:

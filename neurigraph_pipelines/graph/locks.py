@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import wraps
 from typing import ParamSpec, TypeVar
 from uuid import UUID
@@ -52,6 +52,35 @@ def lock_graph_exclusive(tx: Transaction, user_id: UUID) -> str:
     if row is None:
         raise NotFoundError
     return str(row["slug"])
+
+
+def give_way(begin: Callable[[], AbstractContextManager[Transaction]], change: Callable[[Transaction], T]) -> T:
+    """Run a change in its own transaction, and run it again if others hold one of the locks that it needs.
+
+    Only the lock of the graph is waited for in a queue. The change waits briefly for all others, so the others never
+    wait for it long enough to be aborted as part of a deadlock.
+
+    Args:
+        begin: Opens a transaction of the owner.
+        change: Calls ``wait_briefly`` once it has locked the graph.
+
+    Raises:
+        TransientError: Others held the locks for ``PATIENCE_SECONDS``.
+    """
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            with begin() as tx:
+                return change(tx)
+        except (errors.LockNotAvailable, errors.DeadlockDetected):
+            if time.monotonic() > until:
+                raise _busy() from None
+            time.sleep(_PAUSE_SECONDS)
+
+
+def wait_briefly(tx: Transaction) -> None:
+    """Let the rest of a transaction of ``give_way`` wait only briefly for each lock."""
+    tx.execute(_QUERIES["limit_waits"], {"milliseconds": _ATTEMPT_MILLISECONDS})
 
 
 def retry_not_found(look_up: Callable[P, T]) -> Callable[P, T]:
@@ -96,16 +125,18 @@ def lock_rows(
     while True:
         try:
             with tx.transaction():
-                tx.execute(_QUERIES["limit_waits"], {"milliseconds": _ATTEMPT_MILLISECONDS})
+                wait_briefly(tx)
                 _lock(tx, records, nodes, to_drop or {}, relocated)
             break
         except (errors.LockNotAvailable, errors.DeadlockDetected):
             if time.monotonic() > until:
-                raise TransientError(
-                    "these nodes are being read or written all the time: try again in a moment", retry_after=5.0
-                ) from None
+                raise _busy() from None
             time.sleep(_PAUSE_SECONDS)
     tx.execute(_QUERIES["limit_waits"], {"milliseconds": 0})
+
+
+def _busy() -> TransientError:
+    return TransientError("these nodes are being read or written all the time: try again in a moment", retry_after=5.0)
 
 
 def _lock(

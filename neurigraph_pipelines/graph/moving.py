@@ -154,7 +154,8 @@ def split_node(
         upgrade_node(tx, node_id, source.schema_name)
         record_ids = _require_records(tx, source, records)
         path = (*parent.names[1:], shown)
-        created = resolve_path(tx, claims.user_id, slug, path, [PlannedNode(path, kind, confidence=1.0)])
+        plan = PlannedNode(path, kind, confidence=1.0)
+        created = resolve_path(tx, claims.user_id, slug, path, [plan], personas=True)
         target = node_and_below(tx, claims.user_id, created.node_id)[0]
         lock_rows(tx, {source.schema_name: record_ids}, [node_id, target.node_id])
         transfer_records(tx, record_ids, source, target, author_of(claims), claims)

@@ -89,6 +89,7 @@ def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
                     if row["centroid"] is not None and row["embedding_model"] == embedding_model
                     else None
                 ),
+                of_persona=row["of_persona"],
             )
             for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": None, "filing": True})
             if row["layer_depth"] > 0

@@ -149,11 +149,7 @@ def list_users(database: Database) -> list[User]:
 
 
 def ensure_user(database: Database, slug: str, *, opaque_schema_names: bool = False) -> tuple[User, bool]:
-    """Find the user with a slug, or create it.
-
-    Returns:
-        The user, and whether it was created.
-    """
+    """Find the user with a slug, or create it; return the user, and whether it was created."""
     try:
         return find_user(database, slug), False
     except NotFoundError:
@@ -207,12 +203,18 @@ def provision_node(
 
 
 def resolve_path(
-    tx: Transaction, user_id: UUID, user_slug: str, path: Sequence[str], planned: Sequence[PlannedNode] = ()
+    tx: Transaction,
+    user_id: UUID,
+    user_slug: str,
+    path: Sequence[str],
+    planned: Sequence[PlannedNode] = (),
+    *,
+    personas: bool = False,
 ) -> NodeRef:
     """Walk from the root along ``path`` and create the planned nodes that are missing.
 
-    Two transactions that plan one name get one node: the second waits for the first. A missing step that is not planned
-    may have been renamed or merged, so its aliases are tried. Otherwise the walk ends there.
+    Two transactions that plan one name get one node: the second waits for the first. The aliases of a missing step that
+    is not planned are tried: it may have been renamed.
 
     Args:
         tx: A transaction of the pipeline or the owner; a rollback undoes the creation.
@@ -220,6 +222,7 @@ def resolve_path(
         user_slug: First part of new schema names.
         path: Node names from layer 1 down; empty for the root.
         planned: Nodes that may be created.
+        personas: Whether the walk enters personas, whose keys read what lies there.
 
     Returns:
         The deepest node reached, upgraded to the current DDL.
@@ -228,17 +231,18 @@ def resolve_path(
         NotFoundError: The user has no graph.
     """
     keys = list(map(name_key, path[:MAX_LAYER_DEPTH]))
-    walked = tx.execute(_QUERIES["walk_by_keys"], {"user_id": user_id, "name_keys": keys}).fetchall()
+    values = {"user_id": user_id, "personas": personas}
+    walked = tx.execute(_QUERIES["walk_by_keys"], values | {"name_keys": keys}).fetchall()
     if not walked:
         raise NotFoundError("the user has no graph")
     root, version = walked[0], walked[-1]["node_ddl_version"]
     node = reduce(_child, walked[1:], NodeRef(root["node_id"], root["schema_name"], 0, ()))
     plans = {tuple(map(name_key, plan.path)): plan for plan in planned}
     for depth in range(len(walked), len(keys) + 1):  # from the first step that is missing, or a mirror
-        step = {"user_id": user_id, "parent_node_id": node.node_id, "name_key": keys[depth - 1]}
+        step = values | {"parent_node_id": node.node_id, "name_key": keys[depth - 1], "name": path[depth - 1]}
         row = tx.execute(_QUERIES["child_by_key"], step).fetchone()
-        if row is not None and row["is_mount"]:  # nothing is filed in a mirror
-            break
+        if row is not None and (row["is_mount"] or (row["is_persona"] and not personas)):
+            break  # nothing is filed in a mirror
         if row is not None:
             node, version = _child(node, row), row["node_ddl_version"]
             continue
@@ -246,9 +250,7 @@ def resolve_path(
         if plan is not None:
             node, version = _provision(tx, user_id, user_slug, node, plan), 0
             continue
-        row = tx.execute(
-            _QUERIES["child_by_alias"], {"user_id": user_id, "parent_node_id": node.node_id, "name": path[depth - 1]}
-        ).fetchone()
+        row = tx.execute(_QUERIES["child_by_alias"], step).fetchone()
         if row is None:
             break
         node, version = _child(node, row), row["node_ddl_version"]
@@ -364,9 +366,8 @@ def apply_ddl(
 ) -> None:
     """Run the node DDL after ``version`` and record the new version, which the row of a new node has already.
 
-    ``version`` is that of the node: 0 if it has no tables yet.
-
-    A new node gets one script, which changes the catalog less often than the files do.
+    ``version`` is that of the node: 0 if it has no tables yet. A new node gets one script, which changes the catalog
+    less often than the files do.
     """
     last = newest("node") if up_to is None else up_to
     if version >= last:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from uuid import UUID
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.graph.entities import OutlineIndex, with_filings
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.placement_plan import Plan, as_planned, plan_batch, with_plan
@@ -118,7 +119,7 @@ def assign_batch(
     order = sorted(range(len(segments)), key=lambda i: (segments[i].occurred_at, segments[i].ref.first_message))
     results: dict[int, list[Filing] | ItemFailure] = {}
 
-    def resolve(number: int, answer: Sequence[Placement] | ItemFailure) -> None:
+    def resolve(number: int, answer: _Placed | ItemFailure) -> None:
         results[number] = answer if isinstance(answer, ItemFailure) else batch.file(segments[number], answer)
         if on_item is not None:
             on_item(segments[number].ref)
@@ -133,6 +134,14 @@ def assign_batch(
         for number in order:
             resolve(number, batch.place(segments[number]))
     return [results[number] for number in range(len(segments))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """The placements of a segment, or the mark that a defect kept the model from giving any."""
+
+    placements: Sequence[Placement] = ()
+    left_out: Sequence[str] = ()
 
 
 class _BatchFiling:
@@ -159,27 +168,41 @@ class _BatchFiling:
             own = [segment for segment in segments if segment.ref.user_id == user_id]
             self._plans[user_id] = plan_batch(self._model, own, outline)
 
-    def place(self, segment: Segment) -> Sequence[Placement] | ItemFailure:
+    def place(self, segment: Segment) -> _Placed | ItemFailure:
         """Ask the model for the placements of a segment."""
+        left_out: list[str] = []
+
+        def asked() -> Sequence[Placement]:
+            user_id = segment.ref.user_id
+            return self._model.place(segment, with_plan(self._outlines[user_id], self._plans[user_id]))
+
         try:
             with self._limited(segment.ref):
-                user_id = segment.ref.user_id
-                return self._model.place(segment, with_plan(self._outlines[user_id], self._plans[user_id]))
+                return _Placed(enriched("filing", asked, tuple, left_out), left_out)
         except Exception as error:  # one bad item must not fail the others
             return failure_of(segment.ref.trigger_id, STEP, error)
 
-    def file(self, segment: Segment, placements: Sequence[Placement]) -> list[Filing] | ItemFailure:
+    def file(self, segment: Segment, placed: _Placed) -> list[Filing] | ItemFailure:
         """Turn placements into filings, and add their nodes to the outline for later segments."""
-        ref = segment.ref
+        left_out = list(placed.left_out)
+        at_root = Filing((), segment.messages[0].seq, segment.messages[-1].seq)
+        if left_out:
+            return [replace(at_root, left_out=left_out[0])]
         try:
-            with self._limited(ref):
-                placements = as_planned(placements, self._plans[ref.user_id], self._threshold)
-                filings = file_segment(segment, placements, self._outlines[ref.user_id], self._threshold)
+            with self._limited(segment.ref):
+                filings = enriched("filing", lambda: self._filed(segment, placed), lambda: [at_root], left_out)
         except Exception as error:  # such as an unusable answer of the model
-            return failure_of(ref.trigger_id, STEP, error)
-        known = self._planned[ref.user_id]
+            return failure_of(segment.ref.trigger_id, STEP, error)
+        return [replace(at_root, left_out=left_out[0])] if left_out else filings
+
+    def _filed(self, segment: Segment, placed: _Placed) -> list[Filing]:
+        user_id = segment.ref.user_id
+        placements = as_planned(placed.placements, self._plans[user_id], self._threshold)
+        filings = file_segment(segment, placements, self._outlines[user_id], self._threshold)
+        outline = with_filings(self._outlines[user_id], filings)
+        known = self._planned[user_id]
         known.update((node.path, node) for filing in filings for node in (*filing.new_nodes, *filing.beside))
-        self._outlines[ref.user_id] = with_filings(self._outlines[ref.user_id], filings)
+        self._outlines[user_id] = outline
         return [_self_contained(filing, known) for filing in filings]
 
 

@@ -42,8 +42,10 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
     """
     clock = StepClock(context.settings, STEP)
     with triggers.keep_lease(context, batch_id):
-        refs = triggers.segments_of(context.database, batch_id)
-        found = _assign_each(context, list(triggers.load_each(context.database, refs)), clock, on_done)
+        leased = triggers.segments_of(context.database, batch_id)
+        segments = list(triggers.load_each(context.database, leased))
+        found = _assign_each(context, segments, clock, on_done)
+    refs = [segment.ref for segment in segments]
     answers = [found[ref.trigger_id] for ref in refs]
     return Assigned(
         batch_id,
@@ -76,7 +78,7 @@ def _assign_each(
     own = [segment for segment in left if segment.ref.persona_id is None]
     filed = assign_batch(
         own,
-        outlines,
+        {user_id: one.without_personas() for user_id, one in outlines.items()},
         context.language_model,
         context.settings.ingestion.node_creation_confidence,
         None if on_done is None else lambda _: on_done(1),

@@ -16,17 +16,16 @@ from itertools import groupby
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.graph.candidates import add_candidates, promote_candidates
-from neurigraph_pipelines.graph.edges import Places, write_edges, write_endings
+from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.shell import update_shells
-from neurigraph_pipelines.graph.witnesses import define_nodes, write_mentions
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.batch_totals import count_stored, count_times
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
+from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import settle_versions
+from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
 from neurigraph_pipelines.ingestion.queue_hold import end_hold, hold_queue
 from neurigraph_pipelines.ingestion.record_rows import Inserted, RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import (
@@ -44,12 +43,13 @@ from neurigraph_pipelines.ingestion.records import (
 from neurigraph_pipelines.ingestion.source_versions import lock_versions, settle_source
 from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_original, write_transcript
 from neurigraph_pipelines.ingestion.time_limits import time_limit
+from neurigraph_pipelines.ingestion.unfinished import mark_unfinished
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.retention import keep_as_asked, keep_as_standards_say
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.measuring import carried, measured
-from neurigraph_pipelines.model import ItemFailure, PlannedAlias, Segment, SegmentRef, SourceKind, Tier, Voice
+from neurigraph_pipelines.model import ItemFailure, Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.voices import voices_of
@@ -275,10 +275,9 @@ class _SegmentStorage:
         for item in written:
             guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
-        places = Places(tx, ref.user_id, ref.user_slug)
+        places = Places(tx, ref.user_id, ref.user_slug, personas=may_enter_personas(ref))
         self._provision(places, written)
         inserted = [self._rows.insert(tx, item, models, places) for item in written]
-        committed = [one.committed for one in inserted]
         new_records = [one.committed.record_id for one in inserted if one.witness is not None]
         if source is not None and source["tier"] is not None:
             for record_id in new_records:
@@ -288,7 +287,7 @@ class _SegmentStorage:
         for one in inserted:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
                 settle_versions(tx, ref, one.committed.record_id, facts=self._context.settings.ingestion.facts)
-        self._update_graph(tx, places, inserted)
+        committed = self._update_graph(tx, places, inserted)
         if self._context.settings.ingestion.facts:
             new = [one.committed.record_id for one in inserted if one.witness is not None]
             tx.execute(_FACTS["insert_pending"], {"record_ids": new})
@@ -298,21 +297,26 @@ class _SegmentStorage:
         count_stored(tx, ref, committed)
         return committed
 
-    def _update_graph(self, tx: Transaction, places: Places, inserted: Sequence[Inserted]) -> None:
-        """Write what follows from new records: edges and candidates with their evidence, mentions, and shells."""
-        new = [(one.witness, one.written.plan.filing) for one in inserted if one.witness is not None]
-        made = [(witness, node) for witness, filing in new for node in (*filing.new_nodes, *filing.beside)]
-        promote_candidates(tx, places, (node for _, node in made))
-        add_candidates(tx, places, [(witness, one) for witness, filing in new for one in filing.candidates])
-        ends = write_edges(tx, places, [(witness, edge) for witness, filing in new for edge in filing.edges])
-        write_endings(tx, places.user_id, [(witness, one) for witness, filing in new for one in filing.endings])
-        for witness, filing in new:
-            paths = [node.path for node in (*filing.new_nodes, *filing.beside)]
-            define_nodes(tx, witness.record_id, [found for path in paths if (found := places.find(path))])
-        write_mentions(tx, places.user_id, [*ends, *(said for one in inserted for said in self._rows.said(one))])
-        aliases = [(witness, PlannedAlias(node.path, name)) for witness, node in made for name in node.aliases]
-        aliases += [(witness, alias) for witness, filing in new for alias in filing.aliases]
-        update_shells(tx, places, [one.addition for one in inserted if one.addition is not None], aliases)
+    def _update_graph(self, tx: Transaction, places: Places, inserted: Sequence[Inserted]) -> list[Committed]:
+        """Write what follows from new records, and return all as they were stored."""
+        new = [one for one in inserted if one.witness is not None]
+        left_out = update_graph(
+            tx,
+            places,
+            [(one.witness, one.written.plan.filing) for one in new if one.witness is not None],
+            lambda: [said for one in inserted for said in self._rows.said(one)],
+            [one.addition for one in inserted if one.addition is not None],
+        )
+        if not left_out:
+            return [one.committed for one in inserted]
+        for one in new:
+            row = self._rows.words(one)
+            mark_unfinished(tx, one.committed.record_id, row, [*one.committed.left_out, *left_out])
+        marked = {one.committed.record_id for one in new}
+        return [
+            replace(one, left_out=(*one.left_out, *left_out)) if one.record_id in marked else one
+            for one in (each.committed for each in inserted)
+        ]
 
     def _held(self, tx: Transaction, item: WrittenRecord) -> WrittenRecord:
         """Return a record with the quarantines that it meets; if there are any, it changes nothing of the graph."""

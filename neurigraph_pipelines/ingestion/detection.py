@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.ingestion.segmentation import Chunk, Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Role, SourceKind, TriggerType
 from neurigraph_pipelines.ports import Database, Transaction
@@ -133,7 +134,11 @@ def _cut(tx: Transaction, source: dict[str, Any], sizes: Sizes, *, ended: bool) 
         Turn(row["seq"], Role(row["role"]), row["token_count"], row["complete"], row["calls"], row["author"])
         for row in tx.execute(_QUERIES["tail"], source)
     ]
-    segments = [(TriggerType.CHUNK_THRESHOLD, chunk) for chunk in split_tail(tail, sizes, ended=ended).chunks]
+    # Unsplit, a conversation is one segment once it has ended.
+    chunks: tuple[Chunk, ...] = enriched(
+        "boundaries of segments", lambda: split_tail(tail, sizes, ended=ended).chunks, lambda: ()
+    )
+    segments = [(TriggerType.CHUNK_THRESHOLD, chunk) for chunk in chunks]
     through: int = segments[-1][1].last_message if segments else source["triggered_through"]
     left: int = source["untriggered_tokens"] - sum(chunk.tokens for _, chunk in segments)
     if ended:

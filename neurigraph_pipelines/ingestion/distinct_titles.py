@@ -63,5 +63,10 @@ def _titles(title: str, record_id: UUID, subjects: Sequence[str], occurred_at: d
     yield _with(title, f"{described}, {record_id.hex[:12]}")
 
 
+def with_id(title: str, record_id: UUID) -> str:
+    """Return a title with a part of the record's id, which no other title has."""
+    return _with(title, record_id.hex[:12])
+
+
 def _with(title: str, addition: str) -> str:
     return f"{shortened(title, MAX_TITLE_LENGTH - len(addition) - 3)} ({addition})"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -15,15 +16,20 @@ from uuid import UUID
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
 from neurigraph_pipelines.ingestion.imports import FORMATS, read_conversations
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
+from neurigraph_pipelines.ingestion.zipped_vaults import note_lines
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role, Tier
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 from neurigraph_pipelines.model.tool_events import MessageType, ToolEvent
+
+AS_IT_IS = "To store the file as it is, send it with format=document."
 
 _OF_TEXT = "text"
 """A dialogue in plain text: its author may mean a document, so only the command line reads it as a conversation."""
 
 
-def lines(path: str, max_message_bytes: str) -> Iterator[dict[str, Any]]:
+def lines(path: str, max_message_bytes: str, date_order: str = "", everything: str = "") -> Iterator[dict[str, Any]]:
     """Yield the format of a file, its conversations message by message with what was rejected, and an end.
 
     The format of anything but an export of conversations is None, and nothing follows. A message that is too long for
@@ -37,18 +43,43 @@ def lines(path: str, max_message_bytes: str) -> Iterator[dict[str, Any]]:
     except UnreadableFileError as error:
         yield {"error": _without_folder(error.__cause__ or error, file)}
         return
-    except InvalidInputError:
-        found = DOCUMENT
+    except InvalidInputError as error:
+        notes_found = False
+        for line in _notes(file, int(max_message_bytes)):
+            notes_found = True
+            yield line
+        if not notes_found:
+            yield {"error": f"{_without_folder(error.__cause__ or error, file)} {AS_IT_IS}"}
+        return
     if found in (DOCUMENT, _OF_TEXT):
         yield {"format": None}
         return
     yield {"format": found}
+    notes: list[str] = []
     try:
-        for item in read_conversations(file, found, max_message_bytes=int(max_message_bytes)):
+        for item in read_conversations(
+            file,
+            found,
+            max_message_bytes=int(max_message_bytes),
+            date_order=DateOrder(date_order) if date_order else None,
+            everything=bool(everything),
+            on_note=notes.append,
+        ):
             yield from _lines_of(item, int(max_message_bytes))
     except InvalidInputError as error:
         yield {"rejected": [file.name, _without_folder(error, file)]}
+    yield from ({"note": note} for note in notes)
     yield {"end": True}
+
+
+def _notes(file: Path, longest: int) -> Iterator[dict[str, Any]]:
+    """Yield the notes of a zip that is no export of conversations; nothing for any other file."""
+    if not zipfile.is_zipfile(file):
+        return
+    try:
+        yield from note_lines(file, longest)
+    except UnreadableFileError as error:
+        yield {"error": _without_folder(error, file)}
 
 
 def _lines_of(item: NewConversation | RejectedItem, longest: int) -> Iterator[dict[str, Any]]:
@@ -69,20 +100,23 @@ def _without_folder(error: BaseException, file: Path) -> str:
     return str(error).replace(str(file), file.name)
 
 
-def format_of(found: Iterator[dict[str, Any]]) -> str | None:
-    """Return the format of a file by its first line; None for a document.
+def format_of(found: Iterator[dict[str, Any]]) -> tuple[str | None, str]:
+    """Return the format of a file by its first line, and the name of a vault; None for a document.
 
     Raises:
-        UnreadableFileError: The file cannot be read.
+        UnreadableFileError: The file cannot be read, or nothing in it is read.
     """
-    name = _checked(next(found)).get("format")
-    if name is not None and name not in FORMATS:
+    first = _checked(next(found))
+    name = first.get("format")
+    if name is not None and name not in (*FORMATS, VAULT):
         raise UnreadableFileError("the file cannot be read: its reader named no format")
-    return name
+    return name, str(first.get("vault", ""))
 
 
-def conversations_of(found: Iterable[dict[str, Any]]) -> Iterator[NewConversation | RejectedItem]:
-    """Yield the conversations and rejections of the lines after the first.
+def conversations_of(
+    found: Iterable[dict[str, Any]], on_note: Callable[[str], None] = lambda _: None
+) -> Iterator[NewConversation | RejectedItem]:
+    """Yield the conversations and rejections of the lines after the first, and hand on the notes.
 
     Raises:
         UnreadableFileError: The file cannot be read, or a line has another shape.
@@ -98,6 +132,8 @@ def conversations_of(found: Iterable[dict[str, Any]]) -> Iterator[NewConversatio
                     messages = []
                 case {"rejected": [str(where), str(reason)]}:
                     yield RejectedItem(where, reason)
+                case {"note": str(note)}:
+                    on_note(note)
                 case {"end": True}:
                     return
         except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -145,6 +181,8 @@ def _conversation(sent: dict[str, Any], messages: tuple[NewMessage, ...]) -> New
         ended_at=_moment(sent["ended_at"]),
         event_kind=EventKind(kind) if kind is not None else None,
         details=_details(sent["details"]),
+        by_words=bool(sent["by_words"]),
+        has_certain_times=bool(sent["has_certain_times"]),
     )
 
 

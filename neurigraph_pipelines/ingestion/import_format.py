@@ -41,6 +41,16 @@ def import_format(path: Path) -> str:
     return DOCUMENT if found == "text" and not (prose and is_dialogue(path)) else found
 
 
+def why_document(path: Path) -> str | None:
+    """Return why a text is stored as a document; None for a file of which nobody expects a conversation."""
+    media = _media_type(path)
+    if media is None or not media.is_text:
+        return None
+    if media.name in _PROSE:
+        return "its lines do not begin with the names of people who speak in turn"
+    return f"it is a file of the type {media.label}"
+
+
 def _media_type(path: Path) -> MediaType | None:
     """Return the media type of a file, or None if it is empty or unreadable."""
     try:

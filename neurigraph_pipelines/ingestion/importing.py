@@ -7,11 +7,12 @@ recognised. So running an interrupted import again finishes it.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -19,8 +20,11 @@ import psycopg
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.zones import in_zone, zone_of
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.intake import AppendResult
+from neurigraph_pipelines.ingestion.known_chats import Known, KnownChats
 from neurigraph_pipelines.ingestion.lost_files import lost_by_name, rewrite_transcripts
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem, SourceKind
@@ -34,6 +38,9 @@ Result = tuple[bool, AppendResult] | None
 
 _PROGRAMS = ("chatgpt", "claude")
 """Formats that name the program that their conversations come from."""
+
+_EVERYTHING = "everything"
+"""The field of the metadata that asks for what is left out otherwise."""
 
 _GROUPS_AT_ONCE = 2
 """Transactions at once: while the database stores one group, the next is checked and counted."""
@@ -53,6 +60,7 @@ def import_file(
     dry_run: bool = False,
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
+    date_order: DateOrder | None = None,
 ) -> ImportReport:
     """Import a file. Importing it again adds only what is new in it.
 
@@ -65,13 +73,13 @@ def import_file(
         dry_run: Add everything as usual, and undo each transaction at its end.
         on_bytes: Called with the number of bytes read since the last call.
         on_rejected: Called at once for each rejected item.
+        date_order: The order of day, month and year in dates in numbers. Default: as the file shows.
 
     Raises:
         InvalidInputError: The file cannot be read in this format.
     """
-    settings = context.settings
-    checked_details(details, settings.ingestion.unstorable_text, None)
-    report = ImportReport()
+    ingestion, report = context.settings.ingestion, ImportReport()
+    checked_details(details, ingestion.unstorable_text, None)
 
     def count_bytes(more: int) -> None:
         report.bytes_read += more
@@ -79,14 +87,24 @@ def import_file(
             on_bytes(more)
 
     items = read_conversations(
-        path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
+        path,
+        format_name,
+        on_bytes=count_bytes,
+        max_message_bytes=ingestion.max_message_bytes,
+        date_order=date_order,
+        everything=wants_everything(details.metadata),
+        on_note=report.notes.append,
     )
     if details.replaces is not None:
         items = _as_version(items, details.replaces)
     importer = Importer(context, format_name, privacy, details, report, on_rejected, dry_run=dry_run)
-    for _ in importer.add(items):
-        pass
+    deque(importer.add(items), maxlen=0)
     return report
+
+
+def wants_everything(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the metadata of a file ask for spam, deleted mails and notices, too."""
+    return str(metadata.get(_EVERYTHING, "")).lower() in ("true", "yes", "1")
 
 
 def count_file(
@@ -96,6 +114,7 @@ def count_file(
     *,
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
+    date_order: DateOrder | None = None,
 ) -> ImportReport:
     """Count what a file contains, for a dry run of an import for a user who does not exist yet.
 
@@ -105,7 +124,14 @@ def count_file(
     report, names = ImportReport(), set[tuple[str, bool]]()
     reject = _rejecting(report, on_rejected)
     limit = settings.ingestion.max_message_bytes
-    for item in read_conversations(path, format_name, on_bytes=on_bytes, max_message_bytes=limit):
+    for item in read_conversations(
+        path,
+        format_name,
+        on_bytes=on_bytes,
+        max_message_bytes=limit,
+        date_order=date_order,
+        on_note=report.notes.append,
+    ):
         if isinstance(item, RejectedItem):
             reject(item)
         else:
@@ -135,6 +161,7 @@ class Importer:
     Args:
         format_name: The format that they were read from.
         privacy: As for ``import_file``, like the others.
+        details: Their ``time_zone`` among the metadata is that of times without one, else that of the settings.
     """
 
     def __init__(
@@ -155,32 +182,48 @@ class Importer:
         self._details = replace(details.over(program), replaces=None)
         self._report = report
         self._reject = _rejecting(report, on_rejected)
+        self._chats = KnownChats(context.redactor)
         self._dry_run = dry_run
+        self._format = format_name
+        self._zone = zone_of(details, context.settings.ingestion.time_zone)
 
     def add(self, items: Iterator[NewConversation | RejectedItem]) -> Iterator[NewConversation]:
         """Add conversations as a reader yields them, and yield those that are there once that is committed."""
-        for conversation, result in self._add_all_groups(_groups(items, self._reject)):
+        corrected = 0
+        if self._zone is not None:
+            items = in_zone(items, self._format, self._zone)
+        for (conversation, shared), result in self._add_all_groups(_groups(items, self._reject)):
             if result is not None:
-                _count(self._report, conversation, *result, self._reject)
+                _count(self._report, conversation, *_without_shared(*result, shared), self._reject)
+                corrected += shared > 0
                 yield conversation
+        if corrected:
+            self._report.notes.append(f"conversations whose dates were corrected: {corrected:,}")
 
-    def _add_all_groups(self, groups: Iterable[Sequence[NewConversation]]) -> Iterator[tuple[NewConversation, Result]]:
+    def _add_all_groups(self, groups: Iterable[Sequence[NewConversation]]) -> Iterator[tuple[Known, Result]]:
         """Add groups of conversations, a few groups at once, and yield each conversation with its result in order.
 
         A group waits for those before it if one of its conversations is among them: a later version follows.
         """
-        pending: deque[tuple[Sequence[NewConversation], Future[list[Result]]]] = deque()
+        pending: deque[tuple[Sequence[Known], Future[list[Result]]]] = deque()
         with ThreadPoolExecutor(_GROUPS_AT_ONCE, thread_name_prefix="import") as pool:
             for group in groups:
-                names = {_name(one) for one in group}
+                known = self._recognised(group)
+                names = {_name(one.conversation) for one in known}
                 while pending and (
                     len(pending) > _GROUPS_AT_ONCE
-                    or any(_name(one) in names for before, _ in pending for one in before)
+                    or any(_name(one.conversation) in names for before, _ in pending for one in before)
                 ):
                     yield from _results(*pending.popleft())
-                pending.append((group, pool.submit(self._add, group)))
+                pending.append((known, pool.submit(self._add, [one.conversation for one in known])))
             for before in pending:
                 yield from _results(*before)
+
+    def _recognised(self, group: Sequence[NewConversation]) -> list[Known]:
+        if not any(one.by_words for one in group):
+            return [Known(one) for one in group]
+        with self._context.database.agent(self._context.claims) as tx:
+            return self._chats.recognised(tx, self._context.claims.user_id, group)
 
     def _add(self, group: Sequence[NewConversation]) -> list[Result]:
         """Add conversations in one transaction or, if it fails, each in its own; None for a rejected one."""
@@ -228,8 +271,15 @@ class Importer:
         return None
 
 
-def _results(group: Sequence[NewConversation], added: Future[list[Result]]) -> Iterator[tuple[NewConversation, Result]]:
+def _results(group: Sequence[Known], added: Future[list[Result]]) -> Iterator[tuple[Known, Result]]:
     return zip(group, added.result(), strict=True)
+
+
+def _without_shared(new: bool, result: AppendResult, shared: int) -> tuple[bool, AppendResult]:
+    """Return a result in which the messages of a corrected day are known, not added."""
+    if not shared:
+        return new, result
+    return False, replace(result, added=max(0, result.added - shared), known=result.known + shared)
 
 
 def _called(conversation: NewConversation) -> str:

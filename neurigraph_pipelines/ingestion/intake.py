@@ -19,6 +19,7 @@ from neurigraph_pipelines.errors import ConflictError
 from neurigraph_pipelines.model import NewMessage
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import offset_of
 
 _QUERIES = statements("inbox")
 _encoded = json.JSONEncoder(sort_keys=True).encode
@@ -91,6 +92,7 @@ class _Row:
             "token_count": self.token_count,
             "content_hash": self.content_hash,
             "occurred_at": self.occurred_at,
+            "utc_offset": offset_of(self.occurred_at),
             "external_id": self.external_id,
             "complete": message.complete,
             "section": message.section,
@@ -133,7 +135,7 @@ class Intake:
         self._ended = source["ended_at"] is not None
         self._live = not self._ended and source["last_message"] > 0
         self._clock: datetime = source["last_occurred_at"] or source["started_at"]
-        self._sent = [(one, _content_hash(one.message)) for one in messages]
+        self._sent = [(one, content_hash(one.message)) for one in messages]
         self.uncounted = [one.message.content for one, digest in self._sent if self._stored(one, digest) is None]
 
     def run(self, counts: Iterator[int]) -> None:
@@ -239,7 +241,8 @@ def write(tx: Transaction, intakes: Sequence[Intake]) -> None:
         tx.execute(_QUERIES["advance_sources"], columns(advanced))
 
 
-def _content_hash(message: NewMessage) -> bytes:
+def content_hash(message: NewMessage) -> bytes:
+    """Return the hash by which a message that is sent again is recognised: of its author, words and tools."""
     parts: list[Any] = [message.role.value, message.author, message.content, list(message.tool_calls)]
     if message.event is not None:
         parts.append(message.event.fields(message.content))

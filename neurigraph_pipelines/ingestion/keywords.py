@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.map_records import map_records
-from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
+from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Segment
 from neurigraph_pipelines.ports import LanguageModel
@@ -21,15 +22,18 @@ MAX_KEYWORD_LENGTH = 120
 def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Described:
     """Extract the keywords of every record of a batch, in parallel; failures are per item."""
 
-    def work(_: RecordPlan, part: Segment) -> Keywords:
+    def work(part: Segment) -> Keywords:
         return keywords_of(context.language_model, part)
 
-    return Described(*map_records(STEP, work, context, assigned, on_done))
+    return Described(*map_records(STEP, work, partial(_with_tags, Keywords()), context, assigned, on_done))
 
 
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:
     """Return the keywords of one record, given its part of a segment. A note's tags come first among its topics."""
-    found = model.extract_keywords(part)
+    return _with_tags(model.extract_keywords(part), part)
+
+
+def _with_tags(found: Keywords, part: Segment) -> Keywords:
     if part.ref.note is not None and part.ref.note.tags:
         tags = part.ref.note.tags
         known = {tag.casefold() for tag in tags}

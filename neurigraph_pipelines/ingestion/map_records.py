@@ -11,6 +11,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, failure_of
 from neurigraph_pipelines.ingestion.time_limits import StepClock
@@ -22,11 +23,12 @@ Result = TypeVar("Result")
 
 def map_records(
     step: str,
-    work: Callable[[RecordPlan, Segment], Result],
+    work: Callable[[Segment], Result],
+    instead: Callable[[Segment], Result],
     context: Context,
     assigned: Assigned,
     on_done: Progress | None,
-) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...], dict[UUID, float]]:
+) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...], dict[UUID, float], dict[UUID, str]]:
     """Call ``work`` for each planned record with its part of the segment, and renew the batch's lease meanwhile.
 
     Runs as many calls at once as the language model's ``concurrency`` permits. A call that takes too long fails alone.
@@ -34,18 +36,23 @@ def map_records(
     Args:
         step: Name of the op, for failures.
         work: Must not share state between records.
+        instead: Returns the default of a record whose work a defect ends.
         on_done: Called after each record.
 
     Returns:
-        Results by record, the failures, and the seconds by trigger.
+        Results by record, the failures, the seconds by trigger, and by record the enrichments that were left out.
     """
     clock = StepClock(context.settings, step)
+    left_out: dict[UUID, str] = {}
 
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
             part = triggers.load(context.database, plan.ref, plan.messages)
+            missing: list[str] = []
             with clock.of(plan.ref):
-                return work(plan, part)
+                result = enriched(step, lambda: work(part), lambda: instead(part), missing)
+            left_out.update((plan.record_id, one) for one in missing)
+            return result
         except Exception as error:  # one bad item must not fail the others
             return failure_of(plan.ref.trigger_id, step, error)
         finally:
@@ -64,4 +71,4 @@ def map_records(
             failures.append(result)
         else:
             done[plan.record_id] = result
-    return done, tuple(failures), clock.seconds
+    return done, tuple(failures), clock.seconds, left_out

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.errors import ConflictError
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_node, upgrade_node
 from neurigraph_pipelines.history import authored
@@ -42,9 +43,15 @@ def pinned_filing(tx: Transaction, segment: Segment) -> list[Filing] | ItemFailu
     filing = Filing(node.names if node is not None else (), ref.first_message, ref.last_message)
     if node is None or not (ref.source_external_id or "").startswith(VAULT_PREFIX):
         return [filing]
+    left_out: list[str] = []
+    linked = enriched("links", lambda: _with_links(tx, node, filing, segment), lambda: filing, left_out)
+    return [replace(linked, left_out=left_out[0] if left_out else None)]
+
+
+def _with_links(tx: Transaction, node: NodeRef, filing: Filing, segment: Segment) -> Filing:
     text = "\n".join(message.content for message in segment.messages)
     aliases = tuple(PlannedAlias(node.names, alias) for alias in front_matter(text).aliases)
-    return [replace(filing, edges=_linked(tx, node, links_in(text)), aliases=aliases)]
+    return replace(filing, edges=_linked(tx, node, links_in(text)), aliases=aliases)
 
 
 def _linked(tx: Transaction, node: NodeRef, links: Sequence[NoteLink]) -> tuple[PlannedEdge, ...]:

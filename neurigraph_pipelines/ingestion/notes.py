@@ -41,6 +41,7 @@ MAX_TAGS = 20
 MAX_PRIORITY = 10
 
 _NO_NODE = "there is no such node"
+_OF_PERSONA = "a persona's keys would read this: rename the folder, or write the note with the id of its node"
 
 _GRAPH = statements("graph")
 _QUERIES = statements("notes")
@@ -299,11 +300,14 @@ def _pin(context: Context, note: NewNote) -> UUID | None:
     return node_id
 
 
-def node_at(context: Context, path: str) -> UUID:
+def node_at(context: Context, path: str, *, personas: bool = True) -> UUID:
     """Return the node at a path; the owner's missing nodes are created as topics.
 
+    Args:
+        personas: Whether it may be at or below a persona, whose keys read what lies there.
+
     Raises:
-        InvalidInputError: A name is not acceptable, or the path is too deep.
+        InvalidInputError: A name is not acceptable, the path is too deep, or it leads to a persona.
         NotFoundError: There is no such node, and the caller may not create it.
     """
     claims = context.claims
@@ -317,6 +321,10 @@ def node_at(context: Context, path: str) -> UUID:
         except NotFoundError:
             if claims.role != "user" or depth == 0:
                 raise NotFoundError(_NO_NODE) from None
+    if not personas and node is not None and claims.role != "persona":
+        with context.database.pipeline() as tx:
+            if tx.execute(_GRAPH["is_of_persona"], {"node_id": node_id}).fetchone():
+                raise InvalidInputError(_OF_PERSONA)
     missing = [checked_name(name) for name in names[depth:]]
     if missing and node is not None and node["layer_depth"] + len(missing) > MAX_LAYER_DEPTH:
         raise InvalidInputError(f"layer {MAX_LAYER_DEPTH} is the deepest: shorten the path")

@@ -1,4 +1,4 @@
-"""Filing of segments that a persona sent: only into nodes that the persona may write to.
+"""Filing of segments that a persona sent: only into nodes that the persona may write to; and who is filed at personas.
 
 Creates no nodes, edges or aliases. The database decides which nodes a persona may write to; the commit checks again.
 """
@@ -14,7 +14,7 @@ from neurigraph_pipelines.errors import ForbiddenError
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.assign import STEP, Limit, assign_batch
 from neurigraph_pipelines.ingestion.records import failure_of
-from neurigraph_pipelines.model import Filing, ItemFailure, Outline, Segment
+from neurigraph_pipelines.model import Filing, ItemFailure, Outline, Segment, SegmentRef
 from neurigraph_pipelines.ports import LanguageModel, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -39,7 +39,7 @@ class WritableNodes:
         wanted = _key(filing.path)
         ends = (known.get(wanted[:depth]) for depth in range(len(wanted), -1, -1))
         path = next((end for end in ends if end is not None), self.paths[0])
-        return Filing(path, filing.first_message, filing.last_message)
+        return Filing(path, filing.first_message, filing.last_message, left_out=filing.left_out)
 
 
 def writable_nodes(tx: Transaction, persona_id: UUID) -> WritableNodes:
@@ -60,6 +60,14 @@ def assign_for_persona(
         return failure_of(segment.ref.trigger_id, STEP, ForbiddenError(_NOT_WRITABLE))
     (answer,) = assign_batch([segment], {segment.ref.user_id: nodes.outline(outline)}, model, math.inf, limited=limited)
     return answer if isinstance(answer, ItemFailure) else [nodes.restrict(filing) for filing in answer]
+
+
+def may_enter_personas(ref: SegmentRef) -> bool:
+    """Return whether a segment may be filed at or below a persona: it is a persona's, or somebody named its node.
+
+    What others say never enters by its words or a model's answer, since a persona's keys read what lies there.
+    """
+    return ref.persona_id is not None or (ref.note is not None and ref.note.pinned)
 
 
 def require_writable(tx: Transaction, persona_id: UUID, node_id: UUID) -> None:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.entities import as_outline_node
 from neurigraph_pipelines.graph.naming import display_name, is_presentable, name_key
@@ -42,10 +43,14 @@ def plan_batch(model: LanguageModel, segments: Sequence[Segment], outline: Outli
     if len(segments) < LEAST_SEGMENTS:
         return {}
     try:
-        planned = model.plan(segments, outline)
+        return enriched("plan of a batch", lambda: _plan(model, segments, outline), dict)
     except NeurigraphError as error:
         _log.warning("a batch is placed without a plan (%s)", type(error).__name__)
         return {}
+
+
+def _plan(model: LanguageModel, segments: Sequence[Segment], outline: Outline) -> Plan:
+    planned = model.plan(segments, outline)
     existing = {_key(node.path) for node in outline.nodes}
     plan: Plan = {}
     for node in sorted(planned, key=lambda node: len(node.path))[:MOST_NODES]:

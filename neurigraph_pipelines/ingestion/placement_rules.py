@@ -12,6 +12,7 @@ from neurigraph_pipelines.graph.entities import OutlineIndex, as_outline_node, c
 from neurigraph_pipelines.graph.naming import display_name, is_presentable, name_key
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
+    Alias,
     ConceptKind,
     Filing,
     NodeCandidate,
@@ -55,9 +56,13 @@ class PlacementRules:
         topic: tuple[str, ...] = ()
         for number, step in enumerate(placement.steps):
             names = (step.name, *step.aliases)
-            existing = self.index.child(path, names)
+            existing, roles = self.index.child(path, names), _labels(placement, names, of_user=True)
+            if existing is not None and self.index.is_somebody_else(existing, names, roles):
+                self.notes.append(f"{_shown(existing.path)} is somebody else of that name.")
+                break
             if existing is None and step.kind is ConceptKind.PERSON:
-                existing = self.index.person(names) or self.index.same_first_name(step.name, _labels(placement, names))
+                existing = self.index.person(names, roles)
+                existing = existing or self.index.same_first_name(step.name, _labels(placement, names))
                 if existing is not None and existing.path == path:
                     continue  # the person is a step below themselves
                 if existing is not None and path and existing.path[:-1] != path:
@@ -78,10 +83,7 @@ class PlacementRules:
                 break
             path = existing.path
             topic = path[:-1] if existing.kind is ConceptKind.PERSON else path
-        for alias in placement.aliases:
-            person = self.index.person((alias.name, alias.alias))
-            if person is not None:
-                self.learn(person, (alias.name, alias.alias))
+        self.learn_stated(placement.aliases)
         for relation in placement.relations:
             self.relate(relation, topic, path)
         return Filing(
@@ -103,6 +105,9 @@ class PlacementRules:
         if not is_presentable(step.name):
             self.notes.append(f"Refused a proposed name: {shown[:40]!r}.")
             return None
+        if self.index.is_closed((*parent, shown)):
+            self.notes.append(f"{shown} is a persona, whose keys read it: the words of others are filed above it.")
+            return None
         if len(parent) >= MAX_LAYER_DEPTH:
             self.notes.append(f"Depth limit {MAX_LAYER_DEPTH} met: {shown} is filed at {_shown(parent)}.")
             return None
@@ -123,7 +128,9 @@ class PlacementRules:
 
         A relation to the user starts at the topic, because the user has no node but the root.
         """
-        other = self.index.anywhere(relation.other) or self.index.same_first_name(relation.other, [relation.label])
+        roles = [relation.label] if relation.of_user else []
+        other = self.index.anywhere(relation.other, roles)
+        other = other or self.index.same_first_name(relation.other, [relation.label])
         if other is None and topic and relation.kind is not None and name_key(relation.other) != self.owner:
             origin = topic if relation.of_user else subject
             other = self.add_evidence(relation.kind, relation, topic[:1], origin)
@@ -142,13 +149,15 @@ class PlacementRules:
             return None
         earlier = self.index.candidates(kind, [relation.other], parent)
         home = next((one.parent for one in earlier if self.index.at(one.parent)), parent)
+        name = display_name(relation.other)
+        if self.index.is_closed((*home, name)) or self.index.child(home, [name]) is not None:
+            return None  # a persona, or somebody else of that name
         confidence = self.weigh(
             kind, [relation.other], parent, EVIDENCE_OF_RELATION * relation.strength, relation=relation, origin=origin
         )
         if not confidence >= self.threshold:
             return None
         label = "" if relation.label == UNLABELLED else relation.label
-        name = display_name(relation.other)
         proposal = NodeProposal(name, kind, confidence, f"{name}: {label}." if label else "", (label,) if label else ())
         node = _planned(proposal, home)
         segments = 1 + sum(one.segments for one in earlier)
@@ -180,6 +189,13 @@ class PlacementRules:
             )
             self.candidates.append(NodeCandidate(name, kind, parent, own, edges=waiting))
         return total
+
+    def learn_stated(self, aliases: Iterable[Alias]) -> None:
+        """Add the names that the content says are those of one person."""
+        for alias in aliases:
+            person = self.index.person((alias.name, alias.alias))
+            if person is not None:
+                self.learn(person, (alias.name, alias.alias))
 
     def learn(self, node: OutlineNode, names: Iterable[str]) -> None:
         """Add aliases to a node, except those that name another node."""
@@ -225,10 +241,11 @@ def _relation_to(relations: Iterable[Relation], names: Iterable[str]) -> tuple[s
     return next(((r.label, r.strength) for r in relations if name_key(r.other) in keys), (UNLABELLED, 0.5))
 
 
-def _labels(placement: Placement, names: Iterable[str]) -> list[str]:
-    """Return the labels of stated relations to one of ``names``."""
+def _labels(placement: Placement, names: Iterable[str], *, of_user: bool = False) -> list[str]:
+    """Return the labels of stated relations to one of ``names``, or only of those of the user."""
     keys = {name_key(name) for name in names}
-    return [r.label for r in placement.relations if name_key(r.other) in keys and r.label != UNLABELLED]
+    stated = (r for r in placement.relations if r.of_user or not of_user)
+    return [r.label for r in stated if name_key(r.other) in keys and r.label != UNLABELLED]
 
 
 def _shown(path: tuple[str, ...]) -> str:

@@ -17,14 +17,16 @@ from psycopg import sql
 
 from neurigraph_pipelines.array_literals import array_literal
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.provisioning import NodeRef
 from neurigraph_pipelines.graph.shell import Addition
 from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
 from neurigraph_pipelines.history import append_delta, pipeline_author
-from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
+from neurigraph_pipelines.ingestion.distinct_titles import distinct_title, with_id
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
+from neurigraph_pipelines.ingestion.passage_words import counted, key_of_statement, languages_spoken
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import (
     OFFLINE,
@@ -36,6 +38,7 @@ from neurigraph_pipelines.ingestion.records import (
     Vectors,
 )
 from neurigraph_pipelines.ingestion.stored_files import StoredFile
+from neurigraph_pipelines.ingestion.unfinished import UNFINISHED
 from neurigraph_pipelines.model import (
     KEYWORD_COLUMNS,
     RECORD_DIMENSIONS,
@@ -51,10 +54,9 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
-from neurigraph_pipelines.text.lexemes import LANGUAGE_MARK, lexer_of, window_lengths
-from neurigraph_pipelines.text.statement_key import statement_key
-from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
+from neurigraph_pipelines.text.languages import CODES, stemmer_of
+from neurigraph_pipelines.text.lexemes import window_lengths
+from neurigraph_pipelines.text.transcript import TranscriptWriter
 from neurigraph_pipelines.voices import common_origin
 
 _PASSAGES_AT_ONCE = 1_000
@@ -123,14 +125,6 @@ class Inserted:
     witness: Witness | None = None
 
 
-def count_lexemes(passage: Passage, language: str, usual: str) -> tuple[list[str], list[int], int]:
-    """Return the lexemes of a passage with their frequencies and total, and its language if that is not the usual."""
-    lexemes, frequencies, total = lexer_of(language).count_passage(passage.message.author, passage.text)
-    if language == usual:
-        return lexemes, frequencies, total
-    return [LANGUAGE_MARK + language, *lexemes], [1, *frequencies], total
-
-
 class RecordRows:
     """Inserts the rows of the records of one batch."""
 
@@ -147,6 +141,8 @@ class RecordRows:
         self._writer = writer
         self._summaries = summarized.summaries
         self._keywords = described.keywords
+        self._left_out = (summarized.left_out, described.left_out)
+        self._titles: dict[UUID, str] = {}
         self._embedded = embedded
         self._detector = Detector.RULE if context.language_model.name == OFFLINE else Detector.MODEL
 
@@ -178,16 +174,19 @@ class RecordRows:
             stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
             return Inserted(record, Committed(*stored, already_stored=True), node.node_id)
         schema = sql.Identifier(node.schema_name)
-        summary = _with_distinct_title(tx, record, summary, keywords)
-        mostly, spoken = languages_of(record.part.messages, CODES[self._settings.language])
+        marks = (plan.filing.left_out, *(marks.get(plan.record_id) for marks in self._left_out))
+        left_out = [mark for mark in marks if mark is not None]
+        summary = _with_distinct_title(tx, record, summary, keywords, left_out)
+        self._titles[plan.record_id] = summary.title
+        mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
         created_at = self._insert_record(tx, schema, record, summary, keywords, vectors, stemmer_of(mostly))
-        passages = self._insert_passages(tx, schema, record, vectors, tuple(map(stemmer_of, spoken)))
+        passages = self._insert_passages(tx, schema, record, vectors, tuple(map(stemmer_of, spoken)), left_out)
         for file in record.files:
             self._insert_file(tx, schema, record, file, summary)
         if vectors is None:
             ids = {"record_id": plan.record_id, "node_id": node.node_id, "user_id": ref.user_id}
             tx.execute(_EMBEDDINGS["insert_pending"], ids)
-        self._append_delta(tx, plan, node, summary, keywords, vectors)
+        self._append_delta(tx, plan, node, summary, keywords, vectors, left_out)
         if record.quarantines:
             tx.execute(_QUERIES["hold_record"], {"record_id": plan.record_id, "quarantines": list(record.quarantines)})
         is_current = vectors is not None and models is not None and models.current == self._embedded.model
@@ -196,7 +195,14 @@ class RecordRows:
         stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at)
         witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
         shown = addition if not record.quarantines else None
-        return Inserted(record, Committed(*stored), node.node_id, shown, witness)
+        committed = Committed(*stored, left_out=tuple(left_out))
+        return Inserted(record, committed, node.node_id, shown, witness)
+
+    def words(self, inserted: Inserted) -> dict[str, Any]:
+        """Return the title and the keywords of a new record, by column."""
+        record_id = inserted.committed.record_id
+        keywords = asdict(self._keywords[record_id])
+        return {"title": self._titles[record_id], **{f"kw_{name}": words for name, words in keywords.items()}}
 
     def said(self, inserted: Inserted) -> list[Said]:
         """Return which nodes a new record speaks of: the one it is filed at, its speakers, and its entities."""
@@ -219,6 +225,7 @@ class RecordRows:
         summary: Summary,
         keywords: Keywords,
         vectors: Vectors | None,
+        left_out: Sequence[str],
     ) -> None:
         append_delta(
             tx,
@@ -231,9 +238,9 @@ class RecordRows:
                 "embedding_model": self._embedded.model if vectors is not None else None,
                 "node_id": str(node.node_id),
             },
-            author=pipeline_author(self._context.language_model.name),
+            author=UNFINISHED if left_out else pipeline_author(self._context.language_model.name),
             operation="create",
-            notes=plan.filing.notes,
+            notes=(*left_out, *plan.filing.notes),
         )
 
     def _insert_record(
@@ -287,30 +294,31 @@ class RecordRows:
         record: WrittenRecord,
         vectors: Vectors | None,
         languages: Sequence[str],
+        left_out: list[str],
     ) -> int:
         if not self._settings.ingestion.passages:
             return 0
         passages = list(self._writer.passages(record.part))
         spoken = {message.seq: one for message, one in zip(record.part.messages, languages, strict=True)}
         usual = self._settings.language
-        counts = [count_lexemes(passage, spoken[passage.message.seq], usual) for passage in passages]
+        counts = [counted(passage, spoken[passage.message.seq], usual, left_out) for passage in passages]
         lengths = window_lengths([total for _, _, total in counts])
         for start in range(0, len(passages), _PASSAGES_AT_ONCE):
             end = start + _PASSAGES_AT_ONCE
-            part, counted = passages[start:end], counts[start:end]
+            part, counts_of_part = passages[start:end], counts[start:end]
             arrays: dict[str, Sequence[Any]] = {
                 "seq": [passage.seq for passage in part],
                 "message": [passage.message.seq for passage in part],
                 "author": [passage.message.author for passage in part],
                 "byte_offset": [passage.byte_offset for passage in part],
                 "byte_length": [passage.byte_length for passage in part],
-                "lexemes": [" ".join(lexemes) for lexemes, _, _ in counted],
-                "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counted],
-                "lexeme_count": [total for _, _, total in counted],
+                "lexemes": [" ".join(lexemes) for lexemes, _, _ in counts_of_part],
+                "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counts_of_part],
+                "lexeme_count": [total for _, _, total in counts_of_part],
                 "role": [passage.message.role.value for passage in part],
                 "window_length": lengths[start:end],
                 "voice": [record.voices[passage.message.seq].value for passage in part],
-                "statement_key": [statement_key(passage.text) for passage in part],
+                "statement_key": [key_of_statement(passage, left_out) for passage in part],
                 "section": [passage.message.section for passage in part],
             }
             tx.execute(
@@ -352,11 +360,19 @@ class RecordRows:
             tx.execute(_UPLOADS["set_original"], {"source_id": ref.source_id, "file_id": file_id})
 
 
-def _with_distinct_title(tx: Transaction, record: WrittenRecord, summary: Summary, keywords: Keywords) -> Summary:
+def _with_distinct_title(
+    tx: Transaction, record: WrittenRecord, summary: Summary, keywords: Keywords, left_out: list[str]
+) -> Summary:
     """Return the summary with a title that no other record of the graph has; the title given to a note stays."""
     plan, ref = record.plan, record.plan.ref
     if ref.note is not None and ref.title is not None:
         return summary
     subjects = (*keywords.topics, *keywords.entities)
-    title = distinct_title(tx, ref.user_id, plan.record_id, summary.title, subjects, record.part.occurred_at)
+    proposed = (plan.record_id, summary.title, subjects, record.part.occurred_at)
+    title = enriched(
+        "title",
+        lambda: distinct_title(tx, ref.user_id, *proposed),
+        lambda: with_id(summary.title, plan.record_id),
+        left_out,
+    )
     return replace(summary, title=title)

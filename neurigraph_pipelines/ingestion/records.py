@@ -58,20 +58,22 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Summarized:
-    """Summaries by record, and the seconds by trigger."""
+    """Summaries by record, the seconds by trigger, and by record the enrichments that a defect left out."""
 
     summaries: dict[UUID, Summary] = field(default_factory=dict)
     failures: tuple[ItemFailure, ...] = ()
     seconds: dict[UUID, float] = field(default_factory=dict, compare=False)
+    left_out: dict[UUID, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Keywords by record, and the seconds by trigger."""
+    """Keywords by record, the seconds by trigger, and by record the enrichments that a defect left out."""
 
     keywords: dict[UUID, Keywords] = field(default_factory=dict)
     failures: tuple[ItemFailure, ...] = ()
     seconds: dict[UUID, float] = field(default_factory=dict, compare=False)
+    left_out: dict[UUID, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,11 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """One stored record, for tables and logs."""
+    """One stored record, for tables and logs.
+
+    Attributes:
+        left_out: The enrichments that a defect kept from being made.
+    """
 
     record_id: UUID
     trigger_id: UUID
@@ -112,6 +118,7 @@ class Committed:
     pending_embedding: bool
     created_at: datetime
     already_stored: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from psycopg import OperationalError
 from neurigraph_pipelines.array_literals import array_literal
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError
+from neurigraph_pipelines.ingestion.passage_words import count_lexemes
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
-from neurigraph_pipelines.ingestion.record_rows import count_lexemes
 from neurigraph_pipelines.ingestion.reembed import read_passages
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
@@ -65,7 +65,7 @@ def recount(
     for page in pages_of_days(context.database, since, until, user_id):
         for location in map(RecordLocation.of_row, page):
             try:
-                changed = _recount(context, location, dry_run=dry_run)
+                changed = recount_record(context, location, dry_run=dry_run)
             except OperationalError:
                 raise
             except Exception as error:  # one damaged file must not fail the others
@@ -77,7 +77,7 @@ def recount(
     return done
 
 
-def _recount(context: Context, location: RecordLocation, *, dry_run: bool) -> int:
+def recount_record(context: Context, location: RecordLocation, *, dry_run: bool = False) -> int:
     """Count one record again; return the number of its passages, or 0 if they came out the same."""
     passages = read_passages(context, location)[1]
     if not passages:

@@ -21,18 +21,24 @@ from neurigraph_pipelines.errors import ConflictError, NeurigraphError, NotFound
 from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.keywords import keywords_of
-from neurigraph_pipelines.ingestion.record_locations import pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
+from neurigraph_pipelines.ingestion.recount import recount_record
+from neurigraph_pipelines.ingestion.refiling import refile
 from neurigraph_pipelines.ingestion.revision import Revision, checked, lock_words, replace_words
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.summarize import summary_of
-from neurigraph_pipelines.model import KEYWORD_COLUMNS
+from neurigraph_pipelines.ingestion.unfinished import UNFINISHED, end_mark
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Segment
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.vectors import to_record_vector
 
 _DOWN_AFTER = 3
 """Consecutive transient failures after which the provider counts as down; a single one may be the record's fault."""
+
+_FILED = ("filing (", "links (", "description of nodes (")
+"""How marks begin of what ``refile`` makes again."""
 
 _HISTORY = statements("history")
 
@@ -81,6 +87,12 @@ class _Words:
 
     delta_id: UUID
     authored_by: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether a defect kept some of them from being made."""
+        return self.authored_by == UNFINISHED
 
     @property
     def by_person(self) -> bool:
@@ -141,7 +153,7 @@ def resummarize(
 
 def _attempt(context: Context, wanted: Wanted, item: tuple[dict[str, Any], _Words]) -> bool | Exception:
     row, words = item
-    describe = _keywords_again if wanted.keywords_only else _summarize_again
+    describe = _keywords_again if wanted.keywords_only and not words.is_unfinished else _summarize_again
     try:
         return describe(context, row["user_id"], row["record_id"], words)
     except OperationalError:
@@ -180,7 +192,7 @@ def _words_of(tx: Transaction, record_ids: Iterable[UUID], *, keywords_only: boo
         "by_people": keywords if keywords_only else summary + keywords,
     }
     found = tx.execute(_HISTORY["newest_words"], values)
-    return {row["record_id"]: _Words(row["delta_id"], row["authored_by"]) for row in found}
+    return {row["record_id"]: _Words(row["delta_id"], row["authored_by"], tuple(row["notes"])) for row in found}
 
 
 def _count(done: Resummarized, record_id: UUID, outcome: bool | Exception) -> None:
@@ -207,6 +219,8 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
     segment = read_segment(context, user_id, record_id)
     summary = summary_of(model, segment, context.settings.ingestion.summary_words)
     values = checked(Revision(summary.title, summary.text, **asdict(keywords_of(model, segment))), context.redactor)
+    if words.is_unfinished:
+        _make_missing(context, record_id, segment, words, values["kw_entities"])
     # Unlike a person's revision, this fails if the embedder is down, so a record never loses its vector.
     vector = to_record_vector(context.embedder.embed([values["summary"]])[0])
     with context.database.pipeline() as tx:
@@ -216,7 +230,22 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
             values["title"] = distinct_title(tx, user_id, record_id, values["title"], subjects, segment.occurred_at)
         if _words_of(tx, [record_id])[record_id] != words:
             raise ConflictError("the record was revised while it was being summarised: its words stay as they are now")
-        return replace_words(tx, locked, values, vector, context.embedder.model, pipeline_author(model.name))
+        author = pipeline_author(model.name)
+        is_changed = replace_words(tx, locked, values, vector, context.embedder.model, author)
+        if words.is_unfinished:
+            end_mark(tx, record_id, {**locked.row, **values}, author)
+        return is_changed or words.is_unfinished
+
+
+def _make_missing(context: Context, record_id: UUID, segment: Segment, words: _Words, entities: Sequence[str]) -> None:
+    """Make what a memory lacks beside its words: the stems of its passages, its place and its links."""
+    with context.database.pipeline() as tx:
+        location = lock_record(tx, segment.ref.user_id, record_id)
+    if location is None:
+        raise NotFoundError
+    recount_record(context, location)
+    if any(note.startswith(_FILED) for note in words.notes):
+        refile(context, record_id, segment, entities)
 
 
 def _keywords_again(context: Context, user_id: UUID, record_id: UUID, words: _Words) -> bool:

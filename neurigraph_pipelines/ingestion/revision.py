@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.revised import carry_revision
@@ -206,7 +207,7 @@ def _embedded(embedder: Embedder, summary: str) -> NDArray[np.float32] | None:
     from neurigraph_pipelines.text.vectors import to_record_vector  # imports numpy
 
     try:
-        return to_record_vector(embedder.embed([summary])[0])
+        return enriched("vector of a summary", lambda: to_record_vector(embedder.embed([summary])[0]), lambda: None)
     except NeurigraphError:
         return None
 

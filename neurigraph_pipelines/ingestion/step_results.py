@@ -6,8 +6,9 @@ and ``embed`` makes them again (docs/adr/0091-failed-runs-go-on.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -20,29 +21,43 @@ from neurigraph_pipelines.statements import statements
 
 Value = TypeVar("Value")
 
-_Kept = tuple[dict[int, Value], ItemFailure | None, float]
-"""Values by part of a segment, why the segment failed, and the seconds that it took."""
 
-_FILINGS: TypeAdapter[_Kept[Filing]] = TypeAdapter(tuple[dict[int, Filing], ItemFailure | None, float])
-_SUMMARIES: TypeAdapter[_Kept[Summary]] = TypeAdapter(tuple[dict[int, Summary], ItemFailure | None, float])
-_KEYWORDS: TypeAdapter[_Kept[Keywords]] = TypeAdapter(tuple[dict[int, Keywords], ItemFailure | None, float])
+class _Kept(NamedTuple, Generic[Value]):
+    """What a step made of a segment.
+
+    Attributes:
+        values: By part of the segment.
+        failure: Why the segment failed.
+        seconds: How long it took.
+        left_out: By part, the enrichment that a defect left out.
+    """
+
+    values: dict[int, Value]
+    failure: ItemFailure | None
+    seconds: float
+    left_out: Mapping[int, str] = MappingProxyType({})
+
+
+_FILINGS = TypeAdapter(_Kept[Filing])
+_SUMMARIES = TypeAdapter(_Kept[Summary])
+_KEYWORDS = TypeAdapter(_Kept[Keywords])
 _QUERIES = statements("step_results")
 
 
 def keep_assigned(database: Database, assigned: Assigned) -> None:
     """Keep the result of ``assign_nodes``."""
     filings = {plan.record_id: plan.filing for plan in assigned.plans}
-    _keep(database, assigned, "assign_nodes", _FILINGS, filings, assigned.failures, assigned.seconds)
+    _keep(database, assigned, "assign_nodes", _FILINGS, filings, assigned, {})
 
 
 def keep_summarized(database: Database, assigned: Assigned, done: Summarized) -> None:
     """Keep the result of ``summarize``."""
-    _keep(database, assigned, "summarize", _SUMMARIES, done.summaries, done.failures, done.seconds)
+    _keep(database, assigned, "summarize", _SUMMARIES, done.summaries, done, done.left_out)
 
 
 def keep_described(database: Database, assigned: Assigned, done: Described) -> None:
     """Keep the result of ``extract_keywords``."""
-    _keep(database, assigned, "extract_keywords", _KEYWORDS, done.keywords, done.failures, done.seconds)
+    _keep(database, assigned, "extract_keywords", _KEYWORDS, done.keywords, done, done.left_out)
 
 
 def find_assigned(database: Database, batch_id: UUID) -> Assigned:
@@ -52,7 +67,7 @@ def find_assigned(database: Database, batch_id: UUID) -> Assigned:
         RecordPlan(ref, part, filing)
         for ref in triggers.segments_of(database, batch_id)
         if ref.trigger_id in kept
-        for part, filing in sorted(kept[ref.trigger_id][0].items())
+        for part, filing in sorted(kept[ref.trigger_id].values.items())
     )
     return Assigned(batch_id, plans, _failures(kept), _seconds(kept))
 
@@ -60,13 +75,15 @@ def find_assigned(database: Database, batch_id: UUID) -> Assigned:
 def find_summarized(database: Database, assigned: Assigned) -> Summarized:
     """Return what ``summarize`` made of the segments that the batch still holds."""
     kept = _kept(database, assigned.batch_id, "summarize", _SUMMARIES)
-    return Summarized(_by_record(assigned, kept), _failures(kept), _seconds(kept))
+    values, left_out = _by_record(assigned, kept)
+    return Summarized(values, _failures(kept), _seconds(kept), left_out)
 
 
 def find_described(database: Database, assigned: Assigned) -> Described:
     """Return what ``extract_keywords`` made of the segments that the batch still holds."""
     kept = _kept(database, assigned.batch_id, "extract_keywords", _KEYWORDS)
-    return Described(_by_record(assigned, kept), _failures(kept), _seconds(kept))
+    values, left_out = _by_record(assigned, kept)
+    return Described(values, _failures(kept), _seconds(kept), left_out)
 
 
 def _keep(
@@ -75,16 +92,21 @@ def _keep(
     step: str,
     adapter: TypeAdapter[_Kept[Value]],
     values: Mapping[UUID, Value],
-    failures: Iterable[ItemFailure],
-    seconds: Mapping[UUID, float],
+    done: Assigned | Summarized | Described,
+    left_out: Mapping[UUID, str],
 ) -> None:
     parts: dict[UUID, dict[int, Value]] = {}
+    marks: dict[UUID, dict[int, str]] = {}
     for plan in assigned.plans:
         if plan.record_id in values:
             parts.setdefault(plan.ref.trigger_id, {})[plan.part] = values[plan.record_id]
-    failed = {failure.trigger_id: failure for failure in failures}
+        if plan.record_id in left_out:
+            marks.setdefault(plan.ref.trigger_id, {})[plan.part] = left_out[plan.record_id]
+    failed = {failure.trigger_id: failure for failure in done.failures}
     kept = {
-        one: adapter.dump_json((parts.get(one, {}), failed.get(one), seconds.get(one, 0.0)))
+        one: adapter.dump_json(
+            _Kept(parts.get(one, {}), failed.get(one), done.seconds.get(one, 0.0), marks.get(one, {}))
+        )
         for one in parts.keys() | failed.keys()
     }
     with database.pipeline() as tx:
@@ -107,18 +129,21 @@ def _kept(
     return {row["trigger_id"]: adapter.validate_json(bytes(row["result"])) for row in rows}
 
 
-def _by_record(assigned: Assigned, kept: Mapping[UUID, _Kept[Value]]) -> dict[UUID, Value]:
-    found = {}
+def _by_record(assigned: Assigned, kept: Mapping[UUID, _Kept[Value]]) -> tuple[dict[UUID, Value], dict[UUID, str]]:
+    """Return the values, and the enrichments that were left out, by record."""
+    values, left_out = {}, {}
     for plan in assigned.plans:
-        values = kept.get(plan.ref.trigger_id, ({}, None, 0.0))[0]
-        if plan.part in values:
-            found[plan.record_id] = values[plan.part]
-    return found
+        of_segment = kept.get(plan.ref.trigger_id)
+        if of_segment is not None and plan.part in of_segment.values:
+            values[plan.record_id] = of_segment.values[plan.part]
+        if of_segment is not None and plan.part in of_segment.left_out:
+            left_out[plan.record_id] = of_segment.left_out[plan.part]
+    return values, left_out
 
 
 def _failures(kept: Mapping[UUID, _Kept[Value]]) -> tuple[ItemFailure, ...]:
-    return tuple(failure for _, failure, _ in kept.values() if failure is not None)
+    return tuple(one.failure for one in kept.values() if one.failure is not None)
 
 
 def _seconds(kept: Mapping[UUID, _Kept[Value]]) -> dict[UUID, float]:
-    return {one: seconds for one, (_, _, seconds) in kept.items()}
+    return {trigger_id: one.seconds for trigger_id, one in kept.items()}

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from neurigraph_pipelines.errors import DamagedObjectError
-from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
+from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key, record_of
 from neurigraph_pipelines.model import Segment, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
@@ -114,7 +114,7 @@ def _put_verified(objects: ObjectStore, key: str, chunks: Iterable[bytes]) -> St
     for chunk in objects.get(key):
         found.update(chunk)
     if found.hexdigest() != durable.sha256:
-        raise DamagedObjectError(f"{key} reads back differently from what was written")
+        raise DamagedObjectError(f"an object of record {record_of(key)} reads back differently from what was written")
     return durable
 
 
@@ -124,4 +124,4 @@ def _checked(chunks: Iterable[bytes], original: Original) -> Iterator[bytes]:
         digest.update(chunk)
         yield chunk
     if digest.digest() != original.sha256:
-        raise DamagedObjectError(f"{original.staging_key} has changed since it was uploaded")
+        raise DamagedObjectError("the file has changed since it was uploaded: upload it again")

@@ -5,26 +5,33 @@ The language model writes the summary; this module checks that it is usable.
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice
+
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.ingestion.distinct_titles import shortened
 from neurigraph_pipelines.ingestion.map_records import map_records
-from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized
+from neurigraph_pipelines.ingestion.records import Assigned, Progress, Summarized
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Segment, SegmentRef, Summary
 from neurigraph_pipelines.ports import LanguageModel
 
 STEP = "summarize"
 
+_MAX_FIRST_CHARACTERS = 4_000
+"""Most characters of a summary that consists of first words; some languages write without spaces."""
+
 
 @measured("ingestion.summarize")
 def summarize(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Summarized:
     """Summarise every record of a batch, in parallel; failures are per item."""
+    words = context.settings.ingestion.summary_words
 
-    def work(_: RecordPlan, part: Segment) -> Summary:
-        return summary_of(context.language_model, part, context.settings.ingestion.summary_words)
+    def work(part: Segment) -> Summary:
+        return summary_of(context.language_model, part, words)
 
-    return Summarized(*map_records(STEP, work, context, assigned, on_done))
+    return Summarized(*map_records(STEP, work, partial(first_words, words=words), context, assigned, on_done))
 
 
 def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
@@ -37,6 +44,13 @@ def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
     if not summary.text.strip():
         raise ProviderError(f"{model.name} returned an empty summary")
     return Summary(_title(summary.title, part.ref), summary.text.strip())
+
+
+def first_words(part: Segment, words: int) -> Summary:
+    """Return the title of the source and the first words that were said, in place of a summary."""
+    said = (word for message in part.messages for word in message.content[:_MAX_FIRST_CHARACTERS].split())
+    title = _title("", part.ref)
+    return Summary(title, " ".join(islice(said, words))[:_MAX_FIRST_CHARACTERS].strip() or title)
 
 
 def _title(proposed: str, ref: SegmentRef) -> str:

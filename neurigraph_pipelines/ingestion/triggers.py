@@ -35,6 +35,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import on_clock
 from neurigraph_pipelines.totals import count
 
 MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
@@ -271,7 +272,7 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
                 role=Role(row["role"]),
                 content=row["content"] or "",
                 token_count=row["token_count"],
-                occurred_at=row["occurred_at"],
+                occurred_at=on_clock(row["occurred_at"], row["utc_offset"]),
                 author=row["author"],
                 external_id=row["external_id"],
                 tool_calls=tuple(row["tool_calls"] or ()),
@@ -288,8 +289,11 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
 
 
 def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
-    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them."""
-    return (load(database, ref) for ref in refs)
+    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them.
+
+    A segment that was forgotten meanwhile is left out.
+    """
+    return (segment for segment in (load(database, ref) for ref in refs) if segment.messages)
 
 
 def give_back(

@@ -15,9 +15,14 @@ from typing import Any
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import UnreadableFileError
-from neurigraph_pipelines.ingestion.export_lines import conversations_of, format_of
-from neurigraph_pipelines.ingestion.importing import Importer
+from neurigraph_pipelines.ingestion.export_formats import READ
+from neurigraph_pipelines.ingestion.export_lines import AS_IT_IS, conversations_of, format_of
+from neurigraph_pipelines.ingestion.importing import Importer, wants_everything
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.vault import FORMAT as VAULT
 from neurigraph_pipelines.ingestion.upload_leases import require_held
+from neurigraph_pipelines.ingestion.vaults import import_vault, note_ids
+from neurigraph_pipelines.ingestion.zipped_vaults import unpacked
 from neurigraph_pipelines.model import (
     Claims,
     ImportReport,
@@ -40,7 +45,7 @@ SHOWN_REJECTIONS = 20
 _QUERIES = statements("uploads")
 _AT_ONCE = 128
 _SHOWN_CHARACTERS = 300
-_MEDIA_TYPES = ("application/zip", "application/json", "application/jsonl", "text/plain")
+_MEDIA_TYPES = ("application/zip", "application/json", "application/jsonl", "text/plain", "application/vnd.ms-outlook")
 
 
 def may_be_export(upload: Mapping[str, Any], media: MediaType) -> bool:
@@ -69,25 +74,75 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
     privacy = Privacy.PRIVATE if stated["privacy"] == Privacy.PRIVATE else None
     report = ImportReport()
     content = context.objects.get(upload["staging_key"])
-    with exports.lines(content, upload["file_name"], stated["started_at"]) as lines:
-        name = format_of(lines)
+    how = (_date_order(stated), wants_everything(stated["metadata"] or {}))
+    with exports.lines(content, upload["file_name"], stated["started_at"], *how) as lines:
+        name, vault = format_of(lines)
         if name is None:
             return None
         _note_group(context, upload, ())
+        if name == VAULT:
+            return _import_notes(caller, upload, privacy, _details(stated), vault, lines)
         importer = Importer(caller, name, privacy, _details(stated), report)
         errors: list[UnreadableFileError] = []
-        added = importer.add(_until_unreadable(conversations_of(lines), errors))
+        added = importer.add(_until_unreadable(conversations_of(lines, report.notes.append), errors))
         while group := list(islice(added, _AT_ONCE)):
             _note_group(context, upload, group)
         for error in errors:
             seen = report.conversations_seen
             raise UnreadableFileError(f"{error} (conversations added before that: {seen:,})") from error
-    if not report.conversations_seen:
-        return None
+    _require_something(name, report)
+    _finish(context, upload, name, report)
+    return report
+
+
+def _import_notes(
+    caller: Context,
+    upload: Mapping[str, Any],
+    privacy: Privacy | None,
+    details: SourceDetails,
+    vault: str,
+    lines: Iterator[dict[str, Any]],
+) -> ImportReport:
+    """Add the notes of a zip as those of a vault."""
+    with unpacked(vault, lines) as (folder, rejected):
+        found = import_vault(caller, caller.settings, folder, privacy=privacy, details=details)
+        _note(caller, upload, [(SourceKind.NOTE, one) for one in note_ids(folder)])
+    report = ImportReport(
+        conversations_added=found.added,
+        conversations_seen=found.notes_seen,
+        messages_added=found.added + found.changed,
+        messages_known=found.known,
+        rejected=[*rejected, *found.rejected],
+        notes=[f"{one.where}: {one.reason}" for one in found.noted],
+    )
+    report.notes += [f"notes without a date, dated by the file: {found.undated:,}"] if found.undated else []
+    _require_something(VAULT, report)
+    _finish(caller, upload, VAULT, report)
+    return report
+
+
+def _require_something(name: str, report: ImportReport) -> None:
+    """Require that something of an export was read, or left out for a reason that is said.
+
+    Raises:
+        UnreadableFileError: Nothing was.
+    """
+    if not report.conversations_seen and (report.rejected or not report.notes):
+        first = report.rejected[0] if report.rejected else None
+        reason = f"{first.where}: {first.reason}" if first is not None else "it is empty"
+        raise UnreadableFileError(f"nothing in it can be read as {name} ({reason}). {READ}. {AS_IT_IS}")
+
+
+def _finish(context: Context, upload: Mapping[str, Any], name: str, report: ImportReport) -> None:
     imported = {"source_id": upload["source_id"], "imported": json.dumps(_shown(name, report))}
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["imported"], imported)
-    return report
+
+
+def _date_order(stated: Mapping[str, Any]) -> DateOrder | None:
+    """Return the order of dates that the sender of a file stated in its metadata."""
+    order = (stated["metadata"] or {}).get("dates")
+    return DateOrder(order) if order in tuple(DateOrder) else None
 
 
 def _until_unreadable(
@@ -116,8 +171,12 @@ def _details(stated: Mapping[str, Any]) -> SourceDetails:
 def _note_group(context: Context, upload: Mapping[str, Any], group: Sequence[NewConversation]) -> None:
     """Note that conversations are in an upload, as long as this process holds the lease on it."""
     kinds = [SourceKind.CONVERSATION if one.event_kind is None else SourceKind.EVENT for one in group]
+    _note(context, upload, [(kind, _storable(one.external_id)) for kind, one in zip(kinds, group, strict=True)])
+
+
+def _note(context: Context, upload: Mapping[str, Any], sources: Sequence[tuple[SourceKind, str]]) -> None:
     leased = {name: upload[name] for name in ("source_id", "user_id")}
-    named = {"kinds": [kind.value for kind in kinds], "external_ids": [_storable(one.external_id) for one in group]}
+    named = {"kinds": [kind.value for kind, _ in sources], "external_ids": [one for _, one in sources]}
     with context.database.pipeline() as tx:
         require_held(tx, upload)
         tx.execute(_QUERIES["note_in_export"], {**leased, **named})
@@ -133,6 +192,7 @@ def _shown(name: str, report: ImportReport) -> dict[str, Any]:
         "messages_added": report.messages_added,
         "messages_known": report.messages_known,
         "rejected_count": len(report.rejected),
+        "notes": [_storable(note)[:_SHOWN_CHARACTERS] for note in report.notes[:SHOWN_REJECTIONS]],
         "rejected": [{field: _storable(text)[:_SHOWN_CHARACTERS] for field, text in one.items()} for one in rejected],
     }
 

@@ -7,7 +7,8 @@ copies the file to its record. ``uploaded_exports`` adds the conversations of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
@@ -25,6 +26,7 @@ from neurigraph_pipelines.ingestion.repository_files import known_commit, take_f
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.ingestion.upload_leases import LEASE_SECONDS, kept
+from neurigraph_pipelines.ingestion.upload_notes import kept_as, notes_of, reader_of
 from neurigraph_pipelines.ingestion.uploaded_exports import import_export, may_be_export
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
@@ -42,7 +44,7 @@ from neurigraph_pipelines.ports import ExportReader, TextExtractor, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.file_names import file_name_of
 from neurigraph_pipelines.text.hygiene import clean_text, utc
-from neurigraph_pipelines.text.media_types import GIT_PACK, HEAD_BYTES, MediaType, media_type_of
+from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
 
 STEP = "read_uploads"
 """The step name in failures of unreadable uploads."""
@@ -58,10 +60,11 @@ _ABANDONED_AFTER = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A received file; ``new`` is False if the user had uploaded the same bytes before."""
+    """A received file; ``new`` is False if the user had uploaded the same bytes before, and ``notes`` say more."""
 
     upload_id: UUID
     new: bool
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,7 @@ class Uploads:
             known = tx.execute(_QUERIES["find_by_content"], content).fetchone()
         if known is not None and known["sha256"] == content["sha256"] and not known["is_replaced"]:
             tx.execute(_QUERIES["try_again"], {"source_id": known["source_id"]})
-            return Received(known["source_id"], new=False)
+            return Received(known["source_id"], new=False, notes=kept_as(known, arrival.privacy))
         external_id = arrival.external_id
         if before is not None and details.replaces is None and claims.received_through is not ReceivedThrough.DROP:
             _require_newer(details.updated_at, before["updated_at"])
@@ -295,20 +298,29 @@ class Uploads:
             imported = import_export(self._context, self._exports, upload)
             if imported is not None:
                 return Read(source_id, name, imported.messages_added, imported.tokens_added)
-        reader = _reader_of(media, upload["received_through"])
+        reader = reader_of(media, upload["received_through"])
         if reader == "repository":
             most = self._settings.web.repository_files
             found = take_files(self, self._database, extractor, source_id, self._objects.get(key), most)
         else:
             found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
-        return self._add_text(source_id, name, media, upload["size_bytes"], found)
+        return self._add_text(source_id, name, media, upload["size_bytes"], found, notes_of(reader, media, found))
 
-    def _add_text(self, source_id: UUID, name: str, media: MediaType, size_bytes: int, found: Extraction) -> Read:
+    def _add_text(
+        self,
+        source_id: UUID,
+        name: str,
+        media: MediaType,
+        size_bytes: int,
+        found: Extraction,
+        notes: Sequence[str] = (),
+    ) -> Read:
         messages = list(document_messages(name, media, size_bytes, found))
         with self._database.pipeline() as tx:
             result = self._inbox.append(tx, SourceKind.UPLOAD, source_id, messages)
             self._inbox.end(tx, SourceKind.UPLOAD, source_id)
-            tx.execute(_QUERIES["extracted"], {"source_id": source_id})
+            shown = json.dumps({"notes": [clean_text(note, "repair")[0] for note in notes]}) if notes else None
+            tx.execute(_QUERIES["extracted"], {"source_id": source_id, "notes": shown})
         if result.known and (lost := lost_of_upload(self._context, source_id)):
             sent = [one.message for one in self._inbox.checked(messages)]
             rewrite_transcripts(self._context, lost, {file.external_id: sent for file in lost})
@@ -369,18 +381,6 @@ class Uploads:
         for key in abandoned:
             self._objects.delete(key)
         return len(abandoned)
-
-
-def _reader_of(media: MediaType, received_through: str) -> str:
-    """Return the extractor's reader: of a page that was fetched, the main text is read; of an upload, everything.
-
-    Only what was fetched is a repository: a pack that somebody uploads is a file like any other.
-    """
-    if media is GIT_PACK and received_through == ReceivedThrough.WEB:
-        return "repository"
-    if media.reader == "html" and received_through == ReceivedThrough.WEB:
-        return "page"
-    return media.reader or "media"
 
 
 def _require_newer(updated_at: datetime | None, newest: datetime | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.external_ids import external_id_of
 from neurigraph_pipelines.text.front_matter import front_matter
+from neurigraph_pipelines.text.note_dates import date_in_name
 
 _ORIGIN = "obsidian"
 _MOST_SHOWN = 100
@@ -46,6 +48,7 @@ class VaultReport:
         others: Files that are no notes.
         beyond: Notes beyond the most that are read.
         redacted: Number of redactions by kind.
+        undated: Notes that say no date, neither in their properties nor in their name, and have that of their file.
         noted: What of a note could not be used; the note itself was imported.
     """
 
@@ -58,6 +61,7 @@ class VaultReport:
     unresolved_first: list[RejectedItem] = field(default_factory=list)
     others: int = 0
     beyond: int = 0
+    undated: int = 0
     redacted: dict[str, int] = field(default_factory=dict)
     noted: list[RejectedItem] = field(default_factory=list)
     rejected: list[RejectedItem] = field(default_factory=list)
@@ -138,7 +142,7 @@ class _Writer:
         if self._context is None or self._nodes.get(key) is not None:
             return
         try:
-            self._nodes[key] = node_at(self._context, PATH_SEPARATOR.join(note.names))
+            self._nodes[key] = node_at(self._context, PATH_SEPARATOR.join(note.names), personas=False)
         except (InvalidInputError, ConflictError, NotFoundError) as error:
             self._report.rejected.append(RejectedItem(note.path, str(error)))
 
@@ -148,7 +152,9 @@ class _Writer:
         if not self._dry_run and self._nodes.get(key) is None:
             return  # it has no node, and that is reported
         try:
-            text = read_note(self._vault, note, max_bytes)
+            text, encoding = read_note(self._vault, note, max_bytes)
+            if encoding is not None:
+                self._report.noted.append(RejectedItem(note.path, f"its encoding was {encoding}"))
             if text.strip():
                 self._write(note, key, text)
             else:
@@ -183,6 +189,8 @@ class _Writer:
         said = front_matter(text)
         if said.problem is not None:
             self._report.noted.append(RejectedItem(note.path, said.problem))
+        happened_at = said.date or self._date_in_name(note) or said.happened_at
+        self._report.undated += happened_at is None
         stated = SourceDetails(metadata={"vault_path": note.path[-500:]}, updated_at=said.updated_at)
         return NewNote(
             text,
@@ -192,9 +200,22 @@ class _Writer:
             on_conflict=OnConflict.VERSION,
             privacy=self._privacy,
             external_id=key,
-            occurred_at=said.happened_at or note.modified_at,
+            occurred_at=happened_at or note.modified_at,
             details=stated.over(self._details),
         )
+
+    def _date_in_name(self, note: NoteFile) -> datetime | None:
+        try:
+            return date_in_name(note.path)
+        except InvalidInputError as error:
+            self._report.noted.append(RejectedItem(note.path, str(error)))
+            return None
+
+
+def note_ids(folder: Path) -> list[str]:
+    """Return the ids by which the notes of a folder are known."""
+    vault = open_vault(folder)
+    return [_id_of(vault, note) for note in vault.notes]
 
 
 def _id_of(vault: Vault, note: NoteFile) -> str:

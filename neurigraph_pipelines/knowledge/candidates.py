@@ -7,10 +7,12 @@ denies what another says or gives another figure, and where they share rare word
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from neurigraph_pipelines.model.verdicts import KnownFact, Pair
 from neurigraph_pipelines.text.assertions import Difference, assertions_of, differences
@@ -42,6 +44,7 @@ LEAST_SHARED = 0.25
 """Least weight of the words that two statements of the owner share, relative to the lighter one, for a model to compare
 them."""
 
+_NAME = re.compile(r"[^\W\d_]+")
 _SHARED_OF_MEASURED = 3
 """Least number of those words, unless the same word stands beside both figures: then two are enough."""
 
@@ -71,7 +74,7 @@ def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list
             (mine.subject, mine.relation) == (theirs.subject, theirs.relation)
         )  # fmt: skip
         overlap = _overlap(_words(fact.statement, language), _words(one.statement, language))
-        if is_slot or (overlap >= LEAST_OVERLAP and about & _about(one)):
+        if is_slot or (overlap >= LEAST_OVERLAP and about & _about(one) and not _are_of_two(fact, one)):
             ranked.append((is_slot, overlap, one.order, one))
     ranked.sort(key=lambda each: each[:3], reverse=True)
     return [_pair(fact, one) for *_, one in ranked[:MAX_CANDIDATES]]
@@ -173,6 +176,21 @@ def _pair(one: KnownFact, other: KnownFact) -> Pair:
 def _about(fact: KnownFact) -> frozenset[str]:
     names: Sequence[str] = (*fact.who, *([fact.slot.subject] if fact.slot is not None else []))
     return frozenset(map(plain_subject, names))
+
+
+def _are_of_two(one: KnownFact, other: KnownFact) -> bool:
+    """Whether two facts speak of two people with one first name: of Tomas Novak and of Tomas Svoboda."""
+    firsts = {name.split(" ")[0] for name in _about(one)} & {name.split(" ")[0] for name in _about(other)}
+    surnames = [(_surnames(one, first), _surnames(other, first)) for first in firsts if first]
+    return any(mine and theirs and mine.isdisjoint(theirs) for mine, theirs in surnames)
+
+
+def _surnames(fact: KnownFact, first: str) -> set[str]:
+    """Return the names that follow a first name in a fact, in lower case."""
+    texts = (fact.statement, *fact.who, *([fact.slot.subject] if fact.slot is not None else []))
+    words = [_NAME.findall(text) for text in texts]
+    pairs = (pair for each in words for pair in pairwise(each))
+    return {word.casefold() for name, word in pairs if name.casefold() == first and word[0].isupper()}
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:

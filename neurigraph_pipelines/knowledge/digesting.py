@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 from psycopg import sql
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import leave_out
 from neurigraph_pipelines.errors import ChangedError, InvalidInputError, NeurigraphError, NotFoundError, ProviderError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.guards import FREE, Guard
@@ -138,7 +139,9 @@ def sweep(
             done.written += 1
         except (ChangedError, NotFoundError):
             done.changed += 1
-        except NeurigraphError as error:
+        except Exception as error:  # a defect, too
+            if not isinstance(error, NeurigraphError):
+                leave_out("digest", error)
             done.failed.append((window, type(error).__name__))
             _note_failure(context, window, type(error).__name__)
         if on_done is not None:

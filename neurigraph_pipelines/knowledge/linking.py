@@ -21,7 +21,9 @@ from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.knowledge import undoing
+from neurigraph_pipelines.knowledge.effects import ask_about_fallen, dependants, read_beliefs
 from neurigraph_pipelines.knowledge.links import row_of
+from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.signing import (
     bytes_of,
     ending_bytes,
@@ -50,6 +52,8 @@ _ENDS = {
     EndKind.NODE: _QUERIES["end_node"],
     EndKind.SOURCE: _QUERIES["end_source"],
 }
+_MOVES_BELIEF = ("contradicts", "depends_on")
+"""Relations that may lower the belief in what depends on their ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +120,10 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
         "signature": said.signature.value if said.signature else None,
     }
     with context.database.pipeline() as tx:
-        lock_graph_shared(tx, claims.user_id)
+        lock_facts(tx, claims.user_id)
         guard.admit(tx)
+        ends = [end.id for end in (new.start, new.end) if end.kind is EndKind.FACT]
+        before = read_beliefs(tx, dependants(tx, ends if new.relation in _MOVES_BELIEF else []))
         try:
             made = tx.execute(_QUERIES["state"], row_of(claims.user_id, new) | signed).fetchone()
         except psycopg.errors.CheckViolation as error:
@@ -125,6 +131,7 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
         except psycopg.errors.ForeignKeyViolation as error:
             raise NotFoundError from error
         assert made is not None
+        ask_about_fallen(tx, claims.user_id, before)
         written = Written(made["link_id"], made["created"])
         guard.note_result(tx, {"link_id": str(written.link_id), "created": written.created})
     return written

@@ -100,7 +100,7 @@ def guard_objects(tx: Transaction, objects: ObjectStore, record_id: UUID, keys: 
     tx.execute(_QUERIES["guard_objects"], {"record_id": record_id})
     for key in keys:
         if not objects.exists(key):
-            raise AbsentObjectError(f"{key} was removed before its record was stored; the step writes it again")
+            raise AbsentObjectError(f"an object of record {record_id} was removed too early; the step writes it again")
 
 
 def _check_orphan(

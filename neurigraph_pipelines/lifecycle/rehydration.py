@@ -32,6 +32,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
     durable_content,
     has_working_copy,
     make_working_copy,
+    remake_durable,
     working_content,
 )
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
@@ -152,6 +153,33 @@ def read_failed(database: Database, location: FileLocation, error: LostObjectErr
     with database.pipeline() as tx:
         upgrade_node(tx, location.node_id, location.schema_name)
         transitions.note_failure(tx, location.schema, location.file_id, str(error), CompressionCause.RETRIEVAL)
+
+
+def read_from_copy(context: Context, location: FileLocation, error: LostObjectError) -> bytes | None:
+    """Return the content of a file whose durable object is lost from its working copy, and write the object again.
+
+    Args:
+        error: Why the durable object cannot be read; it is recorded unless the object is whole afterwards.
+
+    Returns:
+        None if there is no intact working copy.
+    """
+    content, is_repaired = None, False
+    with context.database.pipeline() as tx:
+        upgrade_node(tx, location.node_id, location.schema_name)
+        manifest = transitions.lock(tx, location)
+        if manifest["compression_state"] == CompressionState.ACTIVE and has_working_copy(manifest):
+            content = working_content(context.objects, manifest)
+        if content is not None:
+            try:
+                is_repaired = remake_durable(context.objects, manifest)
+            except (StorageError, TransientError) as failure:
+                _log.warning("the object of file %s could not be rewritten: %s", location.file_id, failure)
+        if is_repaired:
+            tx.execute(_QUERIES["clear_failure"].format(schema=location.schema), {"file_id": location.file_id})
+    if not is_repaired:
+        read_failed(context.database, location, error)
+    return content.content if content is not None else None
 
 
 def _read(context: Context, location: FileLocation, manifest: Manifest) -> VerifiedBytes:

@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 from weakref import finalize
 
-from neurigraph_pipelines.errors import DamagedObjectError, LostObjectError
+from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, LostObjectError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.ports import ObjectStore
 from neurigraph_pipelines.text.stored_text import compress, decompress
@@ -55,6 +55,11 @@ class VerifiedBytes:
 def damaged(manifest: Mapping[str, Any]) -> DamagedObjectError:
     """Return the error for an object that differs from what was written."""
     return DamagedObjectError(f"the object of file {manifest['file_id']} is damaged: it is not served")
+
+
+def missing(manifest: Mapping[str, Any]) -> AbsentObjectError:
+    """Return the error for an object that is not there."""
+    return AbsentObjectError(f"the object of file {manifest['file_id']} is missing: `neurigraph verify` says more")
 
 
 def has_working_copy(manifest: Mapping[str, Any]) -> bool:
@@ -170,8 +175,11 @@ def _content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[byte
 def _checked(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the durable object as it is stored, and raise an error at its end if its checksum is wrong."""
     digest = hashlib.sha256()
-    for chunk in objects.get(manifest["storage_path"]):
-        digest.update(chunk)
-        yield chunk
+    try:
+        for chunk in objects.get(manifest["storage_path"]):
+            digest.update(chunk)
+            yield chunk
+    except AbsentObjectError as error:
+        raise missing(manifest) from error
     if digest.digest() != manifest["stored_sha256"]:
         raise damaged(manifest)

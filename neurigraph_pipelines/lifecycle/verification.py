@@ -25,6 +25,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
     durable_content,
     has_working_copy,
     make_working_copy,
+    missing,
     remake_durable,
     working_content,
 )
@@ -35,11 +36,12 @@ from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")
 _EVIDENCE = statements("evidence")
-_FACTS = statements("facts")
+_CHAINS, _FACTS = statements("chains"), statements("facts")
 _LINKS = statements("links")
 _FACT_CHECKS = {
     "every_fact_has_evidence": _FACTS["unproven_facts"],
-    "one_latest_per_chain": _FACTS["broken_chains"],
+    "one_latest_per_chain": _CHAINS["broken_chains"],
+    "no_forked_chains": _CHAINS["forked_chains"],
     "fact_share_is_bounded": _FACTS["too_many_facts"],
 }
 _PROFILES = statements("profiles")
@@ -74,7 +76,7 @@ class Fault(StrEnum):
     """An edge, a name or a candidate differs from what follows from its evidence."""
 
     FACT = "fact"
-    """A fact cites messages that its record does not have, versions have gaps, or a record has too many facts."""
+    """A fact cites messages that its record does not have, versions have gaps or forks, or a record has too many."""
 
     LINK = "link"
     """A link is a part of a cycle, names a cause that begins after its effect, or another record than its fact."""
@@ -256,7 +258,7 @@ class _Verifier:
         if self._read:
             yield from self._content_faults(location, manifest)
         elif not self._objects.exists(manifest["storage_path"]):
-            yield Fault.OBJECT, f"there is no object {manifest['storage_path']}"
+            yield Fault.OBJECT, str(missing(manifest))
         if not has_working_copy(manifest):
             return
         if manifest["compression_state"] == CompressionState.ACTIVE:

@@ -18,6 +18,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from neurigraph_pipelines.text.exact_json import keep_exactly
+
 SESSION = "mcp-session-id"
 
 _REQUEST_CANCELLED = -32800
@@ -104,14 +106,19 @@ class _Request:
         return self._called.get("id")
 
     async def receive(self) -> Message:
-        """Receive a part of the request for the application."""
+        """Receive the request for the application, its body in one part and without anything that a parser changes."""
         message = await self._receive()
+        if self.has_body.is_set():
+            return message
         self._body += message.get("body", b"")
-        if not message.get("more_body", False) and not self.has_body.is_set():
-            self._called = _parsed(bytes(self._body))
-            self._body.clear()
-            self.has_body.set()
-        return message
+        while message.get("more_body", False):
+            message = await self._receive()
+            self._body += message.get("body", b"")
+        body = keep_exactly(bytes(self._body))
+        self._called = _parsed(body)
+        self._body.clear()
+        self.has_body.set()
+        return {**message, "body": body} if message["type"] == "http.request" else message
 
     async def send(self, message: Message) -> None:
         """Send a part of the answer; that to a handshake gets a session id."""

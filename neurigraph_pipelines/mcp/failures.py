@@ -10,12 +10,11 @@ from psycopg.errors import ForeignKeyViolation, InsufficientPrivilege, QueryCanc
 from pydantic import ValidationError
 
 from neurigraph_pipelines.errors import (
-    ConfigurationError,
     NeurigraphError,
     NotFoundError,
     RehydratingError,
-    StorageError,
     TransientError,
+    is_for_operators,
 )
 
 MAX_SHOWN = 5
@@ -34,7 +33,7 @@ def said(error: Exception) -> str:
         if isinstance(error, QueryCanceled):
             return "the database query took too long: ask for less, or try later"
         return "the database did not answer: try again in a moment"
-    if isinstance(error, ConfigurationError | StorageError) or not isinstance(error, NeurigraphError):
+    if not isinstance(error, NeurigraphError) or is_for_operators(error):
         _log.error("%s", type(error).__name__, exc_info=error)
         return _INTERNAL
     if isinstance(error, TransientError) and error.retry_after:

@@ -7,7 +7,8 @@ quotation marks on one line. Characters that are not seen are shown as a replace
 from __future__ import annotations
 
 import json
-import re
+
+from neurigraph_pipelines.text.visible import visible
 
 NOTICE = (
     "Remembered text is quoted: each of its lines begins with |, and titles, names and paths stand in quotation marks. "
@@ -20,17 +21,6 @@ NOTICE_OF_JSON = (
     "they say."
 )
 """The same before JSON, in which no text can end itself."""
-
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
-"""Control characters, marks of direction, and the tags that hide ASCII text; joiners of scripts and emoji stay."""
-
-
-def visible(text: str) -> str:
-    """Return a text with every character that a reader would not see replaced."""
-    return _UNSEEN.sub("\ufffd", text)
 
 
 def quoted(text: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from neurigraph_pipelines.mcp.framing import NOTICE, inline, quoted, visible
+from neurigraph_pipelines.mcp.framing import NOTICE, inline, quoted
+from neurigraph_pipelines.text.visible import visible
 
 
 class Result(BaseModel):

@@ -6,9 +6,10 @@ database is there; and models are loaded while the client says hello.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib import import_module
 
 from neurigraph_pipelines.directory import MAIN, lives_in
@@ -17,8 +18,10 @@ from neurigraph_pipelines.graph.provisioning import list_users
 from neurigraph_pipelines.mcp.credentials import holder_of
 from neurigraph_pipelines.model import Claims, ReceivedThrough
 from neurigraph_pipelines.organizations.callers import claims_called
+from neurigraph_pipelines.text.exact_json import keep_exactly
 from neurigraph_pipelines.wiring import Installation
 
+_STDIN, _READ_BYTES = 0, 1 << 16
 _PARTS = ("objects", "tokens", "embedder")
 
 
@@ -53,8 +56,27 @@ def serve(installation: Installation, slug: str | None) -> None:
         parts.load()
         return caller()
 
+    _read_exactly()
     with closing(MemoryServer(installation, ready_caller)) as server:
         server.run()
+
+
+def _read_exactly() -> None:
+    """Put a pipe in the place of standard input, whose lines have nothing in them that the SDK's parser changes."""
+    client = os.dup(_STDIN)
+    reader, writer = os.pipe()
+    os.dup2(reader, _STDIN)
+    os.close(reader)
+
+    def pass_on() -> None:
+        left = b""
+        with suppress(OSError), os.fdopen(writer, "wb", buffering=0) as lines:  # the server has ended
+            while read := os.read(client, _READ_BYTES):
+                *whole, left = (left + read).split(b"\n")
+                lines.write(b"".join(keep_exactly(line) + b"\n" for line in whole))
+            lines.write(keep_exactly(left))
+
+    threading.Thread(target=pass_on, daemon=True).start()
 
 
 class _Parts:

@@ -60,6 +60,7 @@ from neurigraph_pipelines.model.kinds import (
     TriggerType,
 )
 from neurigraph_pipelines.model.messages import (
+    ImportNote,
     ImportReport,
     ItemFailure,
     Message,
@@ -104,6 +105,7 @@ __all__ = [
     "Extraction",
     "Filing",
     "GrantType",
+    "ImportNote",
     "ImportReport",
     "ItemFailure",
     "Keywords",

@@ -15,6 +15,7 @@ class OutlineNode:
     Attributes:
         path: Node names from layer 1 down; the user root is the empty path.
         centroid: Mean of the records' embeddings (``RECORD_DIMENSIONS`` floats), None without records.
+        of_persona: Whether it is a persona or lies below one, whose keys read it.
     """
 
     path: tuple[str, ...]
@@ -24,6 +25,7 @@ class OutlineNode:
     aliases: tuple[str, ...] = ()
     record_count: int = 0
     centroid: tuple[float, ...] | None = None
+    of_persona: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,20 @@ class NodeCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """All nodes of one user below the root, shallowest first, and the most likely candidates for new nodes."""
+    """All nodes of one user below the root, shallowest first, and the most likely candidates for new nodes.
+
+    Attributes:
+        closed: Paths at which no node may be planned, because nodes are there that the outline leaves out.
+    """
 
     nodes: tuple[OutlineNode, ...] = ()
     candidates: tuple[NodeCandidate, ...] = ()
+    closed: tuple[tuple[str, ...], ...] = ()
+
+    def without_personas(self) -> Outline:
+        """Return the outline for words that no persona sent: nothing of them is filed where a persona's keys read."""
+        closed = tuple(node.path for node in self.nodes if node.of_persona)
+        return replace(self, nodes=tuple(node for node in self.nodes if not node.of_persona), closed=closed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +187,7 @@ class Filing:
         aliases: Other names to add.
         candidates: Evidence to store for nodes that do not exist yet.
         endings: Relations that have ended or never were.
+        left_out: The enrichment that a defect kept from being made, if this is only where such segments go.
     """
 
     path: tuple[str, ...]
@@ -187,3 +200,4 @@ class Filing:
     aliases: tuple[PlannedAlias, ...] = ()
     candidates: tuple[NodeCandidate, ...] = ()
     endings: tuple[Ending, ...] = ()
+    left_out: str | None = None

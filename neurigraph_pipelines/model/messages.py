@@ -38,6 +38,10 @@ class NewConversation:
 
     ``ended_at`` is None while it may continue. The next version of a source may have an empty ``external_id``: it has
     that of the source it replaces.
+
+    Attributes:
+        by_words: Whether the file has no ids, so that what is stored already is recognised by words and minutes.
+        has_certain_times: Whether nothing about its dates is assumed, so that they correct those stored.
     """
 
     external_id: str
@@ -47,6 +51,8 @@ class NewConversation:
     ended_at: datetime | None = None
     event_kind: EventKind | None = None
     details: SourceDetails = NO_DETAILS
+    by_words: bool = False
+    has_certain_times: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +181,22 @@ class RejectedItem:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ImportNote:
+    """What an import assumed, left out or did not read.
+
+    Attributes:
+        text: Said once for a file.
+        count: Cases, which are added up over the file; 0 for a note about the whole file.
+    """
+
+    text: str
+    count: int = 0
+
+
 @dataclass(slots=True)
 class ImportReport:
-    """The result of an import."""
+    """The result of an import. ``notes`` say what was assumed, left out or not read."""
 
     conversations_added: int = 0
     conversations_seen: int = 0
@@ -188,3 +207,4 @@ class ImportReport:
     tokens_added: int = 0
     bytes_read: int = 0
     rejected: list[RejectedItem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)

@@ -11,7 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, TooOftenError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.organizations import MemberRole
 from neurigraph_pipelines.organizations.membership import (
@@ -134,12 +134,12 @@ def accept(database: Database, claims: Claims, code: str, *, label: str = "") ->
     Raises:
         ForbiddenError: The caller is not such a user.
         NotFoundError: The code is wrong, used, expired or revoked, is for somebody else, or the caller is a member.
-        TransientError: The caller tried too many codes in vain within an hour.
+        TooOftenError: The caller tried too many codes in vain within an hour.
     """
     require_owner(claims)
     (row,) = database.ask(claims, _QUERIES["accept_invitation"], {"code_hash": api_key_hash(code)})
     if row["outcome"] == "too_often":
-        raise TransientError("you tried too many codes: wait an hour", retry_after=3600.0)
+        raise TooOftenError("you tried too many codes: wait an hour", retry_after=3600.0)
     if row["outcome"] is None:
         raise NotFoundError("this code opens nothing: ask for another invitation")
     key = issue_key(database, claims, row["organization_id"], label)

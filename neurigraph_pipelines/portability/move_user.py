@@ -214,7 +214,8 @@ def _complete(source: Context, target: Context, slug: str, user_id: UUID) -> Non
 
 def _forget_copy(target: Context, user_id: UUID) -> None:
     acting = target.acting_for(Claims.of_user(user_id))
-    forget(acting, Subject(SubjectKind.USER, user_id), through=THROUGH)
+    if forget(acting, Subject(SubjectKind.USER, user_id), through=THROUGH).finished_at is None:
+        raise TransientError("an unfinished copy of the user could not be removed: repeat the move")
 
 
 def _place(context: Context, slug: str) -> _Place | None:

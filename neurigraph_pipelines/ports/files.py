@@ -103,13 +103,20 @@ class ExportReader(Protocol):
     """Reads untrusted exports of conversations."""
 
     def lines(
-        self, content: Iterable[bytes], file_name: str, modified: datetime
+        self,
+        content: Iterable[bytes],
+        file_name: str,
+        modified: datetime,
+        date_order: str | None = None,
+        everything: bool = False,
     ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
         """Read a file in isolation, and give the lines of ``ingestion.export_lines``.
 
         Args:
             content: Its bytes.
             modified: The time of what has none of its own.
+            date_order: The stated order of day, month and year in dates in numbers.
+            everything: Also spam, deleted mails and notices of programs.
 
         Raises:
             UnreadableFileError: By the iterator: the file exceeds the limits of time, memory or space.

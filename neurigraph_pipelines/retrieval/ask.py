@@ -16,13 +16,14 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import leave_out
 from neurigraph_pipelines.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Statement, Voice, speaker_called
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.changed import notes_of
-from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.parse import parse
@@ -30,7 +31,7 @@ from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.retrieval.restating import Restated, once_a_source, restated, times_said
+from neurigraph_pipelines.retrieval.restating import Restated, restated
 from neurigraph_pipelines.text.lexemes import lexer_of
 
 HITS = 50
@@ -183,7 +184,7 @@ def find_passages(
     found = _without_answers(found)
     notes += found.notes
     lexer = lexer_of(settings.language)
-    asked = frozenset(lexer.lexemes(question.query))
+    asked = asked_words(question.query, lexer)
     most = settings.ask.passages * (CANDIDATES if reranker else 1)
     return [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
@@ -217,15 +218,15 @@ def reply_from(
     """
     settings, reranker = context.settings, context.reranker
     lexer = lexer_of(settings.language)
-    asked = frozenset(lexer.lexemes(query))
+    asked = asked_words(query, lexer)
     order, rerank_notes = rerank(reranker, query, [passage.text for passage in passages])
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
     evidence = _within(_in_context(passages), settings.ask.tokens, context.tokens)
     retrieved = [passage.hit["record_id"] for passage in passages[: len(evidence)] if passage.hit["stored"]]
     note(context, "ask", retrieved, query)
-    said = restated((_source_of(one), frozenset(lexer.lexemes(one.text))) for one in passages[: len(evidence)])
-    statements = once_a_source(_statements(context.language_model, worded or query, moment, evidence, notes), said)
+    said = restated([(_source_of(one), one.text) for one in passages[: len(evidence)]])
+    statements = said.once_a_source(_statements(context.language_model, worded or query, moment, evidence, notes))
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
@@ -318,6 +319,10 @@ def _statements(
     except NeurigraphError as error:
         notes.append(f"{model.name} gave no answer, so these are the messages found. {error}")
         return _verbatim(evidence)
+    except Exception as error:  # a defect of a model
+        left_out = leave_out("answer", error)
+        notes.append(f"{model.name} gave no answer, so these are the messages found. Left out by a defect: {left_out}.")
+        return _verbatim(evidence)
     usable = list(_usable(given, len(evidence)))
     if sum(len(s.evidence) for s in usable) < sum(len(s.evidence) for s in given):
         notes.append(f"{model.name} cited what it was not given: those citations were dropped.")
@@ -355,7 +360,7 @@ def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Ev
     if all(one.is_of_others for one in cited):
         speaker = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].speaker.split()))
         text = ACCORDING_TO + (text if text.startswith(speaker) else f"{speaker}: {text}")
-    elif times := times_said(statement.evidence, said):
+    elif times := said.times(statement.evidence):
         title = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].title.split()))
         text = f"{ACCORDING_TO}“{title}”, which says so {times} times: {text}"
     if statement.is_superseded:

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.model.verdicts import Effect, Verdict
 from neurigraph_pipelines.retrieval.index.caches import Conflicting, caches_of
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage
@@ -37,14 +38,18 @@ _QUERIES = statements("verdicts")
 
 
 def notes_of(context: Context, quoted: Iterable[tuple[str, int]], without: Collection[UUID] = ()) -> list[str]:
-    """Return a sentence for each conflict of what some messages state.
+    """Return a sentence for each conflict of what some messages state; none if a defect ends that.
 
     Args:
         quoted: Ids of records, with numbers of their messages.
         without: Records whose statements make no conflict.
     """
-    rows = _conflicts(context, quoted)
-    return [_note(row) for row in rows if {row["later_record_id"], row["earlier_record_id"]}.isdisjoint(without)]
+
+    def noted() -> list[str]:
+        rows = _conflicts(context, quoted)
+        return [_note(row) for row in rows if {row["later_record_id"], row["earlier_record_id"]}.isdisjoint(without)]
+
+    return enriched("conflicts", noted, list)
 
 
 def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:

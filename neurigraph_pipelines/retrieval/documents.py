@@ -19,7 +19,7 @@ from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.ports import TokenCounter
-from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
 from neurigraph_pipelines.retrieval.query.phase_one import WORDS_ALONE
 from neurigraph_pipelines.retrieval.query.present import key_of
@@ -295,7 +295,7 @@ def _joined(
 ) -> Iterator[Chunk]:
     """Yield texts that follow each other as chunks of at most ``CHUNK_TOKENS``; each holds one that was found."""
     lexer = lexer_of(context.settings.language)
-    asked = frozenset(lexer.lexemes(query))
+    asked = asked_words(query, lexer)
     numbers = sorted(texts)
     sizes = dict(zip(numbers, context.tokens.count_each([f"{texts[one]}{separator}" for one in numbers]), strict=True))
     run: list[int] = []

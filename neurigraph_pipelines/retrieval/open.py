@@ -11,16 +11,23 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from psycopg import sql
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import LostObjectError, NotFoundError, StorageError
+from neurigraph_pipelines.errors import (
+    AbsentObjectError,
+    DamagedObjectError,
+    LostObjectError,
+    NotFoundError,
+    StorageError,
+)
 from neurigraph_pipelines.graph.locks import retry_not_found
-from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
-from neurigraph_pipelines.lifecycle.stored_bytes import damaged
+from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
+from neurigraph_pipelines.lifecycle.stored_bytes import damaged, missing
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Claims, Role, ToolEvent, Voice, shown_author
@@ -224,11 +231,18 @@ def open_in_files(
 
 def _opened(context: Context, file_id: UUID, places: Sequence[Mapping[str, Any]]) -> list[OpenedMessage]:
     try:
-        return [message for run in _runs(places) for message in _messages(context.objects, run, file_id)]
+        return [
+            message
+            for run in _runs(places)
+            for message in _messages(partial(text_at, context.objects, run[0]), run, file_id)
+        ]
     except LostObjectError as error:
         (place, *_) = places
-        read_failed(context.database, FileLocation(place["file_id"], place["node_id"], place["schema_name"]), error)
-        raise
+        location = FileLocation(place["file_id"], place["node_id"], place["schema_name"])
+        text = read_from_copy(context, location, error)
+        if text is None:
+            raise
+        return list(_messages(lambda start, length: text[start:][:length], places, file_id))
 
 
 def _places(context: Context, wanted: Mapping[UUID, Sequence[int] | None]) -> dict[UUID, list[dict[str, Any]]]:
@@ -272,7 +286,7 @@ def _transcript_beside(tx: Transaction, place: FileLocation) -> Manifest:
 
 
 def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, length: int) -> bytes:
-    """Return ``length`` bytes of a transcript from ``start``; only the members that hold them are read.
+    """Return ``length`` bytes of a transcript from ``start``; only the members that hold them are read and checked.
 
     Raises:
         LostObjectError: They are lost, or damaged by the checksum of a member.
@@ -280,7 +294,12 @@ def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, lengt
     offset, size, text_start, lengths = members_of(
         start, length, manifest["stored_bytes"], manifest["member_offsets"], manifest["member_text_offsets"]
     )
-    data = objects.get_range(manifest["storage_path"], offset, size)
+    try:
+        data = objects.get_range(manifest["storage_path"], offset, size)
+    except AbsentObjectError as error:
+        raise missing(manifest) from error
+    except DamagedObjectError as error:
+        raise damaged(manifest) from error
     members, position = [], 0
     for member_length in lengths:
         members.append(data[position : position + member_length])
@@ -308,10 +327,16 @@ def _end(place: Mapping[str, Any]) -> int:
     return end
 
 
-def _messages(objects: ObjectStore, run: Sequence[Mapping[str, Any]], file_id: UUID) -> Iterator[OpenedMessage]:
-    """Yield the messages of a run, which is read at once."""
+def _messages(
+    read: Callable[[int, int], bytes], run: Sequence[Mapping[str, Any]], file_id: UUID
+) -> Iterator[OpenedMessage]:
+    """Yield the messages of a run, which is read at once.
+
+    Args:
+        read: Returns as many bytes of the transcript from an offset as asked.
+    """
     first = run[0]["line_after"]
-    text = text_at(objects, run[0], first, _end(run[-1]) - first)
+    text = read(first, _end(run[-1]) - first)
     for place in run:
         yield _message(text[place["line_after"] - first : _end(place) - first], place, file_id)
 
@@ -319,6 +344,8 @@ def _messages(objects: ObjectStore, run: Sequence[Mapping[str, Any]], file_id: U
 def _message(text: bytes, place: Mapping[str, Any], file_id: UUID) -> OpenedMessage:
     try:
         line = last_line(text)
+        if line["seq"] != place["message"]:  # whole, and of another transcript
+            raise damaged(place)
         voice = Voice(place["voice"])
         return OpenedMessage(
             file_id,

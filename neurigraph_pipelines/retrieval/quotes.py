@@ -8,7 +8,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NotFoundError, StorageError
-from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.text.lexemes import lexer_of
@@ -24,7 +24,7 @@ def best_quotes(context: Context, query: str, found: Answer, characters: int) ->
     for message in found.messages:
         best.setdefault(message["record_id"], message["seq"])
     lexer = lexer_of(context.settings.language)
-    asked = frozenset(lexer.lexemes(query))
+    asked = asked_words(query, lexer)
     quotes = {}
     for hit in found.hits:
         seq, file_id = best.get(hit["record_id"]), hit["file_id"]

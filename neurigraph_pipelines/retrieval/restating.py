@@ -1,61 +1,119 @@
-"""Sources that restate themselves: what one source says again and again is one statement, however often it is found."""
+"""Sources that restate themselves: what one source says again and again is one statement, however often it is found.
+
+Two messages say the same only if no number, name or negation differs, and no word but those that insist stands in
+place of another one: "the rent for flat A" and "the rent for flat B" are two statements.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.model import Statement
 
 RESTATED = 3
 """From how many messages of a source that say the same it restates itself; two may be a correction."""
 
-ALIKE = 0.5
-"""Share of the words of two messages that both hold, from which they say the same."""
+_WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"(?<=[\w,;:'’\"“] )[^\W\d_a-zß-öø-ÿ][^\W_]*")
+_ENUMERATOR = re.compile(r"\s*\((?:\w{1,10} )?\d{1,3}\)(?=[.!]?\s*$)")
+_NEGATION = re.compile(
+    r"\b(?:no(?! doubt\b)|not|never|none|nobody|nothing(?! else\b)|without|cannot|nicht|nie|niemals|niemand|ohne|"
+    r"kein\w{0,2}|nunca|jamás|nadie|sin|ne|pas|jamais|sans|non|mai|senza|niet|nooit|geen|zonder|não|nem|sem)\b"
+    r"|n['’]t\b|\bn['’]|[不没沒無无]|ない|ません|않|없",
+    re.IGNORECASE,
+)
+_INSISTING = frozenset(
+    """a about again also always an and are as be been check checked clear confirm confirmed correct definitely doubt
+    else everybody everyone for has have i indeed is it know knows no note nothing of ok okay once people please really
+    record remember reminder right said say so sure that the this to truly true was we well yes you
+    als also auch das dass der die doch genau ist ja klar noch nochmal richtig sagt schon sicher so wie wirklich wissen
+    como de el es está la lo los otra que repito sí siempre todos vez
+    c ce de encore est et il le la les oui que vraiment
+    che di e il la lo sempre sì è davvero de het is ja nog echt de é o os sim sempre""".split()
+)
+"""Words of grammar and of insistence, which add nothing to a statement."""
 
-Restated = Mapping[int, tuple[str, int]]
-"""The source and how often it says the same, by the numbers (from 1) of messages of sources that restate themselves."""
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message, as far as another one may say the same.
+
+    Attributes:
+        words: In lower case.
+        values: Those that are numbers or names.
+        negations: How many there are.
+    """
+
+    source: str
+    words: frozenset[str]
+    values: frozenset[str]
+    negations: int
+
+    @classmethod
+    def of(cls, source: str, text: str) -> _Said:
+        plain = _ENUMERATOR.sub("", text)
+        words = frozenset(_WORD.findall(plain.casefold()))
+        named = {name.casefold() for name in _NAME.findall(plain)}
+        return cls(
+            source,
+            words,
+            frozenset(word for word in words if word in named or not word.isalpha()),
+            len(_NEGATION.findall(plain)),
+        )
+
+    def adds_nothing(self, to: _Said) -> bool:
+        """Return whether another message says all that this one says."""
+        return (
+            self.source == to.source
+            and bool(self.words - _INSISTING)
+            and self.negations == to.negations
+            and self.words - _INSISTING <= to.words
+            and (self.values | to.values).isdisjoint(self.words ^ to.words)
+        )
 
 
-def restated(messages: Iterable[tuple[str, frozenset[str]]]) -> Restated:
-    """Return which of some messages are of sources that restate themselves.
+class Restated:
+    """Which of some messages, numbered from 1, are of sources that say the same again and again.
 
     Args:
-        messages: The source of each message, and its words.
+        messages: The source of each message, and its text.
     """
-    words: dict[str, list[frozenset[str]]] = defaultdict(list)
-    numbers: list[str] = []
-    for source, said in messages:
-        words[source].append(said)
-        numbers.append(source)
-    times = {
-        source: max(sum(_are_alike(one, other) for other in found) for one in found)
-        for source, found in words.items()
-        if len(found) >= RESTATED
-    }
-    return {
-        number: (source, times[source])
-        for number, source in enumerate(numbers, start=1)
-        if times.get(source, 0) >= RESTATED
-    }
+
+    def __init__(self, messages: Iterable[tuple[str, str]]) -> None:
+        self._said = [_Said.of(*message) for message in messages]
+
+    def times(self, numbers: Sequence[int]) -> int:
+        """Return how often the sources of messages say the same; 0 if one of them is not restated."""
+        counts = [self._times(number) for number in numbers]
+        return max(counts, default=0) if all(count >= RESTATED for count in counts) else 0
+
+    def once_a_source(self, statements: Iterable[Statement]) -> list[Statement]:
+        """Leave out statements that add nothing to restatements of the same source that were quoted before."""
+        kept: list[Statement] = []
+        quoted: list[_Said] = []
+        for statement in statements:
+            is_restated = bool(self.times(statement.evidence))
+            said = [self._said[number - 1] for number in statement.evidence] if self._said else []
+            if is_restated and all(any(one.adds_nothing(other) for other in quoted) for one in said):
+                continue
+            quoted += said
+            kept.append(statement)
+        return kept
+
+    def _times(self, number: int) -> int:
+        if not self._said:  # left out because of a defect
+            return 0
+        one = self._said[number - 1]
+        return sum(one.adds_nothing(other) or other.adds_nothing(one) for other in self._said)
 
 
-def once_a_source(statements: Iterable[Statement], found: Restated) -> list[Statement]:
-    """Leave out statements that rest on nothing but sources that restate themselves and were quoted before."""
-    kept, quoted = [], set[str]()
-    for statement in statements:
-        sources = {found[number][0] if number in found else "" for number in statement.evidence}
-        if sources <= quoted:
-            continue
-        quoted |= sources - {""}
-        kept.append(statement)
-    return kept
+def restated(messages: Sequence[tuple[str, str]]) -> Restated:
+    """Return which of some messages are restated: none of them if a defect keeps that from being known.
 
-
-def times_said(numbers: Sequence[int], found: Restated) -> int:
-    """Return how often the sources of messages say the same; 0 if a source among them does not restate itself."""
-    return max((found[number][1] for number in numbers), default=0) if all(one in found for one in numbers) else 0
-
-
-def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= ALIKE * len(one | other) > 0
+    Args:
+        messages: The source of each message, and its text.
+    """
+    return enriched("restatements", lambda: Restated(messages), lambda: Restated(()))

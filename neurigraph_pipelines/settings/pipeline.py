@@ -75,6 +75,11 @@ class IngestionSettings(BaseModel):
     inbox_retention_days: float = Field(
         default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
     )
+    time_zone: str | None = Field(
+        default=None,
+        description="Time zone of imported times that name none, such as `Europe/Berlin`, unless the import says "
+        "another: it decides which day is yesterday. Unset: UTC.",
+    )
     unstorable_text: Literal["repair", "reject"] = Field(
         default="repair",
         description="NUL bytes and lone surrogates, which no database stores: replace them by U+FFFD, or reject the "

@@ -31,7 +31,7 @@ class DatabaseSettings(BaseModel):
     )
     pool_size: int = Field(default=4, ge=1, le=100, description="Connections that a process keeps in each role.")
     wait_seconds: float = Field(
-        default=10.0, gt=0, description="Longest wait for one of these connections while all are in use."
+        default=10.0, gt=0, description="Longest wait of one request for these connections while all are in use."
     )
     statement_timeout_seconds: float = Field(
         default=30.0,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dates
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.text.note_dates import stated_time
 
 MAX_FRONT_MATTER_CHARACTERS = 16_384
 """Longer properties are text of the note."""
@@ -28,13 +29,15 @@ class FrontMatter:
     """What the properties of a note say of it.
 
     Attributes:
+        date: The date that they state for it.
         happened_at: Its date, else when it was created, else when it was updated.
-        problem: Why they cannot be read, if so.
+        problem: What of them cannot be read, and why.
     """
 
     title: str | None = None
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    date: datetime | None = None
     happened_at: datetime | None = None
     updated_at: datetime | None = None
     problem: str | None = None
@@ -49,12 +52,15 @@ def front_matter(text: str) -> FrontMatter:
         found = _values(block[1])
     except InvalidInputError as error:
         return FrontMatter(problem=str(error))
+    times, problems = _times(found)
     return FrontMatter(
         title=next(iter(_words(found.get("title"))), None),
         tags=tuple(dict.fromkeys(tag for tag in map(_tag, _words(found.get("tags", found.get("tag")), ", ")) if tag)),
         aliases=tuple(_words(found.get("aliases", found.get("alias")))),
-        happened_at=_first_time(found, _HAPPENED),
-        updated_at=_first_time(found, _UPDATED),
+        date=times.get("date"),
+        happened_at=next((times[name] for name in _HAPPENED if name in times), None),
+        updated_at=next((times[name] for name in _UPDATED if name in times), None),
+        problem="; ".join(problems) or None,
     )
 
 
@@ -89,7 +95,7 @@ def _words(value: Any, separators: str = "") -> list[str]:
     given = value if isinstance(value, list) else [value]
     if isinstance(value, str) and separators:
         given = re.split(f"[{separators}]", value)
-    texts = [" ".join(str(one).split()) for one in given if isinstance(one, str | int | float | date)]
+    texts = [" ".join(str(one).split()) for one in given if isinstance(one, str | int | float | dates.date)]
     return [text for text in texts if text][:MAX_VALUES]
 
 
@@ -97,16 +103,16 @@ def _tag(tag: str) -> str:
     return tag.lstrip("#").strip()
 
 
-def _first_time(found: Mapping[str, Any], names: tuple[str, ...]) -> datetime | None:
-    return next((time for time in (_time(found.get(name)) for name in names) if time is not None), None)
-
-
-def _time(value: Any) -> datetime | None:
-    try:
-        if isinstance(value, str):
-            value = datetime.fromisoformat(value.strip())
-        if isinstance(value, date) and not isinstance(value, datetime):
-            value = datetime(value.year, value.month, value.day, tzinfo=UTC)
-        return utc(value) if isinstance(value, datetime) else None
-    except (ValueError, OverflowError, InvalidInputError):
-        return None
+def _times(found: Mapping[str, Any]) -> tuple[dict[str, datetime], list[str]]:
+    """Return the times among the properties by their names, and why others are not usable."""
+    times: dict[str, datetime] = {}
+    problems: list[str] = []
+    for name in _HAPPENED:
+        try:
+            time = stated_time(found.get(name))
+        except InvalidInputError as error:
+            problems.append(str(error))
+            continue
+        if time is not None:
+            times[name] = time
+    return times, problems

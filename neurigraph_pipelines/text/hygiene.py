@@ -10,7 +10,7 @@ import json
 import math
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal
 
 from neurigraph_pipelines.errors import InvalidInputError
@@ -28,6 +28,7 @@ MAX_JSON_DEPTH = 64
 MAX_INTEGER_BITS = 8_192
 """Widest integer of a tool call. Python refuses to print an integer of more than 4,300 digits."""
 
+_MINUTE = timedelta(minutes=1)
 FIRST_YEAR, LAST_YEAR = 1970, 2200
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -146,6 +147,25 @@ def utc(moment: datetime) -> datetime:
     return moment
 
 
+def spoken(moment: datetime) -> datetime:
+    """Return a time with its offset from UTC in whole minutes. A time without a zone is taken as UTC.
+
+    Raises:
+        InvalidInputError: As for ``utc``.
+    """
+    return on_clock(utc(moment), offset_of(moment))
+
+
+def offset_of(moment: datetime) -> int | None:
+    """Return the minutes by which the clock of a time is ahead of UTC; None for UTC and for a time without a zone."""
+    return int((moment.utcoffset() or timedelta(0)) / _MINUTE) or None
+
+
+def on_clock(moment: datetime, minutes: int | None) -> datetime:
+    """Return the same moment on a clock that is so many minutes ahead of UTC."""
+    return moment.astimezone(timezone(minutes * _MINUTE) if minutes else UTC)
+
+
 def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tuple[NewMessage, bool]:
     """Check a message and return it in the form that is stored.
 
@@ -155,8 +175,8 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
         max_bytes: Largest content in bytes of UTF-8, including tool calls and the fields of a tool as JSON.
 
     Returns:
-        The message with clean texts, an empty author or external id as None and its time in UTC; and whether
-        a text or a tool call was repaired.
+        The message with clean texts, an empty author or external id as None and the offset of its time in minutes; and
+        whether a text or a tool call was repaired.
 
     Raises:
         InvalidInputError: The message is invalid; the text says why.
@@ -178,7 +198,7 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
         # Output of tools is found by its text.
         said = event.said if event.said is not None else event.tool_name or ""
         content = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    occurred_at = None if message.occurred_at is None else utc(message.occurred_at)
+    occurred_at = None if message.occurred_at is None else spoken(message.occurred_at)
     section = _section(message.section, policy) if message.section else None
     # ``replace`` would take three times as long.
     cleaned = NewMessage(

@@ -56,13 +56,18 @@ def language_of(text: str, among: str | None = None) -> str | None:
     """
     import pycld2
 
-    plain = _UNREADABLE.sub(" ", text[:MAX_READ])
+    plain = readable(text[:MAX_READ])
     size = len(plain.encode())
     if size < (LEAST_AMONG if among else LEAST_ALONE):
         return among
     is_sure, _, found = pycld2.detect(plain, hintLanguage=among) if among else pycld2.detect(plain)
     code = found[0][1]
     return _VARIANTS.get(code, code) if is_sure and code != "un" else among
+
+
+def readable(text: str) -> str:
+    """Return a text without the characters that the detector takes for damaged UTF-8."""
+    return _UNREADABLE.sub(" ", text)
 
 
 def languages_of(messages: Sequence[Message], default: str) -> tuple[str, list[str]]:

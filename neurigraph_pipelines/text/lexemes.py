@@ -1,9 +1,11 @@
 """Tokenisation for lexical search, the same for stored text and for queries.
 
 Stems come from Snowball; stop words are dropped. A text is split in its own language, and a question in those of the
-texts that it may find. Lexemes have no accents, because people often omit them. Text in
-scripts without spaces is split into overlapping pairs of characters, the usual method without a dictionary. Invisible
-characters and look-alikes of Latin letters make no difference.
+texts that it may find. Lexemes have no accents, because people often omit them. Text in scripts without spaces is split
+into overlapping pairs of characters, the usual method without a dictionary. So are Korean words, which end in
+particles; they are lexemes as a whole, too. A stored text is also found by its single Chinese characters, by the first
+syllables of its Korean words, and by its emoji. Invisible characters and look-alikes of Latin letters make no
+difference.
 """
 
 from __future__ import annotations
@@ -40,10 +42,14 @@ MAX_FREQUENCY = 32_767
 
 # Vowels of Indian scripts and points of Arabic and Hebrew are marks, which \w does not match.
 _MARKS = "".join(chr(code) for code in range(0x300, 0x1AB0) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
-_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W\d_]+)?")
+_EMOJI = "[\u2600-\u27bf\u2b00-\u2bff\U0001f100-\U0001f3fa\U0001f400-\U0001faff]"  # without tones of skin
+_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W\d_]+)?|{_EMOJI}")
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
+_SINGLE = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_KOREAN = re.compile(r"[\uac00-\ud7a3]+")
+_KOREAN_PARTS = re.compile(f"{_KOREAN.pattern}|[^\uac00-\ud7a3]+")
 _NAME_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _DROPPED_MARKS = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
@@ -119,6 +125,11 @@ class Lexer:
         """Return all lexemes of ``text`` in order, with repetitions."""
         return [plain(stem) for stem in self.stems(text)]
 
+    def found_by(self, text: str) -> list[str]:
+        """Return all lexemes by which a stored text is found: its own, and single characters that are words."""
+        found = self.lexemes(text)
+        return found if text.isascii() else [*found, *(one for word in _words(text) for one in _singles(word))]
+
     def stems(self, text: str, without: frozenset[str] = frozenset()) -> list[str]:
         """Return the stems of ``text`` with their accents, as Postgres' own parser gives them.
 
@@ -131,6 +142,9 @@ class Lexer:
     def _stems_of(self, word: str) -> Sequence[str]:
         if _UNSPACED.search(word):
             return _pairs(word)
+        if _KOREAN.search(word):
+            parts = (self._korean_part(part) for part in _KOREAN_PARTS.findall(word)) if len(word) > 2 else ()
+            return (*(stem for part in parts for stem in part), word[:MAX_LEXEME_LENGTH])
         word = self._ending.sub("", word.replace("’", "'"))[:MAX_LEXEME_LENGTH]
         if self._elided is not None:
             word = self._elided.sub("", word)
@@ -139,13 +153,22 @@ class Lexer:
         # A number is its own stem; the cache is for words, which come again.
         return (word if word.isdigit() else _stem(self.language, self._bases.get(word, word)),)
 
+    def _korean_part(self, part: str) -> Sequence[str]:
+        """Return the pairs of a run of syllables, or the stem of what a particle follows, as in ``iPhone을``."""
+        return tuple(_pairs_of(part)) if _KOREAN.fullmatch(part) else self._stems_of(part)
+
+    def forms_of(self, lexeme: str) -> Iterator[str]:
+        """Yield a lexeme and the irregular forms that it stands for."""
+        yield lexeme
+        yield from (form for form, base in self._bases.items() if plain(_stem(self.language, base)) == lexeme)
+
     def is_stop_word(self, word: str) -> bool:
         """Return whether a word in lower case is a stop word."""
         return word in self._stop_words
 
     def count(self, text: str) -> tuple[list[str], list[int], int]:
         """Return the distinct lexemes in alphabetical order, their frequencies, and the total count."""
-        counted = Counter(self.lexemes(text))
+        counted = Counter(self.found_by(text))
         distinct = sorted(counted)
         return distinct, [min(counted[lexeme], MAX_FREQUENCY) for lexeme in distinct], counted.total()
 
@@ -155,6 +178,13 @@ class Lexer:
         if text.rstrip().endswith(_QUESTION_MARKS):
             return [ASKING, *distinct], [0, *frequencies], total
         return distinct, frequencies, total
+
+
+def count_plainly(text: str) -> tuple[list[str], list[int], int]:
+    """Return the words of a text as ``Lexer.count`` returns its lexemes, for a text that it cannot split."""
+    counted = Counter(word[:MAX_LEXEME_LENGTH] for word in text.lower().split())
+    distinct = sorted(counted)
+    return distinct, [min(counted[word], MAX_FREQUENCY) for word in distinct], counted.total()
 
 
 def _words(text: str) -> Iterator[str]:
@@ -170,10 +200,22 @@ def _pairs(word: str) -> list[str]:
         if not part:
             continue
         if _UNSPACED.fullmatch(part) and len(part) > 1:
-            found.extend(part[i : i + 2] for i in range(len(part) - 1))
+            found.extend(_pairs_of(part))
         else:
             found.append(part[:MAX_LEXEME_LENGTH])
     return found
+
+
+def _pairs_of(run: str) -> Iterator[str]:
+    return (run[i : i + 2] for i in range(len(run) - 1))
+
+
+def _singles(word: str) -> Iterator[str]:
+    """Yield the characters of a word by which it is found alone: each Chinese one, and the first syllable in Korean."""
+    if _KOREAN.fullmatch(word):
+        yield from word[:1] if len(word) > 1 else ()
+    elif _UNSPACED.search(word):
+        yield from (one for part in _UNSPACED.findall(word) if len(part) > 1 for one in _SINGLE.findall(part))
 
 
 @lru_cache(maxsize=131_072)

@@ -12,12 +12,12 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from neurigraph_pipelines.model.sources import FORMATS_OF_FILES, DocumentType
+from neurigraph_pipelines.text.outlook_message import MAGIC as OLD_OFFICE
 
 HEAD_BYTES = 8_192
 """Number of bytes that ``media_type_of`` inspects."""
 
 FileType = Literal["pdf", "image", "video", "audio", "code", "export"]
-Reader = Literal["pdf", "docx", "sheets", "html", "csv", "markdown", "text", "image"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,15 @@ class MediaType:
         name: The HTTP media type, such as ``application/pdf``.
         label: A name for people, such as ``PDF document``.
         file_type: The manifest's file type; ``export`` is the fallback.
-        reader: The extractor's reader for its text; None if reading it would take a model.
+        reader: The extractor's reader for its text: ``docx`` is ``resources/extractors/docx_reader.py``, the only other
+            place that a new format needs. None if reading it would take a model.
         compressible: Whether gzip makes it smaller; files that are compressed already are stored as they are.
     """
 
     name: str
     label: str
     file_type: FileType = "export"
-    reader: Reader | None = None
+    reader: str | None = None
     compressible: bool = False
 
     def document_type_of(self, stated: DocumentType | None) -> DocumentType:
@@ -61,6 +62,8 @@ def media_type_of(head: bytes, file_name: str) -> MediaType:
     """
     head = head[:HEAD_BYTES]
     suffix = PurePosixPath(file_name).suffix.lower()
+    if head.startswith(OLD_OFFICE):
+        return {".msg": _MSG, ".xls": _XLS}.get(suffix, _UNKNOWN)
     for offset, signature, found in _SIGNATURES:
         if head.startswith(signature, offset):
             return found
@@ -72,10 +75,14 @@ def media_type_of(head: bytes, file_name: str) -> MediaType:
         return _UNKNOWN
     if suffix in (".html", ".htm", ".xhtml") or head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
         return _HTML
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:20].upper()
+    for mark, found in _MARKED:
+        if start.startswith(mark.upper()):
+            return found
     return _TEXTS.get(suffix) or _CODE.get(suffix) or _PLAIN
 
 
-def _image(name: str, label: str, reader: Reader | None = "image", compressible: bool = False) -> MediaType:
+def _image(name: str, label: str, reader: str | None = "image", compressible: bool = False) -> MediaType:
     return MediaType(f"image/{name}", label, "image", reader, compressible)
 
 
@@ -105,10 +112,17 @@ _DOCX = MediaType(f"{_OPEN_XML}.wordprocessingml.document", "Word document", rea
 _PACKED = (
     (b"word/", ".docx", _DOCX),
     (b"xl/", ".xlsx", MediaType(f"{_OPEN_XML}.spreadsheetml.sheet", "Excel workbook", reader="sheets")),
-    (b"ppt/", ".pptx", MediaType(f"{_OPEN_XML}.presentationml.presentation", "PowerPoint presentation")),
+    (b"ppt/", ".pptx", MediaType(f"{_OPEN_XML}.presentationml.presentation", "PowerPoint presentation", reader="pptx")),
 )
-_EPUB = MediaType("application/epub+zip", "EPUB book")
-_ODS = MediaType("application/vnd.oasis.opendocument.spreadsheet", "OpenDocument spreadsheet", reader="sheets")
+_EPUB = MediaType("application/epub+zip", "EPUB book", reader="epub")
+_ODF = "application/vnd.oasis.opendocument"
+_OPEN_DOCUMENTS = (
+    MediaType(f"{_ODF}.text", "OpenDocument text", reader="odf"),
+    MediaType(f"{_ODF}.presentation", "OpenDocument presentation", reader="odf"),
+    MediaType(f"{_ODF}.spreadsheet", "OpenDocument spreadsheet", reader="ods"),
+)
+_MSG = MediaType("application/vnd.ms-outlook", "Outlook message", reader="msg", compressible=True)
+_XLS = MediaType("application/vnd.ms-excel", "Excel workbook", reader="sheets", compressible=True)
 _OFFICE_MARKS = (b"[Content_Types].xml", b"_rels/.rels")
 
 _SIGNATURES: tuple[tuple[int, bytes, MediaType], ...] = (
@@ -139,7 +153,16 @@ _SIGNATURES: tuple[tuple[int, bytes, MediaType], ...] = (
     (0, b"7z\xbc\xaf\x27\x1c", MediaType("application/x-7z-compressed", "7-Zip archive")),
     (0, b"Rar!\x1a\x07", MediaType("application/vnd.rar", "RAR archive")),
 )
+_MARKED = (
+    (b"{\\rtf", MediaType("application/rtf", "rich text", reader="rtf", compressible=True)),
+    (b"BEGIN:VCALENDAR", MediaType("text/calendar", "calendar", reader="calendar", compressible=True)),
+    (b"BEGIN:VCARD", MediaType("text/vcard", "address book", reader="contacts", compressible=True)),
+)
+"""Formats of text that the first word tells."""
+
 _TEXTS = {
+    ".enex": MediaType("application/enex+xml", "export of Evernote", reader="enex", compressible=True),
+    ".ipynb": MediaType("application/x-ipynb+json", "Jupyter notebook", reader="notebook", compressible=True),
     ".md": MediaType("text/markdown", "Markdown text", reader="markdown", compressible=True),
     ".markdown": MediaType("text/markdown", "Markdown text", reader="markdown", compressible=True),
     ".csv": MediaType("text/csv", "CSV table", reader="csv", compressible=True),
@@ -186,12 +209,11 @@ _CODE = {
 }
 _DOCUMENT_TYPES: Mapping[str, DocumentType] = {
     "pdf": DocumentType.PDF,
-    "docx": DocumentType.DOCUMENT,
+    **dict.fromkeys(("docx", "pptx", "odf", "epub", "rtf"), DocumentType.DOCUMENT),
     "html": DocumentType.WEBPAGE,
     "csv": DocumentType.TABLE,
-    "sheets": DocumentType.TABLE,
-    "text": DocumentType.TEXT,
-    "markdown": DocumentType.TEXT,
+    **dict.fromkeys(("sheets", "ods"), DocumentType.TABLE),
+    **dict.fromkeys(("text", "markdown", "calendar", "contacts", "enex"), DocumentType.TEXT),
     "image": DocumentType.IMAGE,
     "video": DocumentType.VIDEO,
     "audio": DocumentType.AUDIO,
@@ -208,8 +230,9 @@ def _packed(head: bytes, suffix: str) -> MediaType:
     """Return the type of a zip-based file by its first members, else by the suffix."""
     if b"mimetypeapplication/epub+zip" in head:
         return _EPUB
-    if b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet" in head:
-        return _ODS
+    for found in _OPEN_DOCUMENTS:
+        if f"mimetype{found.name}".encode() in head:
+            return found
     if any(mark in head for mark in _OFFICE_MARKS) or b"word/" in head[:64]:
         for folder, usual, found in _PACKED:
             if folder in head or suffix == usual:

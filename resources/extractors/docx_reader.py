@@ -1,42 +1,184 @@
-"""Word documents: paragraphs and tables in their order."""
+"""Word documents: paragraphs and tables in their order, with all else that a reader of the page sees.
+
+``python-docx`` opens the package; its texts leave out controls, tracked insertions, text boxes and more, so the XML of
+each part is read here. Deleted and hidden text is left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from lxml import etree
+
 from resources.extractors.grouping import Headings, Part, Piece, grouped
-from resources.extractors.zipped import require_bounded
+from resources.extractors.zipped import attribute, local, require_bounded, xml_of
+
+_UNSEEN = {"del", "moveFrom", "delText", "instrText", "delInstrText", "rPr", "pPr", "sdtPr", "rt", "annotationRef"}
+"""Elements whose text nobody sees: deleted, moved away, codes of fields, properties, and readings above characters."""
+
+_MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_BLOCKS = ("p", "tbl")
+_SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
-    """Yield groups of paragraphs; a row of a table counts as one."""
+    """Yield groups of paragraphs: headers, the text, notes, comments and footers. A row of a table counts as one."""
     require_bounded(stream)  # zipfile never delivers more of a member than its directory declares
-    from docx import Document
+    from docx.package import Package
 
-    document = Document(stream)
+    package = Package.open(stream)  # also documents with macros and templates, which ``docx.Document`` refuses
     for name in ("title", "author"):
-        if value := getattr(document.core_properties, name):
+        if value := getattr(package.core_properties, name):
             facts[name] = str(value)[:300]
-    yield from grouped(_paragraphs(document.iter_inner_content()), "paragraphs")
+    parts = [(_kind(one.content_type), one.blob) for one in sorted(package.iter_parts(), key=lambda one: one.partname)]
+    words = _Words([xml_of(blob) for kind, blob in parts if kind == "styles"])
+    yield from grouped(_pieces(words, xml_of(package.main_document_part.blob), parts), "paragraphs")
 
 
-def _paragraphs(content: Iterator[object]) -> Iterator[Piece]:
-    from docx.table import Table
-    from docx.text.paragraph import Paragraph
+def _kind(content_type: str) -> str:
+    """Return the last word of a content type, such as ``header``."""
+    return content_type.rpartition(".")[2].partition("+")[0]
 
-    headings = Headings()
-    for block in content:
-        if isinstance(block, Paragraph):
-            if block.text.strip():
-                if level := _level(block.style.name if block.style is not None else None):
-                    headings.enter(level, block.text)
-                yield block.text, headings.section
-        elif isinstance(block, Table):
-            for row in block.rows:
-                # A cell that spans several columns is listed once per column.
-                cells = dict.fromkeys(cell.text.strip() for cell in row.cells)
-                yield " | ".join(text for text in cells if text), headings.section
+
+def _pieces(words: _Words, body: etree._Element, parts: list[tuple[str, bytes]]) -> Iterator[Piece]:
+    for name in ("header", "body", "diagramData", "footnotes", "endnotes", "comments", "footer"):
+        if name == "body":
+            yield from words.pieces(body, Headings())
+            continue
+        seen = set[str]()
+        for text, _ in (piece for kind, blob in parts if kind == name for piece in _of_part(words, name, blob)):
+            if text not in seen:  # each section of a document has its own copy
+                seen.add(text)
+                yield text, None
+
+
+def _of_part(words: _Words, name: str, blob: bytes) -> Iterator[Piece]:
+    root = xml_of(blob)
+    if name == "diagramData":
+        for paragraph in (one for one in root.iter() if local(one) == "p"):
+            if text := "".join(one.text or "" for one in paragraph.iter() if local(one) == "t").strip():
+                yield text, None
+        return
+    yield from words.pieces(root, Headings())
+
+
+class _Words:
+    """The visible words of the parts of a document.
+
+    Args:
+        styles: The roots of its styles.
+    """
+
+    def __init__(self, styles: Iterable[etree._Element]) -> None:
+        self._levels: dict[str, int] = {}
+        self._hidden: set[str] = set()
+        for style in (one for root in styles for one in root if local(one) == "style"):
+            key = attribute(style, "styleId") or ""
+            names = [attribute(one, "val") for one in style if local(one) == "name"]
+            self._levels[key] = _level(names[0] if names else None)
+            if any(_is_on(one) for one in style.iter() if local(one) == "vanish"):
+                self._hidden.add(key)
+
+    def pieces(self, root: etree._Element, headings: Headings) -> Iterator[Piece]:
+        """Yield the paragraphs and rows below an element."""
+        for block in _blocks(root):
+            if local(block) == "tbl":
+                yield from ((row, headings.section) for row in self._rows(block))
+                continue
+            text, boxes = self._paragraph(block)
+            if text.strip():
+                if level := self._levels.get(_style(block, "pPr", "pStyle"), 0):
+                    headings.enter(level, text)
+                yield text, headings.section
+            for box in boxes:
+                yield from self.pieces(box, headings)
+
+    def _rows(self, table: etree._Element) -> Iterator[str]:
+        """Yield the rows of a table, each followed by the tables and boxes in it."""
+        for row in _inside(table, ("tr",)):
+            if any(local(one) == "del" for one in _properties(row, "trPr")):
+                continue
+            cells, inner = list[str](), list[str]()
+            for cell in _inside(row, ("tc",)):
+                lines = list[str]()
+                for block in _blocks(cell):
+                    if local(block) == "tbl":
+                        inner += self._rows(block)
+                        continue
+                    text, boxes = self._paragraph(block)
+                    lines.append(text)
+                    inner += (piece for box in boxes for piece, _ in self.pieces(box, Headings()))
+                cells.append("\n".join(lines).strip())
+            if text := " | ".join(cell for cell in cells if cell):
+                yield text
+            yield from inner
+
+    def _paragraph(self, paragraph: etree._Element) -> tuple[str, list[etree._Element]]:
+        """Return the words of a paragraph, and the text boxes that hang on it."""
+        boxes: list[etree._Element] = []
+        if _style(paragraph, "pPr", "pStyle") in self._hidden:
+            return "", boxes
+        return "".join(self._inline(paragraph, boxes)), boxes
+
+    def _inline(self, parent: etree._Element, boxes: list[etree._Element]) -> Iterator[str]:
+        for element in _chosen(parent):
+            name = local(element)
+            if name in _UNSEEN or (name == "r" and self._is_hidden(element)) or _is_placeholder(element):
+                continue
+            if name == "t":
+                yield element.text or ""
+            elif name == "txbxContent":
+                boxes.append(element)
+            elif name in _MARKS:
+                yield _MARKS[name]
+            else:
+                yield from self._inline(element, boxes)
+
+    def _is_hidden(self, run: etree._Element) -> bool:
+        marks = [one for one in _properties(run, "rPr") if local(one) == "vanish"]
+        return any(map(_is_on, marks)) if marks else _style(run, "rPr", "rStyle") in self._hidden
+
+
+def _blocks(parent: etree._Element) -> Iterator[etree._Element]:
+    """Yield the paragraphs and tables below an element, through controls and other wrappers."""
+    return _inside(parent, _BLOCKS)
+
+
+def _inside(parent: etree._Element, names: Iterable[str]) -> Iterator[etree._Element]:
+    for element in _chosen(parent):
+        name = local(element)
+        if name in names:
+            yield element
+        elif name not in _UNSEEN and not _is_placeholder(element) and attribute(element, "type") not in _SEPARATORS:
+            yield from _inside(element, names)
+
+
+def _chosen(parent: etree._Element) -> Iterator[etree._Element]:
+    """Yield the children; of alternatives for programs of different age, the newest."""
+    for element in parent:
+        if local(element) == "AlternateContent":
+            choices = [one for one in element if local(one) == "Choice"] or list(element)
+            yield from _chosen(choices[0]) if choices else ()
+        else:
+            yield element
+
+
+def _properties(element: etree._Element, name: str) -> list[etree._Element]:
+    return [one for properties in element if local(properties) == name for one in properties]
+
+
+def _style(element: etree._Element, properties: str, name: str) -> str:
+    return next((attribute(one, "val") or "" for one in _properties(element, properties) if local(one) == name), "")
+
+
+def _is_on(mark: etree._Element) -> bool:
+    return attribute(mark, "val") not in ("0", "false", "off")
+
+
+def _is_placeholder(element: etree._Element) -> bool:
+    """Return whether a control asks for a text that nobody has written."""
+    return local(element) == "sdt" and any(local(one) == "showingPlcHdr" for one in _properties(element, "sdtPr"))
 
 
 def _level(style: str | None) -> int:

@@ -34,7 +34,14 @@ class SubprocessExportReader:
         self._max_message_bytes = max_message_bytes
 
     @contextmanager
-    def lines(self, content: Iterable[bytes], file_name: str, modified: datetime) -> Iterator[Iterator[dict[str, Any]]]:
+    def lines(
+        self,
+        content: Iterable[bytes],
+        file_name: str,
+        modified: datetime,
+        date_order: str | None = None,
+        everything: bool = False,
+    ) -> Iterator[Iterator[dict[str, Any]]]:
         """Give the lines that the process writes; its end ends the process."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, _short(file_name))  # readers use the name
@@ -42,7 +49,7 @@ class SubprocessExportReader:
                 copy.writelines(content)
             os.utime(file, (modified.timestamp(), modified.timestamp()))
             longest = _BYTES_OF_A_CHARACTER * self._max_message_bytes + _REST_OF_A_LINE
-            arguments = (str(file), str(self._max_message_bytes))
+            arguments = (str(file), str(self._max_message_bytes), date_order or "", "yes" if everything else "")
             with closing(lines_of("conversations", self._limits, longest, *arguments)) as found:
                 yield (_object(line) for line in found)
 

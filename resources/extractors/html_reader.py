@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from lxml import etree, html
 
-from resources.extractors.decoding import encoding_of
+from neurigraph_pipelines.text.encodings import decoded
 from resources.extractors.grouping import Headings, Part, Piece, grouped
 
 _HEAD_BYTES = 1_024
+_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
 _UNSEEN = {"script", "style", "template", "noscript", "head", "svg", "iframe", "object"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _INLINE = set(
@@ -28,11 +31,15 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
 
 def parsed(stream: BinaryIO, facts: dict[str, str]) -> etree._Element | None:
     """Return the root of a page, and record its title; None for one without elements."""
-    # The parser reads a page that does not name its encoding as Latin-1.
-    names_encoding = b"charset" in stream.read(_HEAD_BYTES).lower()
+    stated = _CHARSET.search(stream.read(_HEAD_BYTES))
     stream.seek(0)
+    data = stream.read()
+    text, said = decoded(data, stated[1].decode("ascii", "replace") if stated else None)
+    if said is not None:
+        facts["encoding"] = said
+    stream = io.BytesIO(text.encode("utf-8", "replace"))
     parser = html.HTMLParser(
-        encoding=None if names_encoding else encoding_of(stream).removesuffix("-sig"),
+        encoding="utf-8",
         huge_tree=True,
         no_network=True,
         remove_comments=True,
@@ -48,6 +55,12 @@ def parsed(stream: BinaryIO, facts: dict[str, str]) -> etree._Element | None:
     if title:
         facts["title"] = title[:300]
     return root
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the visible text of a page, block by block."""
+    root = parsed(io.BytesIO(text.encode("utf-8", "replace")), {}) if text.strip() else None
+    return [block for block, _ in blocks(root)] if root is not None else []
 
 
 def blocks(root: etree._Element) -> Iterator[Piece]:

@@ -1,4 +1,4 @@
-"""Spreadsheets of Excel and OpenDocument: each row with the names of its columns, sheet by sheet.
+"""Spreadsheets of Excel: each row with the names of its columns, sheet by sheet.
 
 Cells have the values that the file keeps. Nothing computes a formula, runs a macro or follows a link.
 """
@@ -13,7 +13,7 @@ from resources.extractors.csv_reader import named
 from resources.extractors.grouping import Part, grouped
 from resources.extractors.zipped import require_bounded
 
-_LONGEST_NAME, _LONGEST_NAMES = 100, 1_000
+LONGEST_NAME, LONGEST_NAMES = 100, 1_000
 _DIGITS = 15
 """Digits that a spreadsheet keeps of a number."""
 
@@ -27,18 +27,17 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
 
     book = CalamineWorkbook.from_filelike(stream)
     names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
-    facts["sheets"] = ", ".join(names)[:_LONGEST_NAMES]
+    facts["sheets"] = ", ".join(names)[:LONGEST_NAMES]
     for number, name in enumerate(names, start=1):
-        section = f"sheet {' '.join(name.split())[:_LONGEST_NAME]}"
-        rows = _rows(book.get_sheet_by_name(name).iter_rows())
-        yield from grouped(((row, section) for row in rows), f"sheet-{number}-rows")
+        section = f"sheet {' '.join(name.split())[:LONGEST_NAME]}"
+        rows = ([_shown(cell) for cell in row] for row in book.get_sheet_by_name(name).iter_rows())
+        yield from grouped(((row, section) for row in rows_of(rows)), f"sheet-{number}-rows")
 
 
-def _rows(rows: Iterable[Iterable[_Cell]]) -> Iterator[str]:
+def rows_of(rows: Iterable[list[str]]) -> Iterator[str]:
     """Yield each row as text. The first with several values is the heading; above it are titles."""
     heading: list[str] = []
-    for row in rows:
-        values = [_shown(cell) for cell in row]
+    for values in rows:
         filled = [value for value in values if value]
         if heading and filled:
             yield named(values, heading)

@@ -14,9 +14,9 @@ import resource
 import sys
 from typing import BinaryIO
 
+from neurigraph_pipelines.errors import UnreadableFileError
 from resources.extractors.unread import UnreadError
 
-_READERS = {"pdf", "docx", "sheets", "html", "page", "csv", "markdown", "text", "media", "image", "scan", "repository"}
 _LONGEST_ERROR = 300
 _CONVERSATIONS = "neurigraph_pipelines.ingestion.export_lines"
 
@@ -30,8 +30,6 @@ def main(reader: str, seconds: int, memory_bytes: int, *arguments: str) -> None:
             for line in importlib.import_module(_CONVERSATIONS).lines(*arguments):
                 _write(sys.stdout.buffer, line)
             return
-        if reader not in _READERS:
-            raise ValueError(f"there is no reader {reader!r}")
         read = importlib.import_module(f".{reader}_reader", __package__).read
         for found in read(sys.stdin.buffer, facts, *map(int, arguments)):
             if isinstance(found, dict):
@@ -41,6 +39,8 @@ def main(reader: str, seconds: int, memory_bytes: int, *arguments: str) -> None:
         _write(sys.stdout.buffer, {"facts": facts, "unread": None})
     except UnreadError as reason:
         _write(sys.stdout.buffer, {"facts": facts, "unread": str(reason)})
+    except UnreadableFileError as reason:
+        _write(sys.stdout.buffer, {"error": str(reason)})
     except MemoryError:
         _write(sys.stdout.buffer, {"error": f"reading it takes more than {memory_bytes:,} bytes of memory"})
     except RecursionError:

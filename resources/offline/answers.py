@@ -199,7 +199,9 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
 def _statement(one: Candidate, evidence: Sequence[Evidence], language: str) -> Statement:
     """Quote a sentence with its speaker and day, and with the days that its relative dates mean."""
     said = evidence[one.evidence]
-    quote = dated(_excerpt(said, one.text), said.occurred_at, language, said.before)
+    quote = _excerpt(said, one.text)
+    if said.voice not in (Voice.DOCUMENT, Voice.FETCHED):  # the day of a file is often only that of its arrival
+        quote = dated(quote, said.occurred_at, language, said.before)
     return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {quote}", (one.evidence + 1,))
 
 

@@ -30,7 +30,10 @@ _STEM = 6
 
 @dataclass(slots=True)
 class Mention:
-    """A phrase for a date, with its days, months or years. It is dropped if they do not hold, or are only imagined."""
+    """A phrase for a date, with its days, months or years. It is dropped if they do not hold, or are only imagined.
+
+    They are certain if the words can mean no others.
+    """
 
     start: int
     end: int
@@ -38,6 +41,7 @@ class Mention:
     dates: list[str]
     dropped: bool = False
     refuted: bool = False
+    certain: bool = False
 
     @property
     def is_day(self) -> bool:

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
+from resources.offline.date_items import Item, fits, items_of
 from resources.offline.date_scene import Scene, nearest
 from resources.offline.date_tense import clause
 from resources.offline.date_words import part
+from resources.offline.date_years import full_year, read_year
 
 FILLED_DAYS = 3
 """A range of at most so many days stands for each of them; of a longer one only the ends are named."""
@@ -28,7 +30,6 @@ OF_WEEK = 3
 WEEKEND = 5
 """The number of the first weekday of a weekend."""
 
-_YEARS_AHEAD = 60
 _LISTED = 150
 """Most days between two days of one list."""
 
@@ -48,29 +49,33 @@ def _iso_month(match: re.Match[str], _scene: Scene) -> list[str]:
 def _figures(match: re.Match[str], scene: Scene) -> list[str]:
     """Read ``14.02.2025``: the day comes first, in English only if the other order is not nearer to today."""
     first, second, year = int(match["d"]), int(match["m"]), match["year"]
+    if scene.shared is not None and not year:
+        year = f"{scene.shared:04d}"
     orders = [(first, second)]
     if scene.words.code not in ("de", "es", "fr") and match["sign"] != ".":
         orders.append((second, first))
-    years = [_full_year(year, scene.today)] if year else _years_around(scene.today)
+    years = [full_year(year, scene.today)] if year else _years_around(scene.today)
     days = [date(y, month, day) for y in years for day, month in orders if _exists(y, month, day)]
     return [nearest(days, scene).isoformat()]
 
 
 def _day_of_month(match: re.Match[str], scene: Scene) -> list[str]:
-    month = scene.words.months[part(match, "month")]
-    return [_in_year(match, scene, month, _day_number(part(match, "day"))).isoformat()]
+    month, named = scene.words.months[part(match, "month")], part(match, "named")
+    item = Item(_day_number(part(match, "day")), scene.words.weekdays[named] if named else None)
+    return [_in_year(match, scene, month, [item]).isoformat()]
 
 
 def _days(match: re.Match[str], scene: Scene) -> list[str]:
-    month, first = scene.words.months[part(match, "month")], _day_number(part(match, "first"))
-    last = _in_year(match, scene, month, _day_number(part(match, "day")))
-    if first >= last.day:
-        return [last.isoformat()]
-    ends = [date(last.year, month, first), last]
-    if all(match[name] for name in ("named", "named_2")):
-        return [day.isoformat() for day in ends]
-    is_range = bool(part(match, "through")) or re.search(r"\d\w*[.]? ?[–-] ?\d", match.group()) is not None
-    return [day.isoformat() for day in (filled(*ends) if is_range else ends)]
+    name = part(match, "month")
+    month = scene.words.months[name] if name else int(part(match, "m"))
+    items = items_of(match, scene)
+    year = _in_year(match, scene, month, items).year
+    days: list[date] = []
+    for before, item in zip([None, *items], items, strict=False):
+        day = date(year, month, item.day)
+        is_filled = before is not None and item.through and None in (before.weekday, item.weekday)
+        days += filled(days[-1], day)[1:] if is_filled else [day]
+    return [day.isoformat() for day in days]
 
 
 def filled(first: date, last: date) -> list[date]:
@@ -83,32 +88,37 @@ def days_within(first: date, last: date) -> list[date]:
     return [first + n * _ONE_DAY for n in range((last - first).days + 1)]
 
 
-def _in_year(match: re.Match[str], scene: Scene, month: int, day: int) -> date:
-    """Return a day of a month in the year that the words name, or in the one that fits weekday and tense."""
-    if year := part(match, "year"):
-        return date(int(year), month, day)
+def _in_year(match: re.Match[str], scene: Scene, month: int, items: Sequence[Item]) -> date:
+    """Return the last day of some of a month, in the year that the words name, or in one that fits weekdays and tense.
+
+    Raises:
+        ValueError: There is no such day, or no year in which the days fall on their weekdays.
+    """
+    day = items[-1].day
+    if year := part(match, "year") or part(match, "short"):
+        return date(full_year(year, scene.today), month, day)
     if shift := part(match, "before") or part(match, "after"):
         return date(scene.today.year + scene.words.relative[shift], month, day)
     if scene.year is not None:
         return date(scene.year, month, day)
+    if scene.shared is not None:
+        return date(scene.shared, month, day)
+    if scene.listed is not None:
+        following = [date(y, month, day) for y in (scene.listed.year, scene.listed.year + 1) if _exists(y, month, day)]
+        near = [one for one in following if 0 < (one - scene.listed).days < _LISTED]
+        if near:
+            return near[0]
     days = [date(year, month, day) for year in _years_around(scene.today) if _exists(year, month, day)]
+    days = [one for one in days if all(fits(item, one) for item in items)]
     known = [one for one in scene.recent if one in days]
-    if known:
-        return known[-1]
-    following = [one for one in days if scene.listed is not None and 0 < (one - scene.listed).days < _LISTED]
-    if following:
-        return following[0]
-    if named := part(match, "named"):
-        number = scene.words.weekdays[named]
-        days = [one for one in days if one.weekday() == number] or days
-    return nearest(days, scene)
+    return known[-1] if known else nearest(days, scene)
 
 
 def _nth_weekday(match: re.Match[str], scene: Scene) -> list[str]:
     """Read ``the last Friday of September``."""
     words, month = scene.words, scene.words.months[part(match, "month")]
     number, nth = words.weekdays[part(match, "weekday")], words.nth[part(match, "nth")]
-    year = _in_year(match, scene, month, 15).year
+    year = _in_year(match, scene, month, [Item(15)]).year
     days = [date(year, month, day) for day in range(1, calendar.monthrange(year, month)[1] + 1)]
     return [[day for day in days if day.weekday() == number][nth - (nth > 0)].isoformat()]
 
@@ -134,6 +144,8 @@ def _month(match: re.Match[str], scene: Scene) -> list[str]:
             return [_month_of(scene.today.year, month)]
         passed = month >= scene.today.month if sign < 0 else month <= scene.today.month
         return [_month_of(scene.today.year + sign * passed, month)]
+    if scene.shared is not None:
+        return [_month_of(scene.shared, month)]
     if not scene.lean:
         return []  # a few words without a verb, such as ``13 in November.``
     middle = 15 if month != scene.today.month else scene.today.day
@@ -149,7 +161,7 @@ def _is_month(name: str, prefix: str) -> bool:
 def _season(match: re.Match[str], scene: Scene) -> list[str]:
     """Read ``summer of '98`` as the year; a season has no days of its own."""
     if year := part(match, "year") or part(match, "short"):
-        return [f"{_full_year(year, scene.today)}"]
+        return [f"{full_year(year, scene.today)}"]
     return []
 
 
@@ -170,6 +182,8 @@ def _ahead(match: re.Match[str], scene: Scene) -> list[str]:
 
 
 def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
+    if part(match, "half"):
+        return [_shifted_month(scene.today, sign * 6)]
     counted, unit = part(match, "count"), scene.words.units[part(match, "unit")]
     count = int(counted) if counted.isdigit() else scene.words.counts[counted]
     if sign > 0 and (scene.lean < 0 or unit == YEAR_UNIT):
@@ -199,6 +213,10 @@ def _ordinal(match: re.Match[str], scene: Scene) -> list[str]:
     """Read ``the 14th``: a day that was spoken of, one in that month, or the nearest in the direction of the tense."""
     day, named, today = _day_number(part(match, "day")), part(match, "named"), scene.today
     number = scene.words.weekdays[named] if named else None
+    if scene.listed is not None:
+        month = scene.listed.year * 12 + scene.listed.month - 1
+        following = [one for one in _existing([month, month + 1], day) if one > scene.listed]
+        return [one.isoformat() for one in following[:1] if number in (None, one.weekday())]
     if scene.month is None and scene.habit and not named:
         return []
     if scene.month is None:
@@ -294,35 +312,12 @@ def _unit(match: re.Match[str], scene: Scene) -> list[str]:
     return [_shifted_month(scene.today, sign)] if unit == 3 else [f"{scene.today.year + sign:04d}"]
 
 
-def _year(match: re.Match[str], scene: Scene) -> list[str]:
-    year = _full_year(part(match, "year") or part(match, "short"), scene.today)
-    return [str(year)] if year <= scene.today.year + _YEARS_AHEAD and _is_year(match, scene) else []
-
-
-def _is_year(match: re.Match[str], scene: Scene) -> bool:
-    """Whether figures are a year and no amount: a word for time stands before them, or they stand alone."""
-    before, after = scene.text[: match.start()], scene.text[match.end() : match.end() + 40]
-    prefix, german = part(match, "prefix"), scene.words.code == "de"
-    if _YEARS.search(before) or _YEARS_FOLLOW.match(after):
-        return True
-    if (
-        before.endswith(_MONEY)
-        or (prefix.lower() not in _OF_YEARS and _COUNTED.match(after))
-        or (german and _NOUN.match(after))
-    ):
-        return False
-    return german or bool(prefix or part(match, "short")) or _stands_alone(before, after)
-
-
-def _stands_alone(before: str, after: str) -> bool:
-    return (not before.strip() or before.rstrip()[-1] in ",;:(") and (not after or after[0] in ",.;:!?)–-")
-
-
 READINGS: dict[str, Reading] = {
     "iso_day": _iso_day,
     "iso_month": _iso_month,
     "figures": _figures,
     "days": _days,
+    "figure_days": _days,
     "day_of_month": _day_of_month,
     "nth_weekday": _nth_weekday,
     "month_and_year": _month_and_year,
@@ -336,15 +331,9 @@ READINGS: dict[str, Reading] = {
     "ordinal": _ordinal,
     "weekday": _weekday,
     "unit": _unit,
-    "year": _year,
+    "year": read_year,
 }
 
-_YEARS = re.compile(r"\b(?:1[6-9]|20)\d\d ?[–-] ?$")
-_YEARS_FOLLOW = re.compile(r" ?[–-] ?(?:1[6-9]|20)\d\d\b")
-_OF_YEARS = frozenset("the of since year".split())
-_MONEY = ("£", "$", "€", "#", ".", ",", "-", "/", "+")
-_COUNTED = re.compile(r"\s?[€$£%]|\s(?:[a-z]{3,}s|euro|people|km|kg|m|kr|watt|volt|ml)\b")
-_NOUN = re.compile(r"\s[A-ZÄÖÜ]")
 _NAME = re.compile(r" [A-Z][a-z]")
 _LATELY = 2
 _ENDS = re.compile(r"\s*(?:[.,;:!]|$|of\b|\b(?:now|jetzt|ahora|maintenant)\b)")
@@ -357,15 +346,6 @@ def _day_number(words: str) -> int:
 
 def _years_around(today: date) -> tuple[int, int, int]:
     return (today.year - 1, today.year, today.year + 1)
-
-
-def _full_year(digits: str, today: date) -> int:
-    """Return a year; two digits mean the latest that is at most ten years ahead."""
-    if len(digits) == 4:
-        return int(digits)
-    century = (today.year + 10) // 100 * 100
-    year = century + int(digits)
-    return year if year <= today.year + 10 else year - 100
 
 
 def _month_of(year: int, month: int) -> str:

@@ -36,6 +36,7 @@ class Scene:
         year: The year that the sentence names in words, such as ``last year``.
         beside: Whether the sentence names days or months.
         listed: The day before this one in a list of days.
+        shared: The year that another day of the list names; 0 if no day of that year can stand before it.
         lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
         habit: Whether the sentence speaks of what happens again and again.
     """
@@ -50,6 +51,7 @@ class Scene:
     year: int | None
     beside: bool
     listed: date | None = None
+    shared: int | None = None
     lean: float = 0.0
     habit: bool = False
 
@@ -79,7 +81,9 @@ def nearest(days: Iterable[date], scene: Scene) -> date:
 
     def cost(day: date) -> float:
         apart = (day - scene.today).days
-        if apart < -FAR and scene.lean > ONLY_PAST and ahead and (min(ahead) - scene.today).days < FAR:
+        is_soon = bool(ahead) and (min(ahead) - scene.today).days < FAR
+        is_of_this_year = scene.lean < 0 and day.year == scene.today.year
+        if apart < -FAR and scene.lean > ONLY_PAST and is_soon and not is_of_this_year:
             return math.inf
         against = scene.lean and (apart > 0) != (scene.lean > 0) and apart != 0
         elsewhere = not scene.lean and day.year != scene.today.year

@@ -17,6 +17,9 @@ BEHIND = 12
 COARSE = ("month_and_year", "month", "season", "year", "unit")
 """Kinds of phrases that name a month or a year."""
 
+_COUNTED = ("near", "ago", "ahead", "unit")
+"""Kinds of phrases that count from the message."""
+
 FRAGMENT = 3
 """So few words have no verb; longer sentences have one, known or not."""
 
@@ -98,6 +101,32 @@ def _nearest_verb(text: str, start: int, end: int, match: re.Match[str], cues: C
 def _verbs(tense: re.Pattern[str], text: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
     """Return where the verbs of a part begin and end, and their tenses: once for all dates of a sentence."""
     return tuple((verb.start(), verb.end(), str(verb.lastgroup)) for verb in tense.finditer(text, start, end))
+
+
+def is_yearly(text: str, lean: float, cues: Cues | None) -> bool:
+    """Whether the days of a sentence without a year come every year, or were those of a birth."""
+    if cues is None:
+        return False
+    return cues.born.search(text) is not None or (lean > PARTICIPLE and cues.yearly.search(text) is not None)
+
+
+def is_certain(kind: str, text: str, match: re.Match[str], cues: Cues | None, lean: float, apart: int) -> bool:
+    """Whether a date is the only one that the words can mean, if they do not speak of what happens again and again.
+
+    Args:
+        kind: The kind of the date.
+        text: Its sentence.
+        match: The date in the sentence.
+        cues: The words of the language.
+        lean: Whether the sentence speaks of the past or the future.
+        apart: Days from the message to the date.
+    """
+    if kind in _COUNTED or part(match, "before") or part(match, "after") or cues is None:
+        return True
+    if kind == "ordinal" and lean == UNKNOWN:  # one of this month or the next
+        return True
+    is_ahead = cues.sure.search(text, *clause(text, match.start(), match.end())) is not None
+    return (lean <= PAST and apart < 0) or (is_ahead and lean > 0 and apart > 0)
 
 
 def is_refuted(text: str, match: re.Match[str], cues: Cues | None) -> bool:

@@ -11,62 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-YEAR = r"(?P<year>(?:1[6-9]|20)\d\d)"
-LANGUAGES = ("en", "de", "es", "fr")
-ANY = "any"
-"""Codes of the languages with words for dates; of all others only dates in figures are read."""
-
-_GROUP = re.compile(r"\(\?P<(\w+)>")
-RULES = (
-    ("iso_day", ANY, r"(?<![\d-]){year}-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"),
-    ("figures", ANY, r"(?<![\d./-])(?P<d>[0-3]?\d)(?P<sign>[./-])(?P<m>[0-3]?\d)(?P=sign){year}(?!\d|[./-]\d)"),
-    ("iso_month", ANY, r"(?<![\d-]){year}-(?P<m>0[1-9]|1[0-2])(?![\w-])"),
-    ("figures", "", r"(?<![\w./-])(?P<d>[0-3]?\d)(?P<sign>/)(?P<m>[0-3]?\d)/(?P<year>\d\d)(?!\w|[./-]\d)"),
-    ("figures", "de fr", r"(?<![\w./-])(?P<d>[0-3]?\d)\.(?P<m>[0-3]?\d)\.(?P<year>\d\d)(?!\w|[./-]\d)"),
-    (
-        "figures",
-        "de",
-        r"(?:^|[(,;:–]\s?|\b(?:{before_figures}),? )(?P<d>{day_number})\.(?P<m>{month_number})\.(?P<year>)(?!\d)",
-    ),
-    ("figures", "de", r"\b(?:am|ab) (?P<d>{day_number})\.(?P<m>{month_number})(?P<year>)(?![\w.:,])"),
-    ("figures", "en es fr", r"\b(?:{on}) (?P<d>{day_number})(?P<sign>/)(?P<m>{day_number})(?P<year>)(?![\w/]|,\d)"),
-    # "March 28 to April 3", of which the next rule would read "28 to April 3".
-    (
-        "day_of_month",
-        "en",
-        r"\b(?:{any_weekday}{part_of_day},? )?{month} {day}(?={joined}(?:(?:{weekdays}),? )?{month} \d)",
-    ),
-    (
-        "days",
-        "",
-        r"\b(?:{any_weekday} )?(?P<first>[0-3]?\d){ordinal_sign}{joined}(?:{any_weekday},? )?{form}{of_year}",
-    ),
-    (
-        "days",
-        "en",
-        r"\b{month} (?P<first>[0-3]?\d){ordinal_sign}{joined}(?:the )?{day}(?![%\d]|[:.,]\d)\b{of_year}",
-    ),
-    ("day_of_month", "", r"\b(?:{any_weekday}{part_of_day},? {article})?{form}(?!\w){of_year}"),
-    ("nth_weekday", "", r"\b{nth} (?P<weekday>{weekdays}) (?:of|in|im|des|de|du|d['’]|en) ?{month}{of_year}"),
-    ("month_and_year", "", r"\b{month}(?:{of_month})\b"),
-    ("season", "", r"\b(?:{seasons}) {of_season}(?:{year}|['’]?(?P<short>\d\d))\b"),
-    ("season", "", r"\b(?:{before} (?:{seasons})|(?:{seasons}) {after})\b"),
-    ("month", "", r"\b(?:{before} |(?P<prefix>{before_month})[ -])?{month}(?: {after}\b)?"),
-    ("holiday", "", r"\b(?:{holidays})\b"),
-    ("ago", "", r"\b{form}"),
-    ("ahead", "", r"\b{form}"),
-    ("near", "", r"\b(?:{near})\b"),
-    ("habit", "", r"\b(?:{form})(?!\w)"),
-    ("ordinal", "", r"(?<![\w.,/:-])(?:{form})"),
-    ("weekday", "", r"\b(?:(?P<the>{the}) |{before} )?(?P<weekday>{weekdays}){part_of_day}\b(?: {after}\b)?"),
-    ("unit", "", r"\b(?:{before} {longer_unit}|{longer_unit} {after}\b)"),
-    ("year", "", r"\b(?:(?P<prefix>{before_year}) )?{year}\b(?![/:%]|[.,]\d|-(?!\d{4}\b))"),
-    ("year", "", r"(?<=[a-z] )['’](?P<short>\d\d)\b(?![-/:%\d]|[.,]\d)"),
-)
-"""Kinds of phrases in the order in which they are looked for, the languages that have them, and their patterns.
-
-Longer and more certain forms come first. Without languages all with words have it. {form} is each form of the kind.
-"""
+from resources.offline.date_rules import ANY, ANY_JOINED, FIGURE, LANGUAGES, RULES, YEAR
 
 _FORMS = {
     "days": "days_of_month", "day_of_month": "days_of_month", "ago": "ago", "ahead": "ahead", "habit": "habits",
@@ -81,6 +26,7 @@ _NEEDED = {
 
 _UNITS = ("day", "week", "weekend", "month", "year")
 _LONGEST_FIRST = ("day", "weekend", "week", "month", "year")
+_GROUP = re.compile(r"\(\?P<(\w+)>")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -98,6 +44,9 @@ class Choice:
                 return number
         raise ValueError(f"{words!r} is not among {len(self.numbers)} words")
 
+
+_AT = r"(?:,? (?:at|um|gegen|a las?|à) \d{1,2}(?:[:.h]\d\d)?(?: ?(?:[ap]\.?m\.?|uhr|h)\b)?)?"
+"""A time of the day between two dates that belong together."""
 
 _NONE = Choice(())
 _NEVER = re.compile(r"(?!)")
@@ -120,6 +69,9 @@ class Cues:
         today_is: What stands before the weekday of today.
         habit: Weekdays and months of the sentence come again and again.
         weekly: Weekdays of the whole sentence do.
+        sure: Verbs of what surely lies ahead; others in ``future`` may speak of every year.
+        yearly: Days of the sentence do every year, unless it tells of one year.
+        born: They are those of a birth, in a year long ago.
         early: What was planned happens on another day.
         moved: The sentence names a new date for an old one.
         instead: It does so for one that was named just before.
@@ -142,6 +94,9 @@ class Cues:
     today_is: re.Pattern[str]
     habit: re.Pattern[str]
     weekly: re.Pattern[str]
+    sure: re.Pattern[str]
+    yearly: re.Pattern[str]
+    born: re.Pattern[str]
     moved: re.Pattern[str]
     early: re.Pattern[str]
     instead: re.Pattern[str]
@@ -172,6 +127,7 @@ class DateWords:
         units: ``day`` 0, ``week`` 1, ``weekend`` 2, ``month`` 3, ``year`` 4.
         within: The preposition of a month in which something happens, once or again and again.
         doubtful: Names of months that are ordinary words too.
+        items: The parts of a list of days.
         either: The words between two dates of which one is to be chosen.
         listed: The words between two dates of one list.
         since: The words before a range.
@@ -194,6 +150,7 @@ class DateWords:
     weekday: re.Pattern[str] = _NEVER
     within: re.Pattern[str] = _NEVER
     doubtful: re.Pattern[str] = _NEVER
+    items: re.Pattern[str] = _NEVER
     either: re.Pattern[str] = _NEVER
     listed: re.Pattern[str] = _NEVER
     since: re.Pattern[str] = _NEVER
@@ -213,11 +170,11 @@ def date_words(code: str) -> DateWords:
 def _figures(code: str) -> DateWords:
     """Return the rules for a language of which no words are known."""
     rules = tuple(
-        Rule(kind, _compiled(_filled(pattern, {"year": YEAR})))
+        Rule(kind, _compiled(_filled(pattern, {"year": YEAR, "figure": FIGURE, "before_figure": ANY_JOINED})))
         for kind, languages, pattern in RULES
         if languages == ANY
     )
-    return DateWords(code, re.compile(r"\d"), rules)
+    return DateWords(code, re.compile(r"\d"), rules, between=_compiled(ANY_JOINED))
 
 
 def _words(code: str, data: Mapping[str, Any]) -> DateWords:
@@ -239,14 +196,22 @@ def _words(code: str, data: Mapping[str, Any]) -> DateWords:
         weekday=_compiled("|".join(data["weekdays"])),
         within=_compiled(data["within"]),
         doubtful=_compiled(f"(?:{data['doubtful_months']})[.]?"),
+        items=_items(data, groups),
         either=_compiled(rf",? (?:{data['or']}) (?:[^\W\d]{{2,4}} ){{0,2}}"),
-        listed=_compiled(rf",? (?:{data['and']}) (?:[^\W\d]{{2,3}} )?|, "),
+        listed=_compiled(rf"{_AT}(?:,? (?:{data['and']}) (?:[^\W\d]{{2,3}} ){{0,2}}|, )"),
         since=_compiled(rf"\b(?:{data['from']})\s*$"),
-        between=_compiled(rf"\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?"),
+        between=_compiled(rf"{_AT}(?:\s*[–-]\s*|,? (?:{data['through']})(?: [^\W\d]+){{0,2}} ?)"),
         part_of_day=_compiled(data["part_of_day"]),
         cues=_cues(data, groups),
         ends_at_number=code != "de",
     )
+
+
+def _items(data: Mapping[str, Any], groups: Mapping[str, str]) -> re.Pattern[str]:
+    named = rf"(?P<weekday>{groups['weekdays']}|{'|'.join(data['short_weekdays'])})\b"
+    through = rf"(?P<through>[–-]|\b(?:{data['through']})\b)"
+    joined = rf"(?P<and>[,&/+]|\b(?:{data['and']})\b)"
+    return _compiled(rf"{through}|{joined}|\b{named}|(?<!\d)(?P<number>\d{{1,2}})(?!\d)")
 
 
 def _hint(data: Mapping[str, Any]) -> re.Pattern[str]:
@@ -277,7 +242,15 @@ def _groups(data: Mapping[str, Any]) -> dict[str, str]:
         "of_year": f"(?:{data['of_year']})?",
         "day_number": r"(?:3[01]|[12]\d|0?[1-9])",
         "month_number": r"(?:1[0-2]|0?[1-9])",
-        "joined": rf"(?: ?[–-] ?| (?:(?P<through>{data['through']})|{data['and']}|,) )",
+        "any_month": f"(?:{'|'.join('|'.join(_dotted(names)) for names in data['months'])})(?!\\w)",
+        "joined": rf"(?: ?[–-] ?|(?<=\.) ?[/+] ?|,? (?:{data['through']}|{data['and']}) )",
+        "listed_by": "(?:{joined}|, )",
+        "on_the": rf"(?:(?:{data['on']}) )?{data['article']}(?:(?:{weekdays}|{short}),? {data['article']})?",
+        "item": r"{on_the}{day_number}(?!\d){ordinal_sign}",
+        "item_ends": r"(?!\w|%| ?[ap]\.?m\b|[:.,]\d|(?: of)? {any_month})"
+        r"(?:(?<=[a-z])|(?<=[–-]\d)|(?<=[–-]\d\d)|(?=,? \d{4})|{ends})",
+        "before_figure": "{joined}{on_the}",
+        "figure": FIGURE,
         "list": rf"(?:(?:,? (?:{data['and']})|,) (?:{weekdays})s?\b)*",
         "ends": rf"(?=\s*(?:[^\w\s]|$)|\s+(?:{data['ordinal_ends']})\b)",
     }
@@ -294,11 +267,16 @@ def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str]) -> Ite
     needed = {name: _compiled("|".join(data[name])) for name in _NEEDED.values()}
     for kind, languages, pattern in RULES:
         if not languages or languages == ANY or code in languages.split():
-            for form in data[_FORMS[kind]] if "{form}" in pattern else [""]:
+            for form in _forms(kind, data) if "{form}" in pattern else [""]:
                 needs = needed[_NEEDED[kind]] if kind in _NEEDED else None
                 # Dates begin with a letter or a digit: at the ends of words, nothing else needs to be tried.
                 begun = rf"\b(?=\w){pattern[2:]}" if pattern.startswith(r"\b") else pattern
                 yield Rule(kind, _compiled(_filled(begun.replace("{form}", form), groups)), needs)
+
+
+def _forms(kind: str, data: Mapping[str, Any]) -> list[str]:
+    """Return the forms of a kind that a language has; those of a list of days end with the month."""
+    return [form for form in data[_FORMS[kind]] if kind != "days" or not form.startswith("{month}")]
 
 
 def _filled(pattern: str, groups: Mapping[str, str]) -> str:
@@ -328,6 +306,9 @@ def _cues(data: Mapping[str, Any], groups: Mapping[str, str]) -> Cues:
         today_is=_compiled(rf"\W*(?:(?:{data['today_is']}) )?"),
         habit=words(_filled(data["habit"], groups)),
         weekly=words(data["weekly"]),
+        sure=words(data["sure"]),
+        yearly=words(data["yearly"]),
+        born=words(data["born"]),
         early=words(data["early"]),
         moved=words(data["moved"]),
         instead=words(data["instead"]),

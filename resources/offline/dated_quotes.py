@@ -7,6 +7,7 @@ from datetime import date, datetime
 from resources.offline.date_scene import DAY, MONTH
 from resources.offline.date_words import date_words
 from resources.offline.dates import held_mentions
+from resources.offline.sentence_language import language_of_short
 
 RELATIVE = ("near", "weekday", "unit", "ago", "ahead", "ordinal", "holiday")
 """Kinds of phrases that leave the month or the year to the reader."""
@@ -16,22 +17,23 @@ MOST_BEFORE = 600
 
 
 def dated(quote: str, spoken_at: datetime, language: str, before: str = "") -> str:
-    """Return a quote in which each relative date is followed by the day, month or year that it means.
+    """Return a quote in which each relative date is followed by the day, month or year that it surely means.
 
     A date that the quote has already, and the day on which it was said, are not repeated. A date with a month is
     followed by its year if that is not the year of the message.
 
     Args:
         quote: One line.
+        language: The language of the text around it.
         before: What was said just before it.
     """
-    today = spoken_at.date()
+    today, words = spoken_at.date(), date_words(language_of_short(quote, language))
     shown = {today.isoformat()}
     pieces, at = [], 0
-    for start, end, kind, dates in held_mentions(quote, before[-MOST_BEFORE:], today, date_words(language)):
-        meant, is_relative = dates[0], kind in RELATIVE
-        is_clear = meant in shown or meant[:4] in quote[start:end] or (not is_relative and meant[:4] == str(today.year))
-        if not is_clear:
+    for one in held_mentions(quote, before[-MOST_BEFORE:], today, words):
+        start, end, meant, is_relative = one.start, one.end, one.dates[0], one.kind in RELATIVE
+        is_clear = meant in shown or meant[:4] in (quote[start:end] if is_relative else f"{quote} {today.year}")
+        if one.certain and not is_clear:
             pieces += [quote[at:end], f" ({_written(meant) if is_relative else meant[:4]})"]
             at = end
         shown.add(meant)

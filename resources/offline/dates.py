@@ -10,21 +10,28 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 
+from neurigraph_pipelines.model import Message, Segment, SourceKind
 from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
+from resources.offline.date_lists import are_linked, names_year, shared_years
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
-from resources.offline.date_tense import is_refuted, is_repeated, is_unsure, lean_of
+from resources.offline.date_tense import is_certain, is_refuted, is_repeated, is_unsure, is_yearly, lean_of
 from resources.offline.date_words import DateWords, date_words, part
 from resources.offline.prose import Prose
+from resources.offline.sentence_language import language_of_short
 
 MAX_DATES = 48
 MAX_SENTENCE = 600
 """Longer sentences are cut; what is said about a date stands near it."""
 
-EXACT = ("iso_day", "figures", "days", "day_of_month", "ordinal")
+YEARLESS = ("figures", "figure_days", "days", "day_of_month", "month", "holiday")
+"""Kinds of phrases that may leave out their year."""
+
+EXACT = ("iso_day", "figures", "figure_days", "days", "day_of_month", "ordinal")
 """Kinds of phrases that name a day by its number."""
 
 LONGEST_SPAN = 10
@@ -46,7 +53,6 @@ _SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec".split()
 _WORD_ENDS = rf"(?<=[^\W\d])(?:[.](?=\s+[^\s\d])|{''.join(rf'(?<!{name})' for name in _SHORT_MONTHS)}[.](?=\s))"
 _SPLIT = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
 _SPLIT_WITH_ORDINALS = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}")
-_YEAR = re.compile(r"\d{4}")
 _LONE = re.compile(r"(?:^|[,;:(]|\b(?:and|only|und|y|et))\s*$")
 
 
@@ -56,25 +62,39 @@ def find_dates(prose: Prose) -> list[str]:
     languages = {sentence.message: sentence.language for sentence in prose.sentences}
     for number, language in languages.items():
         message = prose.segment.messages[number]
-        reader.read(message.content, message.occurred_at.date(), number, date_words(language))
+        reader.is_dated = is_dated(prose.segment, message)
+        reader.read(
+            message.content,
+            message.occurred_at.date(),
+            number,
+            date_words(language_of_short(message.content, language)),
+        )
     return reader.dates()
 
 
-def resolve_dates(text: str, spoken_at: datetime, language: str = "en") -> list[str]:
+def is_dated(segment: Segment, message: Message) -> bool:
+    """Whether a message has the day on which its words were said: a file often has only that of its arrival."""
+    if segment.ref.source_kind is not SourceKind.UPLOAD:
+        return True
+    return message.received_at is not None and message.received_at - message.occurred_at >= timedelta(days=1)
+
+
+def resolve_dates(text: str, spoken_at: datetime, language: str = "en", *, is_dated: bool = True) -> list[str]:
     """Return the dates of one text, in order, without repetition.
 
     Args:
         text: Free text; a few kilobytes at a time, such as one message.
         spoken_at: Time of the text; relative phrases count from its day.
         language: Code of its language; of an unknown one only dates in figures are read.
+        is_dated: Whether its time is known; without it, only dates with a year are read.
     """
-    reader = _Reader()
+    reader = _Reader(is_dated)
     reader.read(text, spoken_at.date(), 0, date_words(language))
     return reader.dates()
 
 
-def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iterator[tuple[int, int, str, list[str]]]:
-    """Yield the phrases of a text that mean dates: start, end with the part of the day, kind, and dates.
+def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iterator[Mention]:
+    """Yield the phrases of a text that mean dates, each with the part of the day.
 
     Args:
         text: One line.
@@ -91,14 +111,15 @@ def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iter
         for one in sentence.mentions:
             if one.dates and not one.dropped:
                 day_part = words.part_of_day.match(text, at + one.end)
-                yield at + one.start, day_part.end() if day_part else at + one.end, one.kind, one.dates
+                yield replace(one, start=at + one.start, end=day_part.end() if day_part else at + one.end)
         at += len(sentence.text)
 
 
 class _Reader:
     """Reads messages in order, because a date may count from an earlier one."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_dated: bool = True) -> None:
+        self.is_dated = is_dated
         self.sentences: list[Sentence] = []
         self._recent: deque[tuple[int, date]] = deque(maxlen=RECENT)
         self._span: tuple[date, date] | None = None
@@ -130,9 +151,10 @@ class _Reader:
         words, text, cues = sentence.words, sentence.text, sentence.words.cues
         scene = self._scene(sentence, found)
         habit = habit or sum(kind == "weekday" and part(match, "weekday") == match.group() for kind, match in found) > 2
-        before = None
-        for kind, match in found:
-            listed = before is not None and words.listed.fullmatch(text, before, match.start()) is not None
+        before, years = None, shared_years(found, scene)
+        for number, (kind, match) in enumerate(found):
+            listed = before is not None and are_linked(text, before, match.start(), words)
+            scene.shared = years.get(number)
             scene.lean = scene.lean if listed else lean_of(kind, text, match, cues, self._question)
             scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, cues)
             scene.listed = _last_day(sentence) if listed else None
@@ -141,9 +163,12 @@ class _Reader:
                 dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
                 continue  # such as 31 February, or a year before the calendar
+            if number not in years and (self._lacks_year(kind, match) or _is_every_year(kind, match, scene)):
+                dates = []
             refuted = is_refuted(text, match, cues)
             dropped = refuted or is_unsure(kind, text, match, cues)
-            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped, refuted))
+            certain = bool(dates) and _is_certain(kind, match, scene, dates[0])
+            sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped, refuted, certain))
             self._note(kind, match, dates, sentence)
             scene.note(kind, dates)
         self._fill_ranges(sentence)
@@ -166,6 +191,14 @@ class _Reader:
             beside=any(part(match, "month") for _, match in found),
         )
 
+    def _lacks_year(self, kind: str, match: re.Match[str]) -> bool:
+        """Whether a phrase counts from the time of a text that has none."""
+        return (
+            not self.is_dated
+            and kind not in ("iso_day", "iso_month")
+            and not (part(match, "year") or part(match, "short"))
+        )
+
     def _note(self, kind: str, match: re.Match[str], dates: Sequence[str], sentence: Sentence) -> None:
         """Remember what later sentences may refer to."""
         if kind == "habit":
@@ -173,7 +206,7 @@ class _Reader:
             self._habits.update(sentence.words.weekdays[name] for name in named)
         if kind != "near":
             self._recent.extend((sentence.message, _date(day)) for day in dates if len(day) == DAY)
-        if kind == "days" and len(dates) > 1:
+        if kind in ("days", "figure_days") and len(dates) > 1:
             self._note_span(_date(dates[0]), _date(dates[-1]), sentence.today)
 
     def _note_span(self, first: date, last: date, today: date) -> None:
@@ -184,7 +217,6 @@ class _Reader:
         """Add the days between two that are the ends of a range."""
         for first, second in pairwise(sentence.mentions):
             if _is_range(first, second, sentence):
-                _share_year(first, second, sentence.text)
                 ends = (_date(first.dates[0]), _date(second.dates[0]))
                 self._note_span(*ends, sentence.today)
                 first.dates = [day.isoformat() for day in filled(*ends)]
@@ -205,6 +237,21 @@ class _Reader:
             and part(match, "weekday") == match.group()
             and _LONE.search(match.string, 0, match.start()) is not None
         )
+
+
+def _is_every_year(kind: str, match: re.Match[str], scene: Scene) -> bool:
+    is_yearless = kind in YEARLESS and not names_year(match)
+    return is_yearless and is_yearly(scene.text, scene.lean, scene.words.cues)
+
+
+def _is_certain(kind: str, match: re.Match[str], scene: Scene, meant: str) -> bool:
+    """Whether the words can mean no other date, or one that was spoken of."""
+    first = _date(f"{meant}-01-01"[:DAY])
+    if kind == "ordinal" and first in scene.recent:
+        return True
+    apart = (first - scene.today).days
+    is_sure = is_certain(kind, scene.text, match, scene.words.cues, scene.lean, apart)
+    return is_sure and (kind == "near" or not scene.habit)
 
 
 def _last_day(sentence: Sentence) -> date | None:
@@ -229,14 +276,6 @@ def _year_of(match: re.Match[str], today: date, words: DateWords) -> int | None:
 
 def _date(day: str) -> date:
     return date.fromisoformat(day)
-
-
-def _share_year(first: Mention, second: Mention, text: str) -> None:
-    """Let the first day of ``1 March to 30 June 2024`` be in the year that only the second one names."""
-    named = [_YEAR.search(text, one.start, one.end) is not None for one in (first, second)]
-    if named == [False, True] and first.kind == second.kind == "day_of_month":
-        day = f"{second.dates[0][:4]}{first.dates[0][4:]}"
-        first.dates = [day] if day < second.dates[0] else first.dates
 
 
 def _is_range(first: Mention, second: Mention, sentence: Sentence) -> bool:

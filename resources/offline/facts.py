@@ -15,7 +15,7 @@ from neurigraph_pipelines.model import Period, Role, SourceKind
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, bounds_of
 from neurigraph_pipelines.text.iso_periods import period_of
 from resources.offline.anchors import Anchors
-from resources.offline.dates import resolve_dates
+from resources.offline.dates import is_dated, resolve_dates
 from resources.offline.fact_forms import LASTING, ReadFact, names_a_person, read_fact
 from resources.offline.leading import stated_before_asking
 from resources.offline.names import Names, find_names
@@ -187,7 +187,8 @@ def _fact(
     is_part = unit.texts == (stated_before_asking(first.text),)
     said = " ".join(unit.texts if is_part else (one.text for one in sentences))
     message = prose.message(first)
-    occurred = period_of(resolve_dates(said, message.occurred_at, first.language))
+    dated = is_dated(prose.segment, message)
+    occurred = period_of(resolve_dates(said, message.occurred_at, first.language, is_dated=dated))
     speaker = names.speakers.get(message.author or "", message.author)
     read = read_fact(statement, said, first.language, is_dated=occurred is not None)
     named = sorted({place for number in unit.sentences for place in people.get(number, ())})

@@ -62,7 +62,7 @@ def with_dates(sentence: str, spoken_at: datetime, year: int | None, context: st
         if match["near"]:
             found = [(spoken_at.date() + timedelta(_DAYS_AWAY.get(match["near"].lower(), 0))).isoformat()]
         else:
-            inside = (days for start, end, _, days in meant if start < match.end() and match.start() < end)
+            inside = (one.dates for one in meant if one.start < match.end() and match.start() < one.end)
             found = next(inside, [])
         shown = _shown(match, sentence[: match.start()], found[0], year) if len(found) == 1 else None
         if shown is not None:

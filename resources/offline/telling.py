@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.text.calendar_words import MONTHS, WEEKDAYS
+from resources.offline.dates import is_dated
 from resources.offline.fixed_dates import with_dates, written
 from resources.offline.lexicon import english, lexicon_of
 from resources.offline.names import Names
@@ -97,6 +98,8 @@ class Teller:
 
     def _dated(self, text: str, message: int) -> str:
         messages = self._prose.segment.messages
+        if not is_dated(self._prose.segment, messages[message]):
+            return text
         before = [one.content for one in messages[max(0, message - _BEFORE) : message]]
         said = messages[message].content.partition(text)[0]
         context = " ".join(content[-_CONTEXT:] for content in (*before, said))

@@ -36,6 +36,7 @@ from neurigraph_pipelines.measuring import done, is_heard
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import name_of, statements
+from neurigraph_pipelines.waits import Wait
 from resources.postgres import signed_statements
 
 # The vector extension is in public if we created it, in extensions if Supabase did.
@@ -48,7 +49,7 @@ _KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_cou
 """Seconds and probes after which a server that the network lost is noticed; the system's default is two hours."""
 
 _WRONG_CLOCK, _CLOCK_RETRY_SECONDS = "NG001", 60.0  # raised by neurigraph.claims
-_MIRROR = "NG004"  # raised where a mirror would change
+_CONFLICTS = ("NG004", "NG005")  # raised where a mirror would change, and for a user who is being forgotten
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")
@@ -257,12 +258,15 @@ class PostgresDatabase:
     @contextmanager
     def _transaction(self, role: str, *, autocommit: bool = False) -> Iterator[_Connection]:
         """Open a transaction, or with ``autocommit`` a connection on which every statement is one."""
+        wait = Wait(self._pool_wait)
         try:
-            with self._pool(role).connection() as connection:
+            with self._pool(role).connection(wait.seconds) as connection:
+                wait.end()
                 if connection.autocommit != autocommit:
                     connection.autocommit = autocommit
                 yield connection
         except PoolTimeout as error:
+            wait.end()
             raise TransientError("no database connection became free in time", retry_after=1.0) from error
         except psycopg.errors.UndefinedTable as error:
             missing = error.diag.message_primary or ""
@@ -270,7 +274,7 @@ class PostgresDatabase:
                 raise
             raise NodeGoneError(f"a node was dropped in the meantime ({type(error).__name__}: {missing})") from error
         except psycopg.Error as error:
-            if error.sqlstate == _MIRROR:
+            if error.sqlstate in _CONFLICTS:
                 raise ConflictError(str(error.diag.message_primary)) from error
             if error.sqlstate != _WRONG_CLOCK:
                 raise

@@ -21,6 +21,7 @@ from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, P
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.ports import KeptFacts, TokenCounter
+from neurigraph_pipelines.text.visible import visible
 from resources.providers.answers import (
     KeywordsAnswer,
     PlacementsAnswer,
@@ -248,7 +249,7 @@ class OpenAiLanguageModel:
             ProviderError: As ``place``.
         """
         asked = f"Asked on {asked_at:%A %Y-%m-%d %H:%M}: {well_formed(question)}"
-        blocks = enclosed({"QUESTION": asked, "PASSAGES": evidence_text(self._fitting(evidence))})
+        blocks = enclosed({"QUESTION": asked, "PASSAGES": visible(evidence_text(self._fitting(evidence)))})
         return read_statements(
             self._client.call(partial(self._chat.ask, prompt("answer"), blocks, StatementsAnswer, unchanged))
         )

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model.chat import Exchange, ToolCall, ToolSpec, Turn
+from neurigraph_pipelines.text.exact_json import parse_exactly
 from resources.providers.chat import enclosed, prompt
 from resources.providers.retries import ProviderClient, UnusableAnswerError
 from resources.well_formed import well_formed
@@ -106,7 +108,7 @@ def _exchanged(exchange: Exchange) -> list[dict[str, Any]]:
 def _object(arguments: object) -> dict[str, Any] | None:
     """Return the arguments of a call; None if they are no JSON object."""
     try:
-        read = json.loads(str(arguments) or "{}")
-    except ValueError:
+        read = parse_exactly(str(arguments) or "{}")
+    except (InvalidInputError, ValueError, RecursionError):
         return None
     return read if isinstance(read, dict) else None

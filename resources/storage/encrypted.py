@@ -11,7 +11,7 @@ from neurigraph_pipelines.errors import DamagedObjectError
 from neurigraph_pipelines.model import KEYS, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
 from resources.storage.graph_keys import GraphKeys
-from resources.storage.keys import check_range, parts_of_key
+from resources.storage.keys import check_range, parts_of_key, shown
 from resources.storage.sealing import CONTENT_BYTES, HEADER_BYTES, SEGMENT_BYTES, Header, Seal
 
 _OF_GRAPHS = ("durable", "active")
@@ -80,7 +80,7 @@ class EncryptedObjectStore:
         try:
             segments = self._objects.get_range(key, begin, count * SEGMENT_BYTES)
         except DamagedObjectError as error:
-            raise DamagedObjectError(f"Object {key!r} ends before byte {offset + length}.") from error
+            raise DamagedObjectError(f"Object {shown(key)} ends before byte {offset + length}.") from error
         seal = Seal(key, self._keys.get(graph_of(key), header.key_id), header)
         try:
             return seal.decrypt_range(segments, first, offset + length, length)

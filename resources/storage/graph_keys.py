@@ -97,7 +97,7 @@ class GraphKeys:
         try:
             wrapped = b"".join(self._objects.get(_name(graph, key_id)))
         except AbsentObjectError as error:
-            raise LostObjectError(f"the key {key_id} of graph {graph!r} was destroyed: its files are lost") from error
+            raise LostObjectError(f"the key {key_id} was destroyed: its files are lost") from error
         data_key = _unwrapped(graph, key_id, wrapped, self._masters.read(may_make=False))
         self._known[graph, key_id] = data_key
         return data_key
@@ -186,6 +186,4 @@ def _unwrapped(graph: str, key_id: UUID, wrapped: bytes, masters: Sequence[Maste
             raise InvalidTag
         return AESGCM(master.key).decrypt(nonce, ciphertext, _name(graph, key_id).encode())
     except (InvalidTag, ValueError) as error:
-        raise LostObjectError(
-            f"the key {key_id} of graph {graph!r} is damaged: put back `.keys` of the object store"
-        ) from error
+        raise LostObjectError(f"the key {key_id} is damaged: put back `.keys` of the object store") from error

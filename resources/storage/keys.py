@@ -37,6 +37,11 @@ def parts_of_key(key: str) -> list[str]:
     raise InvalidInputError(f"{key[:80]!r} cannot be the key of an object: {reason}.")
 
 
+def shown(key: str) -> str:
+    """Return the last part of a key for a message: it has an id, and the parts before it name people and topics."""
+    return repr(key.rpartition("/")[2][:MAX_PART_BYTES])
+
+
 def is_key(key: str) -> bool:
     """Whether a key is valid."""
     try:

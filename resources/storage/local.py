@@ -23,7 +23,7 @@ from typing import BinaryIO
 from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, StorageError
 from neurigraph_pipelines.model import StoredObject
 from resources.files import sync_folder
-from resources.storage.keys import PARTIAL, check_range, is_key, parts_of_key
+from resources.storage.keys import PARTIAL, check_range, is_key, parts_of_key, shown
 
 _READ_BYTES = 1 << 20
 _PUBLISH_ATTEMPTS = 100
@@ -68,11 +68,11 @@ class LocalObjectStore:
                     self._publish(temporary, partial, path, name)
         except (IsADirectoryError, NotADirectoryError) as error:
             raise StorageError(
-                f"Object {key!r} cannot be written: its name is a folder, or one of its folders is an object."
+                f"Object {shown(key)} cannot be written: its name is a folder, or one of its folders is an object."
             ) from error
         except OSError as error:
             raise StorageError(
-                f"Object {key!r} could not be written to {self._folder} ({error.strerror or error}): "
+                f"Object {shown(key)} could not be written ({error.strerror or error}): "
                 "check its disk and permissions, and try again."
             ) from error
         return StoredObject(key=key, size_bytes=size, sha256=digest.hexdigest())
@@ -85,7 +85,7 @@ class LocalObjectStore:
             StorageError: The object cannot be read.
         """
         if not self.exists(key):
-            raise AbsentObjectError(f"There is no object {key!r}.")
+            raise AbsentObjectError(f"There is no object {shown(key)}.")
         return self._stream(key)
 
     def get_range(self, key: str, offset: int, length: int) -> bytes:
@@ -103,7 +103,7 @@ class LocalObjectStore:
                 found = file.read(length)
                 if len(found) == length:
                     return found
-        raise DamagedObjectError(f"Object {key!r} ends before byte {offset + length}.")
+        raise DamagedObjectError(f"Object {shown(key)} ends before byte {offset + length}.")
 
     def exists(self, key: str) -> bool:
         """Whether the object exists.
@@ -118,7 +118,7 @@ class LocalObjectStore:
         except OSError as error:
             if error.errno in _ABSENT:
                 return False
-            raise StorageError(f"Object {key!r} could not be looked up ({error.strerror}).") from error
+            raise StorageError(f"Object {shown(key)} could not be looked up ({error.strerror}).") from error
 
     def modified_at(self, key: str) -> datetime:
         """Return when the object was last written, by the clock of the file system.
@@ -137,7 +137,7 @@ class LocalObjectStore:
             AbsentObjectError: The object does not exist.
         """
         if not self.exists(key):
-            raise AbsentObjectError(f"There is no object {key!r}.")
+            raise AbsentObjectError(f"There is no object {shown(key)}.")
 
     def delete(self, key: str) -> None:
         """Remove an object and the folders that this leaves empty; an absent object is no error.
@@ -162,7 +162,7 @@ class LocalObjectStore:
                     path.pop()
                 os.fsync(folders[len(path)])
         except OSError as error:
-            raise StorageError(f"Object {key!r} could not be removed ({error.strerror}).") from error
+            raise StorageError(f"Object {shown(key)} could not be removed ({error.strerror}).") from error
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Yield all keys that begin with ``prefix``, ordered by code points.
@@ -176,7 +176,7 @@ class LocalObjectStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise StorageError(f"Objects in {self._folder} cannot be listed ({error.strerror}).") from error
+            raise StorageError(f"The objects cannot be listed ({error.strerror}).") from error
 
     @contextlib.contextmanager
     def _descend(self, path: Sequence[str], *, make: bool = False) -> Iterator[list[int]]:
@@ -237,7 +237,7 @@ class LocalObjectStore:
 
     @contextlib.contextmanager
     def _reading(self, key: str) -> Iterator[BinaryIO]:
-        absent = AbsentObjectError(f"There is no object {key!r}.")
+        absent = AbsentObjectError(f"There is no object {shown(key)}.")
         if not self.exists(key):
             raise absent
         *path, name = parts_of_key(key)
@@ -249,7 +249,7 @@ class LocalObjectStore:
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not self.exists(key):  # deleted since the first look
                 raise absent from error
-            raise StorageError(f"Object {key!r} could not be read ({error.strerror}).") from error
+            raise StorageError(f"Object {shown(key)} could not be read ({error.strerror}).") from error
 
     def _stream(self, key: str) -> Iterator[bytes]:
         with self._reading(key) as file:

@@ -24,7 +24,7 @@ from neurigraph_pipelines.errors import (
     TransientError,
 )
 from neurigraph_pipelines.model import StoredObject
-from resources.storage.keys import MAX_KEY_BYTES, check_range, is_key, parts_of_key
+from resources.storage.keys import MAX_KEY_BYTES, check_range, is_key, parts_of_key, shown
 from resources.storage.s3_bucket import S3Bucket
 from resources.storage.s3_errors import EndsBeforeError
 
@@ -101,7 +101,7 @@ class S3ObjectStore:
             etag, expected = self._put_parts(name, chain([first, second], parts), digest.digest)
         if etag.strip('"') != expected and not self._holds(name, digest.digest(), etag):
             self._bucket.call("delete_object", Key=name)
-            raise TransientError(f"Object {key!r} arrived damaged and was removed: try again.")
+            raise TransientError(f"Object {shown(key)} arrived damaged and was removed: try again.")
         return StoredObject(key=key, size_bytes=size, sha256=digest.hexdigest())
 
     def get(self, key: str) -> Iterator[bytes]:
@@ -133,7 +133,7 @@ class S3ObjectStore:
                 content = b""
             if len(content) == length:
                 return content
-        raise DamagedObjectError(f"Object {key!r} ends before byte {end}.")
+        raise DamagedObjectError(f"Object {shown(key)} ends before byte {end}.")
 
     def exists(self, key: str) -> bool:
         """Whether the object exists."""

@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, StorageError, TransientError
-from resources.storage.keys import parts_of_key
+from resources.storage.keys import parts_of_key, shown
 from resources.storage.s3_errors import EndsBeforeError, UploadGoneError, translated
 
 T = TypeVar("T")
@@ -195,7 +195,7 @@ class S3Bucket:
         version, position, size = piece.version, 0, piece.size_bytes
         while True:
             if piece.version != version:
-                raise TransientError(f"The object {key!r} in {self} was replaced while it was read: try again.")
+                raise TransientError(f"The object {shown(key)} was replaced while it was read: try again.")
             yield piece.content
             position += len(piece.content)
             if position >= size:
@@ -216,11 +216,11 @@ class S3Bucket:
                 first, last, size = 0, answer["ContentLength"] - 1, answer["ContentLength"]
             if first != offset or last != min(offset + length, size) - 1:
                 raise StorageError(
-                    f"{self} answered with other bytes of {key!r} than requested: this server cannot be used."
+                    f"{self} answered with other bytes of {shown(key)} than requested: this server cannot be used."
                 )
             content = body.read()
         if len(content) != last - first + 1:
-            raise TransientError(f"{self} broke off while sending {key!r}.")
+            raise TransientError(f"The object store broke off while sending {shown(key)}.")
         return Piece(content, answer["ETag"], size)
 
     def _retry(self, ask: Callable[[], T], key: str | None) -> T:

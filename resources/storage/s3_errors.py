@@ -5,10 +5,13 @@ The codes come from Amazon's list of S3 error responses; other servers use the s
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from neurigraph_pipelines.errors import AbsentObjectError, StorageError, TransientError
+from resources.storage.keys import shown
 
+_log = logging.getLogger(__name__)
 _ABSENT_CODES = {"NoSuchKey", "404", "NotFound"}
 _RANGE_STATUS = 416
 _FULL_STATUS = 507
@@ -67,16 +70,16 @@ def translated(error: Any, bucket: str, key: str | None) -> TransientError | Sto
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     code = str(answer.get("Error", {}).get("Code", ""))
     if key is not None and code in _ABSENT_CODES:
-        return AbsentObjectError(f"There is no object {key!r}.")
+        return AbsentObjectError(f"There is no object {shown(key)}.")
     if key is not None and status == _RANGE_STATUS:
-        return EndsBeforeError(f"Object {key!r} is shorter than the requested range.")
-    if code == "NoSuchUpload":
-        return UploadGoneError(f"{bucket} aborted an upload of {key!r}: try again.")
+        return EndsBeforeError(f"Object {shown(key)} is shorter than the requested range.")
+    if key is not None and code == "NoSuchUpload":
+        return UploadGoneError(f"The object store aborted an upload of {shown(key)}: try again.")
     what = f"{bucket} answered {_line(code)} ({status}): {_line(str(answer.get('Error', {}).get('Message', '')))}"
     if status == _FULL_STATUS:
         return StorageError(f"{what}: {_FULL}.")
     if status == 429 or status >= 500 or code in _TEMPORARY_CODES:
-        return TransientError(what)
+        return _transient(what, bucket)
     return StorageError(f"{what}: {_BY_CODE.get(code, _OTHERWISE)}.")
 
 
@@ -97,7 +100,13 @@ def _unanswered(error: Exception, bucket: str) -> TransientError | StorageError:
         exceptions.CredentialRetrievalError,
         HTTPError,
     )
-    return TransientError(what) if isinstance(error, temporary) else StorageError(f"{what}: {_OTHERWISE}.")
+    return _transient(what, bucket) if isinstance(error, temporary) else StorageError(f"{what}: {_OTHERWISE}.")
+
+
+def _transient(what: str, bucket: str) -> TransientError:
+    """Return an error that callers may see, and log the address for the operator."""
+    _log.warning("%s", what)
+    return TransientError(what.replace(bucket, "the object store"))
 
 
 def _line(message: str) -> str:

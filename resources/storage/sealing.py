@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from neurigraph_pipelines.errors import DamagedObjectError
+from resources.storage.keys import shown
 
 MAGIC = b"NGSEAL\x01\n"
 HEADER_BYTES = len(MAGIC) + 32
@@ -121,7 +122,7 @@ class Seal:
             opened.append(piece)
         content, stop = b"".join(opened), end - first * CONTENT_BYTES
         if stop > len(content):
-            raise DamagedObjectError(f"Object {self._key!r} ends before byte {end}.")
+            raise DamagedObjectError(f"Object {shown(self._key)} ends before byte {end}.")
         return content[stop - length : stop]
 
     def _open(self, number: int, segment: bytes) -> tuple[bytes, bool]:
@@ -137,7 +138,7 @@ class Seal:
         return padded[: padded.rindex(_PAD)], True
 
     def _damaged(self) -> DamagedObjectError:
-        return DamagedObjectError(f"Object {self._key!r} is damaged: it is not what was encrypted under this key.")
+        return DamagedObjectError(f"Object {shown(self._key)} is damaged: it is not what was encrypted under this key.")
 
 
 def _nonce(number: int, *, last: bool) -> bytes:

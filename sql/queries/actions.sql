@@ -214,7 +214,8 @@ GROUP BY g.user_id
 HAVING count(*) > 1;
 
 -- name: people
--- The nodes of people of a user, with their names and what they are related to beside the root.
+-- The nodes of people of a user, with their names and what they are related to beside the root. People below a persona
+-- are its own: a merge would open the memories of others to its keys.
 SELECT
     g.node_id,
     g.node_name,
@@ -228,5 +229,8 @@ SELECT
         WHERE (e.from_node_id = g.node_id OR e.to_node_id = g.node_id) AND o.layer_depth > 0
     ) AS related
 FROM neurigraph.graph_index AS g
-WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person' AND g.node_type = 'concept' AND NOT g.quarantined
+WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person' AND NOT g.quarantined
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.graph_index AS p WHERE p.node_id = ANY(g.path) AND p.node_type = 'persona'
+    )
 ORDER BY g.created_at, g.node_id;

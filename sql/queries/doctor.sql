@@ -10,6 +10,31 @@ SELECT
         (SELECT extract(EPOCH FROM max(h.beat_at) - clock_timestamp()) FROM neurigraph.heartbeats AS h), 0
     )::double precision AS ahead;
 
+-- name: others_at_personas
+-- Personas with memories at or below them that neither a persona sent nor anybody pinned, moved or mirrored there.
+SELECT
+    p.node_id,
+    u.slug,
+    count(*) AS records
+FROM neurigraph.graph_index AS p
+INNER JOIN neurigraph.users AS u ON p.user_id = u.user_id
+INNER JOIN neurigraph.graph_index AS g ON p.user_id = g.user_id AND g.path @> ARRAY[p.node_id]
+INNER JOIN neurigraph.record_index AS i ON g.node_id = i.node_id
+INNER JOIN neurigraph.sources AS s ON split_part(i.source, ':', 2)::uuid = s.source_id
+WHERE p.node_type = 'persona' AND s.persona_id IS NULL
+    -- The folder of a note decides where an import of a vault pins it.
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.notes AS n
+        WHERE n.source_id = s.source_id AND n.pinned AND s.external_id NOT LIKE 'vault:%%'
+    )
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.delta_log AS d
+        WHERE d.record_id = i.record_id AND d.delta_payload ->> 'operation' = 'move'
+    )
+    AND NOT EXISTS (SELECT FROM neurigraph.peers AS m WHERE m.user_id = g.user_id AND g.path @> ARRAY[m.mount_node_id])
+GROUP BY p.node_id, u.slug
+ORDER BY u.slug, p.node_id;
+
 -- name: has_dagster
 SELECT
     to_regclass('dagster.runs') IS NOT NULL AND to_regclass('dagster.asset_check_executions') IS NOT NULL AS present;

@@ -18,6 +18,15 @@ UNION ALL
 SELECT e.erasure_id FROM neurigraph.erasures AS e
 WHERE e.subject_kind = %(kind)s AND e.subject_id = %(subject_id)s AND e.finished_at IS NULL;
 
+-- name: hold_inbox
+-- The transactions that write to the user's inbox are over, and later ones wait for the end of this one.
+SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.inbox:' || %(user_id)s::text, 0));
+
+-- name: revoke_keys
+-- Keys of the user's graph and of its members and personas.
+UPDATE neurigraph.api_keys SET revoked_at = now()
+WHERE user_id = %(user_id)s AND revoked_at IS NULL;
+
 -- name: latest_erasure
 SELECT e.erasure_id
 FROM neurigraph.erasures AS e
@@ -366,7 +375,7 @@ SELECT
     u.sha256,
     u.size_bytes
 FROM neurigraph.uploads AS u
-WHERE u.user_id = %(user_id)s AND u.imported IS NOT NULL
+WHERE u.user_id = %(user_id)s AND u.imported -> 'format' IS NOT NULL
     AND u.source_id IN (SELECT s.upload_id FROM neurigraph.sources AS s WHERE s.source_id = ANY(%(source_ids)s))
     AND NOT EXISTS (
         SELECT FROM neurigraph.sources AS o

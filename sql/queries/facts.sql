@@ -446,28 +446,6 @@ WHERE i.node_id = %(node_id)s
         OR f.user_id <> i.user_id
     );
 
--- name: broken_chains
--- Versions of facts of a node's records whose chain has a gap, two of one number, or another root.
-SELECT
-    f.fact_id AS id,
-    'the versions of a fact are not numbered without gaps' AS fault
-FROM neurigraph.facts AS f
-INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
-WHERE i.node_id = %(node_id)s
-    AND (
-        (f.version = 1) <> (f.root_id = f.fact_id)
-        OR EXISTS (
-            SELECT FROM neurigraph.facts AS o
-            WHERE o.root_id = f.root_id AND o.version = f.version AND o.fact_id <> f.fact_id
-        )
-        OR (
-            f.version > 1 AND NOT EXISTS (
-                SELECT FROM neurigraph.facts AS o
-                WHERE o.root_id = f.root_id AND o.version = f.version - 1 AND o.user_id = f.user_id
-            )
-        )
-    );
-
 -- name: too_many_facts
 -- Records of a node whose facts have more words than a fifth of its own, and more than a short record may have. A
 -- transcript has at least two bytes a word.

@@ -51,12 +51,14 @@ SELECT
     g.layer_depth,
     g.schema_name,
     g.node_ddl_version,
+    g.node_type = 'persona' AS is_persona,
     EXISTS (SELECT FROM neurigraph.peers AS p WHERE p.mount_node_id = g.node_id) AS is_mount
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND g.name_key = %(name_key)s;
 
 -- name: walk_by_keys
--- The nodes from the root down along a path of name keys, as far as they exist; a mirror ends the walk.
+-- The nodes from the root down along a path of name keys, as far as they exist. A mirror ends the walk, and so does a
+-- persona unless %(personas)s.
 WITH RECURSIVE walk AS (
     SELECT
         g.node_id,
@@ -78,6 +80,7 @@ WITH RECURSIVE walk AS (
         ON w.node_id = g.parent_node_id AND g.name_key = (%(name_keys)s::text [])[w.layer_depth + 1]
     WHERE g.user_id = %(user_id)s
         AND NOT EXISTS (SELECT FROM neurigraph.peers AS p WHERE p.mount_node_id = g.node_id)
+        AND (%(personas)s OR g.node_type <> 'persona')
 )
 
 SELECT w.* FROM walk AS w
@@ -93,7 +96,16 @@ SELECT
     g.node_ddl_version
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND %(name)s = ANY(g.aliases)
+    AND (%(personas)s OR g.node_type <> 'persona')
 ORDER BY g.node_id
+LIMIT 1;
+
+-- name: is_of_persona
+-- One row if a node is a persona or lies below one.
+SELECT g.node_id
+FROM neurigraph.graph_index AS g
+INNER JOIN neurigraph.graph_index AS p ON p.node_id = ANY(g.path)
+WHERE g.node_id = %(node_id)s AND p.node_type = 'persona'
 LIMIT 1;
 
 -- name: root_of_user
@@ -189,11 +201,14 @@ SELECT
     u.embedding_model,
     g.last_accessed_at,
     g.created_at,
-    n.names
+    n.names,
+    n.of_persona
 FROM neurigraph.graph_index AS g
 LEFT JOIN neurigraph.users AS u ON g.user_id = u.user_id
 CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    SELECT
+        array_agg(a.node_name ORDER BY a.layer_depth) AS names,
+        bool_or(a.node_type = 'persona') AS of_persona
     FROM neurigraph.graph_index AS a
     WHERE a.node_id = ANY(g.path)
 ) AS n

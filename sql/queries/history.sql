@@ -65,13 +65,42 @@ WHERE i.record_id = %(record_id)s;
 SELECT DISTINCT ON (d.record_id)
     d.record_id,
     d.delta_id,
-    d.authored_by
+    d.authored_by,
+    array(SELECT jsonb_array_elements_text(coalesce(d.delta_payload -> 'notes', '[]'))) AS notes
 FROM neurigraph.delta_log AS d
 WHERE d.record_id = ANY(%(record_ids)s) AND d.delta_payload ->> 'operation' IN ('create', 'revise')
     AND d.delta_payload -> 'after' ?| CASE
         WHEN starts_with(d.authored_by, %(pipeline)s) THEN %(by_models)s::text [] ELSE %(by_people)s::text []
     END
 ORDER BY d.record_id ASC, d.w_coordinate DESC;
+
+-- name: count_unfinished
+-- Count the memories whose newest words lack what a defect kept from being made.
+SELECT count(DISTINCT d.record_id) AS records
+FROM neurigraph.delta_log AS d
+WHERE d.authored_by = %(author)s AND (%(user_id)s::uuid IS NULL OR d.user_id = %(user_id)s::uuid)
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.delta_log AS l
+        WHERE l.record_id = d.record_id AND l.w_coordinate > d.w_coordinate
+            AND l.delta_payload ->> 'operation' = 'revise'
+    );
+
+-- name: unfinished
+-- The memories that count_unfinished counts, those first that have waited longest.
+SELECT
+    d.record_id,
+    d.user_id,
+    array_to_string(array(SELECT jsonb_array_elements_text(d.delta_payload -> 'notes')), ', ') AS left_out,
+    d.w_coordinate AS since
+FROM neurigraph.delta_log AS d
+WHERE d.authored_by = %(author)s
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.delta_log AS l
+        WHERE l.record_id = d.record_id AND l.w_coordinate > d.w_coordinate
+            AND l.delta_payload ->> 'operation' = 'revise'
+    )
+ORDER BY d.w_coordinate
+LIMIT %(limit)s;
 
 -- name: lock_words
 SELECT

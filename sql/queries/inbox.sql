@@ -74,6 +74,29 @@ WHERE s.user_id = %(user_id)s
     AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
 ORDER BY w.kind, w.external_id, s.version DESC;
 
+-- name: days_of_chats
+-- The messages of stored days of chats that lie near the times of imported ones; only of the newest versions, of the
+-- owner, one persona or one member.
+SELECT
+    w.number,
+    s.source_id,
+    s.external_id AS name,
+    m.external_id,
+    m.content_hash,
+    m.occurred_at
+FROM unnest(
+    %(number)s::integer [], %(origin)s::text [], %(begins)s::timestamptz [], %(ends)s::timestamptz []
+) AS w (number, origin, begins, ends)
+INNER JOIN neurigraph.sources AS s
+    ON w.origin = s.origin AND s.started_at BETWEEN w.begins - interval '1 day' AND w.ends + interval '1 day'
+INNER JOIN neurigraph.messages AS m ON s.source_id = m.source_id
+WHERE s.user_id = %(user_id)s AND s.kind = 'conversation'
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+    AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
+    AND NOT EXISTS (SELECT FROM neurigraph.sources AS n WHERE n.replaces = s.source_id)
+ORDER BY w.number, s.source_id, m.seq;
+
 -- name: set_privacy
 -- Set the privacy of a source of one kind, or of any, and of the conversations of an uploaded export. Return the value
 -- before; no row for a source of another caller or member.
@@ -162,7 +185,7 @@ WITH origin AS MATERIALIZED (
 
 INSERT INTO neurigraph.messages (
     source_id, user_id, seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at,
-    external_id, complete, section, key_id, persona_id, received_through
+    external_id, complete, section, utc_offset, key_id, persona_id, received_through
 )
 SELECT
     o.source_id,
@@ -179,6 +202,7 @@ SELECT
     m.external_id,
     m.complete,
     m.section,
+    m.utc_offset,
     o.key_id,
     o.persona_id,
     o.received_through
@@ -186,10 +210,10 @@ FROM unnest(
     %(source_id)s::uuid [], %(seq)s::integer [], %(role)s::text [], %(author)s::text [], %(content)s::text [],
     %(tool_calls)s::text [], %(tool_event)s::text [], %(token_count)s::integer [], %(content_hash)s::bytea [],
     %(occurred_at)s::timestamptz [], %(external_id)s::text [], %(complete)s::boolean [],
-    %(section)s::text []
+    %(section)s::text [], %(utc_offset)s::smallint []
 ) AS m (
     source_id, seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at, external_id,
-    complete, section
+    complete, section, utc_offset
 )
 INNER JOIN origin AS o ON m.source_id = o.source_id;
 
@@ -204,6 +228,7 @@ UPDATE neurigraph.messages SET
     token_count = %(token_count)s,
     content_hash = %(content_hash)s,
     occurred_at = %(occurred_at)s,
+    utc_offset = %(utc_offset)s,
     complete = %(complete)s,
     key_id = neurigraph.asking_key(),
     persona_id = neurigraph.writing_persona(),

@@ -22,7 +22,8 @@ SELECT
     u.size_bytes,
     encode(u.sha256, 'hex') AS sha256,
     u.file_id,
-    u.imported,
+    CASE WHEN u.imported -> 'format' IS NOT NULL THEN u.imported END AS imported,
+    coalesce(u.imported -> 'notes', '[]') AS notes,
     p.state,
     f.failure_id,
     coalesce(f.error, u.error) AS error

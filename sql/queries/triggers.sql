@@ -453,6 +453,7 @@ SELECT
     m.tool_event,
     m.token_count,
     m.occurred_at,
+    m.utc_offset,
     m.external_id,
     m.key_id,
     m.persona_id,

@@ -11,8 +11,10 @@ SELECT pg_advisory_xact_lock(
 SELECT
     u.source_id,
     u.sha256,
+    s.privacy,
     l.source_id IS NOT NULL AS is_replaced
 FROM neurigraph.uploads AS u
+INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
 LEFT JOIN neurigraph.sources AS l ON u.source_id = l.replaces
 WHERE u.user_id = %(user_id)s AND u.sha256 = %(sha256)s
 ORDER BY l.source_id IS NOT NULL, u.received_at
@@ -23,6 +25,7 @@ LIMIT 1;
 SELECT
     u.source_id,
     u.sha256,
+    s.privacy,
     false AS is_replaced,
     s.updated_at
 FROM neurigraph.sources AS s
@@ -137,7 +140,8 @@ UPDATE neurigraph.uploads SET state = 'extracted', error = NULL, imported = %(im
 WHERE source_id = %(source_id)s AND state = 'received';
 
 -- name: extracted
-UPDATE neurigraph.uploads SET state = 'extracted', error = NULL
+-- Of a document, imported has only notes: what of it was assumed or not read.
+UPDATE neurigraph.uploads SET state = 'extracted', error = NULL, imported = %(notes)s
 WHERE source_id = %(source_id)s AND state = 'received';
 
 -- name: failed
@@ -170,7 +174,8 @@ SELECT count(*) AS uploads
 FROM neurigraph.uploads AS u
 WHERE (u.state = 'received' AND u.next_attempt_at <= now())
     OR (
-        (u.file_id IS NOT NULL OR u.imported IS NOT NULL) AND u.staging_key IS NOT NULL AND u.state <> 'received'
+        (u.file_id IS NOT NULL OR (u.imported IS NOT NULL AND u.imported -> 'format' IS NOT NULL))
+        AND u.staging_key IS NOT NULL AND u.state <> 'received'
     );
 
 -- name: trigger_extracted
@@ -247,7 +252,8 @@ SELECT
     u.source_id,
     u.staging_key
 FROM neurigraph.uploads AS u
-WHERE (u.file_id IS NOT NULL OR u.imported IS NOT NULL) AND u.staging_key IS NOT NULL AND u.state <> 'received'
+WHERE (u.file_id IS NOT NULL OR (u.imported IS NOT NULL AND u.imported -> 'format' IS NOT NULL))
+    AND u.staging_key IS NOT NULL AND u.state <> 'received'
 LIMIT %(limit)s;
 
 -- name: cleared

@@ -108,13 +108,19 @@ ORDER BY coalesce(lower(f.subject) = ANY(%(subjects)s::text []), false) DESC, f.
 LIMIT %(limit)s;
 
 -- name: full_names
--- Names of subjects and people that begin with one of some first names.
+-- Names of subjects and people that begin with one of some first names. Of several people, one without a surname has an
+-- id for it.
 SELECT f.subject AS name
 FROM neurigraph.facts AS f
 WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
     AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
 UNION
-SELECT g.node_name AS name
+SELECT
+    CASE
+        WHEN g.node_name NOT LIKE '%% %%' AND count(*) OVER (PARTITION BY split_part(lower(g.node_name), ' ', 1)) > 1
+            THEN g.node_name || ' ' || g.node_id
+        ELSE g.node_name
+    END AS name
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person'
     AND split_part(lower(g.node_name), ' ', 1) = ANY(%(firsts)s::text []);
@@ -283,11 +289,16 @@ WITH RECURSIVE resting AS (
     FROM unnest(%(fact_ids)s::uuid []) AS f (fact_id)
     UNION
     SELECT
-        v.later_id AS fact_id,
+        n.fact_id,
         r.depth + 1 AS depth
     FROM resting AS r
-    INNER JOIN neurigraph.fact_verdicts AS v
-        ON r.fact_id = v.earlier_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+    CROSS JOIN LATERAL (
+        SELECT v.later_id AS fact_id FROM neurigraph.fact_verdicts AS v
+        WHERE v.earlier_id = r.fact_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+        UNION ALL
+        SELECT l.fact_id FROM neurigraph.stated_links(r.fact_id) AS l
+        WHERE l.relation = 'depends_on' AND NOT l.is_start
+    ) AS n
     WHERE r.depth < 6
 )
 
@@ -304,11 +315,16 @@ WITH RECURSIVE resting AS (
     FROM unnest(%(fact_ids)s::uuid []) AS f (fact_id)
     UNION
     SELECT
-        v.earlier_id AS fact_id,
+        n.fact_id,
         r.depth + 1 AS depth
     FROM resting AS r
-    INNER JOIN neurigraph.fact_verdicts AS v
-        ON r.fact_id = v.later_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+    CROSS JOIN LATERAL (
+        SELECT v.earlier_id AS fact_id FROM neurigraph.fact_verdicts AS v
+        WHERE v.later_id = r.fact_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+        UNION ALL
+        SELECT l.fact_id FROM neurigraph.stated_links(r.fact_id) AS l
+        WHERE l.relation = 'depends_on' AND l.is_start
+    ) AS n
     WHERE r.depth < 6
 ),
 
@@ -322,7 +338,13 @@ SELECT
     s.confidences,
     f.status <> 'archived' AND u.superseded_by IS NULL AND NOT i.superseded
     AND (f.valid_until IS NULL OR f.valid_until > now()) AS stands,
-    f.status = 'disputed' OR u.disputed_by IS NOT NULL AS disputed,
+    f.status = 'disputed' OR u.disputed_by IS NOT NULL OR EXISTS (
+        SELECT FROM neurigraph.stated_links(f.fact_id) AS l
+        INNER JOIN neurigraph.facts AS o ON l.fact_id = o.fact_id
+        CROSS JOIN LATERAL neurigraph.replacing(o.fact_id) AS x
+        WHERE l.relation = 'contradicts' AND o.status <> 'archived' AND o.forgotten_at IS NULL
+            AND x.superseded_by IS NULL
+    ) AS disputed,
     d.depends
 FROM asked AS a
 INNER JOIN neurigraph.facts AS f ON a.fact_id = f.fact_id
@@ -343,14 +365,34 @@ CROSS JOIN LATERAL (
             SELECT CASE v.later_id WHEN f.fact_id THEN v.earlier_id ELSE v.later_id END AS fact_id
             FROM neurigraph.fact_verdicts AS v
             WHERE (v.later_id = f.fact_id OR v.earlier_id = f.fact_id) AND v.verdict = 'same' AND v.undone_at IS NULL
+            UNION ALL
+            SELECT l.fact_id FROM neurigraph.stated_links(f.fact_id) AS l
+            WHERE l.relation = 'duplicates'
         )
         GROUP BY r.source
     ) AS c
 ) AS s
 CROSS JOIN LATERAL (
-    SELECT coalesce(jsonb_object_agg(v.earlier_id, v.confidence), jsonb_build_object()) AS depends
-    FROM neurigraph.fact_verdicts AS v
-    WHERE v.later_id = f.fact_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+    SELECT coalesce(jsonb_object_agg(n.fact_id, n.strength), jsonb_build_object()) AS depends
+    FROM (
+        SELECT
+            e.fact_id,
+            max(e.strength) AS strength
+        FROM (
+            SELECT
+                v.earlier_id AS fact_id,
+                v.confidence AS strength
+            FROM neurigraph.fact_verdicts AS v
+            WHERE v.later_id = f.fact_id AND v.verdict = 'depends_on' AND v.undone_at IS NULL
+            UNION ALL
+            SELECT
+                l.fact_id,
+                l.strength
+            FROM neurigraph.stated_links(f.fact_id) AS l
+            WHERE l.relation = 'depends_on' AND l.is_start
+        ) AS e
+        GROUP BY e.fact_id
+    ) AS n
 ) AS d;
 
 -- name: verdicts_of

@@ -1,13 +1,14 @@
 -- Actions: proposing them, once each.
 
 -- What an action is about, as it is now: an action is carried out only if this is as it was when it was proposed.
--- Neither the node of a record nor whether a fact is disputed counts, since a doubt itself changes that.
+-- Neither the node of a record nor whether a fact is disputed counts, since a doubt itself changes that; nor does the
+-- place of a fact in its chain, which each approval about the same chain changes. A lone fact has place 1.
 CREATE OR REPLACE FUNCTION neurigraph_private.expectation(asked neurigraph.actions) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(jsonb_build_array(
         (
             SELECT jsonb_agg(
-                jsonb_build_array(f.fact_id, f.statement, f.version, f.status = 'archived', f.valid_until)
+                jsonb_build_array(f.fact_id, f.statement, 1, f.status = 'archived', f.valid_until)
                 ORDER BY f.fact_id
             )
             FROM neurigraph.facts AS f WHERE f.fact_id IN (asked.fact_id, asked.other_fact_id)

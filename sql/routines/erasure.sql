@@ -58,5 +58,29 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS n
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph_private.hand_over_file(uuid, uuid), neurigraph_private.added(jsonb, jsonb)
-FROM PUBLIC;
+-- Trigger on what enters an inbox, and on keys: nothing is added for a user who is being forgotten. An erasure begins
+-- when the transactions that hold the lock are over.
+CREATE OR REPLACE FUNCTION neurigraph.refuse_while_forgotten() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended('neurigraph.inbox:' || NEW.user_id, 0));
+    IF EXISTS (
+        SELECT FROM neurigraph.erasures AS e
+        WHERE e.subject_kind = 'user' AND e.subject_id = NEW.user_id AND e.finished_at IS NULL
+            AND e.rows_erased_at IS NULL
+    ) THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'NG005',
+            MESSAGE = 'this user is being forgotten: nothing more is stored';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER refuse_while_forgotten AFTER INSERT OR UPDATE OF last_message ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_while_forgotten();
+CREATE OR REPLACE TRIGGER refuse_while_forgotten AFTER INSERT ON neurigraph.api_keys
+FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_while_forgotten();
+
+REVOKE ALL ON FUNCTION neurigraph_private.hand_over_file(uuid, uuid), neurigraph_private.added(jsonb, jsonb),
+neurigraph.refuse_while_forgotten() FROM PUBLIC;

@@ -10,7 +10,7 @@ LANGUAGE sql STABLE AS $$
         WHEN source.ended_at IS NULL AND u.source_id IS NULL THEN 'open'
         WHEN q.claimed OR i.claimed THEN 'storing'
         WHEN q.pending OR source.triggered_through < source.last_message OR u.state = 'received' OR i.waits
-            OR (u.source_id IS NOT NULL AND u.file_id IS NULL AND u.imported IS NULL) THEN 'waiting'
+            OR (u.source_id IS NOT NULL AND u.file_id IS NULL AND u.imported -> 'format' IS NULL) THEN 'waiting'
         ELSE 'stored'
     END
     FROM (
@@ -30,7 +30,7 @@ LANGUAGE sql STABLE AS $$
         FROM neurigraph.sources AS c
         LEFT JOIN neurigraph.storage_triggers AS t ON c.source_id = t.source_id AND t.state <> 'stored'
         WHERE c.upload_id = u.source_id
-    ) AS i ON u.imported IS NOT NULL
+    ) AS i ON u.imported -> 'format' IS NOT NULL
 $$;
 
 -- The newest records of a graph that meet all conditions that are set, of those that the caller sees. record_index

@@ -111,7 +111,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT
                 i.source_id, i.seq, i.role, i.author, left(i.content, 40000) AS content, i.tool_event, i.token_count,
-                i.occurred_at, i.external_id, i.section, i.key_id, i.received_through, i.received_at,
+                i.occurred_at, i.utc_offset, i.external_id, i.section, i.key_id, i.received_through, i.received_at,
                 CASE WHEN i.received_through IS NULL THEN w.persona_id ELSE i.persona_id END AS persona_id,
                 till_now IS NULL OR (i.xmin::text::bigint - since) & 4294967295 <= till_now AS is_new
             FROM neurigraph.messages AS i
@@ -175,7 +175,7 @@ BEGIN
                 FROM (
                     SELECT
                         m.source_id, m.seq, m.role, m.author, m.content, m.tool_calls, m.tool_event, m.token_count,
-                        m.occurred_at, m.external_id, m.section, m.key_id, m.received_through, m.received_at,
+                        m.occurred_at, m.utc_offset, m.external_id, m.section, m.key_id, m.received_through, m.received_at,
                         p.persona_id,
                         (
                             SELECT g.node_name FROM neurigraph.visible_nodes(asking) AS g

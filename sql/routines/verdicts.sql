@@ -15,6 +15,64 @@ $$;
 CREATE OR REPLACE TRIGGER waits_for_verdicts AFTER INSERT ON neurigraph.facts
 REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.wait_for_verdicts();
 
+-- Trigger on facts: what stands again was not compared with what came meanwhile.
+CREATE OR REPLACE FUNCTION neurigraph.wait_again_for_verdicts() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.pending_verdicts (record_id, user_id) VALUES (NEW.record_id, NEW.user_id)
+    ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER waits_again_for_verdicts AFTER UPDATE OF status, forgotten_at ON neurigraph.facts
+FOR EACH ROW WHEN (
+    (old.status = 'archived' AND new.status <> 'archived')
+    OR (old.forgotten_at IS NOT NULL AND new.forgotten_at IS NULL)
+)
+EXECUTE FUNCTION neurigraph.wait_again_for_verdicts();
+
+-- Trigger on record_index: the same for all facts of a record that is released, or that nothing supersedes any more.
+CREATE OR REPLACE FUNCTION neurigraph.wait_with_record() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.pending_verdicts (record_id, user_id)
+    SELECT NEW.record_id, NEW.user_id
+    WHERE EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.record_id = NEW.record_id)
+    ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER facts_wait_again AFTER UPDATE OF quarantined, superseded ON neurigraph.record_index
+FOR EACH ROW WHEN ((old.quarantined AND NOT new.quarantined) OR (old.superseded AND NOT new.superseded))
+EXECUTE FUNCTION neurigraph.wait_with_record();
+
+-- What people linked with a fact, or confirmed, that moves the belief in it: what it depends on or is required by, what
+-- contradicts it and what says the same. What a revoked key signed counts no more.
+CREATE OR REPLACE FUNCTION neurigraph.stated_links(wanted uuid)
+RETURNS TABLE (fact_id uuid, relation text, strength real, is_start boolean)
+LANGUAGE sql STABLE AS $$
+    SELECT
+        CASE l.from_fact_id WHEN wanted THEN l.to_fact_id ELSE l.from_fact_id END,
+        l.relation,
+        l.strength * l.confidence,
+        l.from_fact_id = wanted
+    FROM neurigraph.links AS l
+    WHERE wanted IN (l.from_id, l.to_id) AND l.from_fact_id IS NOT NULL AND l.to_fact_id IS NOT NULL
+        AND (l.detected_by = 'person' OR l.verdict = 'confirmed') AND l.verdict <> 'rejected' AND l.valid @> now()
+        AND (
+            l.relation = 'depends_on'
+            -- These two count against or for the fact at the other end, which is the owner's to say.
+            OR (l.relation IN ('contradicts', 'duplicates') AND 'user' IN (
+                split_part(l.observed_by, ':', 1), split_part(l.verdict_by, ':', 1)
+            ))
+        )
+        AND NOT EXISTS (
+            SELECT FROM neurigraph.signing_keys AS k WHERE k.key_id = l.key_id AND k.revoked_at IS NOT NULL
+        )
+$$;
+
 -- What replaces a fact, and what disputes it: the next version that stands, or else a fact that a verdict says
 -- supersedes it; over what the caller sees. Confirming a fact ends its part of the disputes before. It has no settings
 -- of its own, so that Postgres puts its text into the statement that calls it: a call a row takes longer than the row.
@@ -58,5 +116,7 @@ LANGUAGE sql STABLE AS $$
     WHERE f.fact_id = wanted
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.wait_for_verdicts(), neurigraph.replacing(uuid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.replacing(uuid) TO neurigraph_agent, neurigraph_pipeline;
+REVOKE ALL ON FUNCTION neurigraph.wait_for_verdicts(), neurigraph.wait_again_for_verdicts(),
+neurigraph.wait_with_record(), neurigraph.stated_links(uuid), neurigraph.replacing(uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.stated_links(uuid), neurigraph.replacing(uuid)
+TO neurigraph_agent, neurigraph_pipeline;

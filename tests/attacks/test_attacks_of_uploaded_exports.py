@@ -123,7 +123,7 @@ def test_lines_of_another_shape(written: dict[str, Any]) -> None:
 
 
 def test_format_of_a_captured_reader() -> None:
-    assert format_of(iter([{"format": "claude"}])) == "claude"
+    assert format_of(iter([{"format": "claude"}])) == ("claude", "")
     with pytest.raises(UnreadableFileError):
         format_of(iter([{"format": "../../etc"}]))
 

@@ -174,6 +174,23 @@ def test_cancelled_call_changes_nothing_and_blocks_nobody(client: httpx.Client, 
     anyio.run(session)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ('{"query": "trout", "query": "pier"}', "there is no argument 'query (given twice)'"),
+        ('{"query": "trout", "limit": 1e-400}', "limit"),
+        ('{"query": "trout", "limit": NaN}', "limit"),
+    ],
+)
+def test_arguments_that_would_change_are_refused(
+    client: httpx.Client, graph: SharedGraph, arguments: str, named: str
+) -> None:
+    body = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_memory", "arguments": %s}}'
+    headers = bearer(graph.key()) | {"Content-Type": "application/json", "Accept": "application/json"}
+    answer = client.post("/mcp", content=body % arguments, headers=headers).json()["result"]
+    assert (answer["isError"], named in answer["content"][0]["text"]) == (True, True), answer
+
+
 def test_notification_cancels_the_call_of_its_own_session(client: httpx.Client, graph: SharedGraph) -> None:
     """As clients of the protocol's versions of 2025 cancel, which leave the request open."""
     installation, key = graph.installation, bearer(graph.key())

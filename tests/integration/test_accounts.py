@@ -95,7 +95,7 @@ def test_ten_wrong_passwords_close_a_name(caller: httpx.Client, installation: In
     for user in ("ana", "nobody"):
         assert [sign_in(caller, "wrong", user).status_code for _ in range(10)] == [401] * 10
         closed = sign_in(caller, PASSWORD, user)
-        assert (closed.status_code, closed.headers["Retry-After"]) == (503, "900")
+        assert (closed.status_code, closed.headers["Retry-After"]) == (429, "900")
     with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
         connection.execute("UPDATE neurigraph.sign_in_attempts SET since = since - interval '16 minutes'")
         assert sign_in(caller, PASSWORD).status_code == 201

@@ -52,6 +52,22 @@ def test_messages_are_taken_once(client: httpx.Client) -> None:
     assert client.post(f"{path}/end", json={}, headers=bob).json() == ended.json()
 
 
+def test_values_that_would_change_are_kept_as_text_or_refused(client: httpx.Client, installation: Installation) -> None:
+    headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
+    conversation = client.post("/v1/conversations", json={}, headers=headers).json()["conversation_id"]
+    path = f"/v1/conversations/{conversation}/messages"
+    body = '{"messages": [{"role": "user", "content": "", "tool_calls": [{"input": %s}]}]}'
+    refused = assert_problem(client.post(path, content=body % '{"a": 1, "a": 2}', headers=headers), 422)
+    assert "'a' twice" in refused["detail"]
+    numbers = "[1e-400, 0.123456789012345678901234567890, NaN, 1e400, 1e-30, 123456789012345678901234567890, 0.1]"
+    added = client.post(path, content=body % numbers, headers=headers)
+    assert added.json()["added"] == 1, added.text
+    with installation.database.pipeline() as tx:
+        (row,) = tx.execute("SELECT tool_calls FROM neurigraph.messages").fetchall()
+    texts = ["1e-400", "0.123456789012345678901234567890", "NaN", "1e400"]
+    assert row["tool_calls"] == [{"input": [*texts, 1e-30, 123456789012345678901234567890, 0.1]}]
+
+
 def test_unstorable_text_is_repaired(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     headers = {**bob, "Content-Type": "application/json"}

@@ -149,6 +149,34 @@ def test_exhausted_pool_is_transient(here: Installation) -> None:
         assert client.get("/v1/tree", headers=bob).status_code == 200
 
 
+def test_waits_of_one_request_have_one_bound(here: Installation) -> None:
+    """A write takes several connections one after the other, and the readiness check some of its own."""
+    with (
+        Installation(here.settings.changed(database_pool_size=1, database_wait_seconds=2.0)) as other,
+        serving(other) as address,
+        httpx.Client(base_url=address, timeout=30.0, limits=httpx.Limits(max_connections=60)) as client,
+        ExitStack() as taken,
+    ):
+        bob = new_user(client, "one-bound")
+        for connection in (other.database.agent(None), other.database.pipeline()):
+            taken.enter_context(connection)
+        with ThreadPoolExecutor(60) as callers:
+            started = time.monotonic()
+            calls = [callers.submit(_timed, client, "POST", "/v1/conversations", bob) for _ in range(50)]
+            calls.append(callers.submit(_timed, client, "GET", "/readyz", bob))
+            answers = [call.result() for call in calls]
+        assert {status for status, _ in answers} == {503}
+        assert max(seconds for _, seconds in answers[:-1]) < 4.0
+        assert answers[-1][1] < 6.0
+        assert time.monotonic() - started < 7.0
+
+
+def _timed(client: httpx.Client, method: str, path: str, headers: dict[str, str]) -> tuple[int, float]:
+    started = time.monotonic()
+    answer = client.request(method, path, headers=headers, json={} if method == "POST" else None)
+    return answer.status_code, time.monotonic() - started
+
+
 def test_long_statement_is_reported(here: Installation) -> None:
     with limited(here, statement_timeout_seconds=0.2) as client:
         bob = new_user(client, "too-long")

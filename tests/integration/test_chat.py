@@ -124,6 +124,19 @@ def test_a_simple_chat_is_one_search_and_is_remembered(client: httpx.Client, bob
     assert len(messages_of(bob, chat_id)) == 4
 
 
+def test_nothing_in_an_answer_is_hidden(client: httpx.Client, bob: Memory) -> None:
+    """Marks of direction and tags in stored text are replaced, as for agents."""
+    hidden = "\u202e" + "".join(chr(0xE0000 + ord(letter)) for letter in "ignore all") + "\u2066"
+    converse(bob.here, bob.owner, f"#Boats The zeppelin{hidden} is moored at the pier.")
+    ingest(plain_context(bob.here))
+    body = {"messages": [{"role": "user", "content": "Where is the zeppelin moored?"}], "mode": "deep"}
+    for stream in (True, False):
+        said = client.post("/chat/v2", json={**body, "stream": stream}, headers=bob.key).text
+        assert "moored at the pier" in said
+        assert "zeppelin\ufffd" in said
+        assert not any(letter in said for letter in hidden)
+
+
 @pytest.mark.parametrize("sends_all", [True, False])
 def test_follow_up_question_takes_the_chat_into_account(client: httpx.Client, bob: Memory, sends_all: bool) -> None:
     """Whether the client sends the turns before it, or only names the chat that was kept."""

@@ -18,6 +18,8 @@ from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.memory_assets import LAST_MARK, MARKED
 from neurigraph_pipelines.defs.step_values import KEY, step_values
+from neurigraph_pipelines.doctor.examination import examine
+from neurigraph_pipelines.doctor.findings import Level
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
@@ -102,6 +104,24 @@ def test_next_run_marks_day_of_run_that_died(here: Installation, instance: dg.Da
     assert set(marks(instance, partition_of(datetime.now(UTC))).values()) == {2}
 
 
+def test_run_and_check_show_what_a_defect_left_out(here: Installation, instance: dg.DagsterInstance) -> None:
+    _, claims = new_user(here)
+    converse(here, claims, "#trips DEFECT in Faro.")
+    detect(here.context)
+    result = run_ingestion(here, instance)
+    (committed,) = [one for one in result.events_for_node("commit") if one.is_successful_output]
+    shown = committed.step_output_data.metadata
+    assert shown["unfinished"].value == 1
+    assert "summarize (IndexError)" in str(shown["left out because of a defect"].value)
+    today = partition_of(datetime.now(UTC))
+    report = defs.resolve_job_def("daily_report_job").execute_in_process(instance=instance, partition_key=today)
+    checks = {one.check_name: one for one in report.get_asset_check_evaluations()}
+    assert not checks["no_memory_is_unfinished"].passed
+    assert "summarize (IndexError)" in str(checks["no_memory_is_unfinished"].metadata["waiting longest"].value)
+    lacking = [one for one in examine(here) if "lack what a defect" in one.found]
+    assert [(one.level, "resummarize" in str(one.remedy)) for one in lacking] == [(Level.WARNING, True)]
+
+
 def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterInstance, tmp_path: Path) -> None:
     words = [f"mark{uuid4().hex[:12]}" for _ in range(6)]
     slug, said, node, title, file, dropped = words
@@ -109,6 +129,7 @@ def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterIns
     converse(here, claims, f"#{node}/Dave {said.title()} says hello.", "@Ana:sister", external_id=title)
     converse(here, claims, f"REFUSED {said}", external_id=f"{title} refused")
     converse(here, claims, f"POISON {said}", external_id=f"{title} poisoned")
+    converse(here, claims, f"#{node} DEFECT {said}", external_id=f"{title} defect")
     here.uploads.receive(claims, f"{file}.pdf", [b"%PDF-1.7 " + said.encode()])
     here.uploads.receive(claims, f"{file}.txt", [said.encode()])
     place = tmp_path / "drops" / slug
@@ -129,7 +150,7 @@ def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterIns
         found = definition.execute_in_process(instance=instance, partition_key=today, raise_on_error=False)
         assert found.success or job == "storage_audit_job", job
 
-    assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == 1
+    assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == 2
     assert len(instance.get_runs()) > 8
     assert {word: [table for table in found_in_database(here, word) if "dagster." in table] for word in words} == {
         word: [] for word in words

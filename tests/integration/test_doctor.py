@@ -28,7 +28,7 @@ from tests.support.cli_runs import ask, run
 from tests.support.failed_segments import ERROR, fail
 from tests.support.memories import converse, ingest, new_user, plain_context
 
-SUBJECTS = {"packages", "disk", "permissions", "database", "clocks", "keys", "models", "backlog", "checks"}
+SUBJECTS = {"packages", "disk", "permissions", "database", "clocks", "keys", "personas", "models", "backlog", "checks"}
 
 
 @dg.asset

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from uuid import uuid4
 
-from neurigraph_pipelines.erasure.forget import forget
+import httpx
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.erasure.forget import finish_erasures, forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.errors import ConflictError, LostObjectError, NotFoundError
+from neurigraph_pipelines.graph import locks
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
@@ -19,6 +26,8 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
+from tests.support.api_calls import admin, assert_problem
+from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.word_traces import found_in_database, found_in_objects
 
@@ -87,3 +96,91 @@ def test_erasure_beside_other_work(installation: Installation) -> None:
 def forgotten(here: Installation, claims: Claims, subject: Subject) -> bool:
     done = forget(here.acting_for(claims), subject, through="tests")
     return done.finished_at is not None
+
+
+def test_user_is_forgotten_beside_writers(installation: Installation) -> None:
+    """Ten of ten erasures end, no writer is answered as if stored after that, and the key opens nothing more."""
+    here, context = installation, plain_context(installation)
+    with serving(here) as base, httpx.Client(base_url=base, timeout=60.0) as client:
+        for number in range(10):
+            made = client.post("/v1/users", json={"slug": f"writer{number}"}, headers=admin()).json()
+            user_id, headers = made["user_id"], {"Authorization": f"Bearer {made['api_key']}"}
+            over = threading.Event()
+
+            def write(headers: dict[str, str] = headers, over: threading.Event = over) -> set[int]:
+                statuses = set()
+                while not over.is_set():
+                    opened = client.post("/v1/conversations", json={"title": "Mill"}, headers=headers)
+                    statuses.add(opened.status_code)
+                    if opened.status_code == 201:
+                        place = f"/v1/conversations/{opened.json()['conversation_id']}"
+                        messages = {"messages": [{"role": "user", "content": f"#Mill{uuid4().hex[:2]} It turns."}]}
+                        statuses.add(client.post(f"{place}/messages", json=messages, headers=headers).status_code)
+                        statuses.add(client.post(f"{place}/end", headers=headers).status_code)
+                return statuses
+
+            def store(over: threading.Event = over) -> set[int]:
+                while not over.is_set():
+                    ingest(context)
+                return set()
+
+            with ThreadPoolExecutor(4) as pool:
+                running = [pool.submit(work) for work in (write, write, write, store)]
+                try:
+                    time.sleep(0.5)
+                    answer = client.delete(f"/v1/users/{user_id}", headers=headers)
+                    assert_problem(client.get("/v1/account", headers=headers), 401)
+                finally:
+                    over.set()
+                written = set[int]().union(*(each.result() for each in running))
+            assert (answer.status_code, answer.json()["finished_at"] is not None) == (200, True), answer.text
+            assert written <= {200, 201, 401, 404, 409}
+            assert rows(here, "SELECT FROM neurigraph.sources WHERE user_id = %s", user_id) == []
+    assert verify(here.context).findings == []
+    assert audit_objects(here.context, dry_run=True).orphans == []
+
+
+@contextmanager
+def read_all_the_time(here: Installation, user_id: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let somebody read a node of a user for longer than an erasure waits."""
+    monkeypatch.setattr(locks, "PATIENCE_SECONDS", 0.3)
+    (node,) = rows(
+        here, "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth = 1", user_id
+    )
+    with here.database.owner() as tx:
+        tx.execute(sql.SQL("SELECT FROM {}.metadata_records").format(sql.Identifier(node["schema_name"])))
+        yield
+
+
+def test_refused_erasure_has_no_effect_later(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = installation
+    user, claims = new_user(here)
+    headers = {"Authorization": f"Bearer {issue_api_key(here.database, user.user_id)}"}
+    converse(here, claims, "#Family hello", "goodbye")
+    ingest(plain_context(here))
+    with here.database.agent(claims) as tx:
+        node_id = find_node(tx, claims.user_id, "Family")
+    with serving(here) as base, read_all_the_time(here, user.user_id, monkeypatch):
+        refused = httpx.delete(f"{base}/v1/nodes/{node_id}", headers=headers, timeout=60.0)
+    assert (assert_problem(refused, 503)["status"], refused.headers["Retry-After"]) == (503, "5")
+    assert finish_erasures(here.context) == []
+    assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == 1
+
+
+def test_begun_erasure_is_accepted_and_finished_later(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = installation
+    user, claims = new_user(here)
+    headers = {"Authorization": f"Bearer {issue_api_key(here.database, user.user_id)}"}
+    converse(here, claims, "#Family hello", "goodbye")
+    ingest(plain_context(here))
+    with serving(here) as base, read_all_the_time(here, user.user_id, monkeypatch):
+        accepted = httpx.delete(f"{base}/v1/users/{user.user_id}", headers=headers, timeout=60.0)
+        assert (accepted.status_code, accepted.json()["finished_at"]) == (202, None), accepted.text
+        assert_problem(httpx.get(f"{base}/v1/account", headers=headers), 401)
+        with pytest.raises(ConflictError, match="being forgotten"):
+            converse(here, claims, "somebody who was let in before")
+    (receipt,) = finish_erasures(here.context)
+    assert receipt.finished_at is not None
+    assert rows(here, "SELECT FROM neurigraph.users WHERE user_id = %s", user.user_id) == []

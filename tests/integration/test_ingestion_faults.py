@@ -54,7 +54,7 @@ def test_poisoned_item_fails_alone(
     assert sorted(record.title for record in result.stored) == ["after", "before"]
     ((failure, state),) = result.returned
     assert (failure.step, state, failure.transient) == ("summarize", "pending", True)
-    assert failure.error == "RuntimeError: this content breaks the model"
+    assert failure.error == "OSError: this content breaks the model"
     assert [row["state"] for row in triggers_of(here, user)] == ["stored", "pending", "stored"]
     assert triggers_of(here, user)[1]["later"]
     assert traces(here, user)["record_index"] == 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.graph.navigation import shell
@@ -13,7 +15,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.quotes import best_quotes
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, node_rows, rows, schemas_of
+from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, schemas_of
 
 GERMAN = (
     "Wir haben uns am Samstag zwei alte Bauernhäuser in Kitzbühel angesehen, mit großem Garten.",
@@ -101,3 +103,30 @@ def test_memories_in_several_languages(installation: Installation) -> None:
     assert {row["lexeme"] for row in rows(installation, known, user.user_id)} == {"#spanish", "#french", "#simple"}
     said = "SELECT concat_ws(' ', node_summary, node_keywords) AS said FROM neurigraph.graph_index WHERE user_id = %s"
     assert not any("haus" in row["said"].lower() for row in rows(installation, said, user.user_id))
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("내 동생 지영이는 부산에서 간호사로 일한다.", "부산"),
+        ("회의는 금요일 오후 세 시로 바뀌었다.", "회의"),
+        ("집주인은 김 씨이고 월세는 오십만 원이다.", "월세"),
+        ("我们的猫叫豆豆，是一只橘猫。", "猫"),
+        ("父は来週から大阪の病院に入院します。", "父"),
+        ("The hives are well 🐝 this spring.", "🐝"),
+    ],
+)
+def test_particles_and_single_characters_are_found(shared_installation: Installation, told: str, asked: str) -> None:
+    user, claims = new_user(shared_installation)
+    others = (
+        "나는 땅콩 알레르기가 있다.",
+        "妹妹今年申请了三所大学。",
+        "来週は学校が休みです。",
+        "The car is in the shop.",
+    )
+    for number, content in enumerate((told, *others)):
+        converse(shared_installation, claims, content, external_id=f"{number} {user.slug}")
+    ingest(plain_context(shared_installation), user)
+    context = plain_context(shared_installation).acting_for(claims)
+    found = search(context, Question(asked))
+    assert best_quotes(context, asked, found, 300)[found.hits[0]["record_id"]].text == told

@@ -293,7 +293,7 @@ def test_damaged_object_is_not_served(file: StoredFile, way: str, state: str) ->
     file.here.objects.delete(file.copy)
     file.here.objects.delete(file.key) if way == "gone" else damage(file, file.key)
     for _ in range(2):
-        with pytest.raises(LostObjectError, match=f"There is no object|file {file.file_id} is damaged"):
+        with pytest.raises(LostObjectError, match=f"the object of file {file.file_id} is (missing|damaged)"):
             file.open()
         assert file.state == state
     failures = file.events.count("failed")

@@ -90,10 +90,11 @@ def test_nothing_but_the_protocol_is_on_standard_output(here: Installation, owne
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write("".join(f"{json.dumps(call)}\n" for call in calls) + "not JSON\n")
+    twice = json.dumps(_call(4, "search_memory", {"query": "pier"})).replace('"query"', '"query": "zeppelin", "query"')
+    process.stdin.write("".join(f"{json.dumps(call)}\n" for call in calls) + "not JSON\n" + f"{twice}\n")
     process.stdin.flush()
     answers: dict[Any, Any] = {}
-    while not {1, 2, 3} <= answers.keys():
+    while not {1, 2, 3, 4} <= answers.keys():
         answer = json.loads(process.stdout.readline())
         answers[answer.get("id")] = answer
     rest, errors = process.communicate(timeout=60)  # closes standard input, which ends the server
@@ -102,6 +103,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(here: Installation, owne
     assert answers[1]["result"]["serverInfo"]["name"] == "neurigraph"
     assert answers[2]["result"]["structuredContent"]["hits"]
     assert answers[3]["result"]["isError"]
+    assert "query (given twice)" in answers[4]["result"]["content"][0]["text"]
     assert "Traceback" not in errors
 
 

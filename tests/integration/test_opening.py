@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import psycopg
 import pytest
 from psycopg import sql
 
+from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
@@ -24,6 +26,7 @@ from neurigraph_pipelines.retrieval.open import (
     speaker_lines,
 )
 from neurigraph_pipelines.wiring import Installation
+from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, schemas_of, stored
 
 CONTENTS = (
@@ -245,6 +248,36 @@ def test_damaged_working_copy_is_replaced(shared_installation: Installation, dam
     opened = Opened(shared_installation, "first", "the last message, at the end of the copy")
     damage(opened.here.home / "objects" / active_key(opened.key))
     assert opened.message(2) == "the last message, at the end of the copy"
+
+
+@pytest.mark.parametrize("damage", [_cut, _flip, _empty, _replace, Path.unlink])
+def test_intact_working_copy_serves_and_repairs(
+    shared_installation: Installation, damage: Callable[[Path], None]
+) -> None:
+    opened = Opened(shared_installation, *CONTENTS)
+    whole = opened.path.read_bytes()
+    damage(opened.path)
+    assert [opened.message(number) for number in (1, len(CONTENTS))] == [CONTENTS[0], CONTENTS[-1]]
+    assert opened.path.read_bytes() == whole
+
+
+def test_errors_of_lost_objects_name_the_file_alone(shared_installation: Installation) -> None:
+    """No face shows the owner's name or a place in the graph, which the key of an object holds."""
+    here = shared_installation
+    opened = Opened(here, "what nobody reads again")
+    here.objects.delete(active_key(opened.key))
+    opened.path.unlink()
+    reached = here.acting_for(opened.claims)
+    headers = {"Authorization": f"Bearer {issue_api_key(here.database, opened.user.user_id)}"}
+    with serving(here) as base:
+        place = f"{base}/v1/files/{opened.file_id}"
+        calls = [("POST", f"{place}/open"), ("POST", f"{place}/open?message=1"), ("GET", place)]
+        answers = [httpx.request(method, address, headers=headers).text for method, address in calls]
+    with pytest.raises(LostObjectError) as lost:
+        open_message(reached, opened.file_id, 1)
+    for text in (*answers, str(lost.value)):
+        assert f"the object of file {opened.file_id} is missing" in text, text
+        assert not any(word in text for word in ("durable/", opened.user.slug, "/notes/")), text
 
 
 def test_absent_equals_foreign(opened: Opened) -> None:

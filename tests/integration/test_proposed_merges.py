@@ -11,7 +11,8 @@ from neurigraph_pipelines import sharing
 from neurigraph_pipelines.deciding import actions
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.governance.doubles import Double, Person, likely_doubles, propose_merges
-from neurigraph_pipelines.model import ConceptKind
+from neurigraph_pipelines.graph.reshaping import move_node
+from neurigraph_pipelines.model import ConceptKind, NodeType
 from neurigraph_pipelines.model.actions import ActionState
 from neurigraph_pipelines.wiring import Installation
 from tests.support.graphs import Graph, new_graph
@@ -97,3 +98,15 @@ def test_owner_decides_about_a_merge_once(shared_installation: Installation) -> 
     left = rows(graph.here, "SELECT node_id FROM neurigraph.graph_index WHERE node_id = ANY(%s)", [ana, again])
     assert [row["node_id"] for row in left] == [action["other_node_id"]]
     assert propose_merges(graph.here.database, user_id) == 0
+
+
+def test_people_of_a_persona_are_its_own(shared_installation: Installation) -> None:
+    graph = new_graph(shared_installation)
+    graph.remember("#People They meet on Mondays.", "#Sailing The boat is blue.")
+    boat, database = graph.node("Sailing"), graph.here.database
+    add(graph, "Zoe Muller", boat)
+    persona = sharing.add_node(database, graph.claims, graph.node("People"), "Agent", node_type=NodeType.PERSONA)
+    below = sharing.add_node(database, graph.claims, persona, "Zoë Müller", kind=ConceptKind.PERSON)
+    assert propose_merges(database, graph.user.user_id) == 0
+    move_node(database, graph.claims, below, graph.node("People"))
+    assert propose_merges(database, graph.user.user_id) == 1

@@ -7,7 +7,7 @@ import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import dagster as dg
 import pytest
@@ -17,11 +17,14 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.verdict_assets import links_and_beliefs, pending_verdicts
 from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.knowledge.candidates import pairs_of
 from neurigraph_pipelines.knowledge.reconciling import ToCompare, count_days, reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.listing import facts as listing
-from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
+from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, Privacy, SubjectType
+from neurigraph_pipelines.model.facts import FactKind
+from neurigraph_pipelines.model.verdicts import Authority, KnownFact
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
@@ -206,3 +209,31 @@ def test_run_reports_what_followed_by_day(
     assert event.asset_materialization.partition == datetime.now(UTC).date().isoformat()
     numbers = {name: value.value for name, value in event.asset_materialization.metadata.items()}
     assert numbers == {"records": 1, "verdicts": 1, "superseded": 1, "disputed": 0, "left to a person": 0}
+
+
+def test_two_people_of_one_name_stay_two(people: People) -> None:
+    database, owner = people.here.database, people.claims
+    first, second = people.record()[1], people.record()[1]
+    for topic in ("Family", "Health"):
+        parent = sharing.add_node(database, owner, people.user.root_node_id, topic)
+        sharing.add_node(database, owner, parent, "Tomas", kind=ConceptKind.PERSON)
+    porto = people.tell(first, "Tomas lives in Porto.", 0)
+    lisbon = people.tell(second, "Tomas now lives in Lisbon.", 9)
+    novak, svoboda = people.tell(first, "Tomas Novak is 40.", 0), people.tell(second, "Tomas Svoboda is 41 now.", 9)
+    people.reconcile()
+    assert [people.statuses()[one] for one in (porto, lisbon, novak, svoboda)] == ["active"] * 4
+    assert {(one["fact_id"], one["other_fact_id"]) for one in people.actions()} == {(porto, lisbon)}
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "is_compared"),
+    [
+        ("Tomas Novak broke his leg on the slope.", "Tomas Svoboda broke his leg on the slope.", False),
+        ("Tomas Novak broke his leg on the slope.", "Tomas Novak never broke his leg on the slope.", True),
+        ("Tomas Novak broke his leg on the slope.", "Tomas never broke his leg on the slope.", True),
+    ],
+)
+def test_facts_of_two_surnames_are_not_compared(earlier: str, later: str, is_compared: bool) -> None:
+    slots = FactKind.EVENT, 0.7, Authority.STATEMENT, datetime(2024, 5, 1, tzinfo=UTC), None, ("Tomas",)
+    known, new = (KnownFact(uuid4(), uuid4(), said, *slots) for said in (earlier, later))
+    assert bool(pairs_of(new, [known], "english")) == is_compared

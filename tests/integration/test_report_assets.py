@@ -59,4 +59,5 @@ def test_report_counts_the_day_and_checks_the_queue(
         "no_segment_waits_too_long": (False, dg.AssetCheckSeverity.WARN),
         "no_segment_waits_for_a_person": (False, dg.AssetCheckSeverity.WARN),
         "no_stored_text_stays_in_the_inbox": (False, dg.AssetCheckSeverity.ERROR),
+        "no_memory_is_unfinished": (True, dg.AssetCheckSeverity.WARN),
     }

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -167,11 +168,14 @@ def ended(instance: dg.DagsterInstance, request: dg.RunRequest, status: dg.Dagst
         dg.DagsterRunStatus.CANCELED: dg.DagsterEventType.RUN_CANCELED,
         dg.DagsterRunStatus.FAILURE: dg.DagsterEventType.RUN_FAILURE,
     }[status]
+    entry_of: Any = dg.EventLogEntry
     for kind, at in ((dg.DagsterEventType.RUN_START, time.time() - 60), (happened, time.time() - seconds)):
         event = dg.DagsterEvent(kind.value, made.job_name)
-        entry = dg.EventLogEntry(None, "info", "", made.run_id, at, job_name=made.job_name, dagster_event=event)
+        entry = entry_of(None, "info", "", made.run_id, at, job_name=made.job_name, dagster_event=event)
         instance.handle_new_event(entry)
-    assert instance.get_run_by_id(made.run_id).status is status
+    run = instance.get_run_by_id(made.run_id)
+    assert run is not None
+    assert run.status is status
 
 
 @pytest.mark.parametrize("together", [1, 2])

@@ -6,6 +6,7 @@ import json
 
 import httpx
 import pytest
+from psycopg import sql
 
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.replay_job import replay_job
@@ -18,6 +19,7 @@ from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.api_server import serving
 from tests.support.command_line import describe, run_cli
 from tests.support.failed_segments import fail, state_of
+from tests.support.vectors import end_conversation
 
 NOTES = b"The ferry to Tresco leaves at nine. " * 100
 TOO_LONG = "more than 1,000 bytes of text"
@@ -106,6 +108,23 @@ def test_cli_replays_both_kinds(installation: Installation, settings: Settings, 
     done = json.loads(run_cli(settings, "replay", "--all", "--json").stdout)["replays"]
     assert [each["outcome"] for each in done] == ["replayed"] * 2
     assert json.loads(run_cli(settings, "ingest", "--json").stdout)["stored"] == 2
+
+
+def test_ingest_says_what_failed_with_its_exit_code(installation: Installation, settings: Settings, user: User) -> None:
+    other, _ = create_user(installation.database, "eve")
+    for one in (user, other):
+        end_conversation(installation, one, "c1", "We chose the copper gutters.", "For the boathouse.")
+    with installation.database.owner() as tx:
+        check = "ALTER TABLE neurigraph.record_index ADD CONSTRAINT broken CHECK (user_id <> {})"
+        tx.execute(sql.SQL(check).format(sql.Literal(other.user_id)))
+    ended = run_cli(settings, "ingest", "--json")
+    done = json.loads(ended.stdout)
+    assert (ended.returncode, done["stored"], len(done["returned"]), done["unread"]) == (1, 1, 1, [])
+    assert "neurigraph failures" in done["remedy"]
+    upload(installation, user, "broken.pdf", b"%PDF-1.7 broken")
+    ended = run_cli(settings, "ingest")
+    assert ended.returncode == 1
+    assert "Not read: 1 file. `neurigraph failures` shows why" in ended.stdout
 
 
 def test_api_replays_own_failures(installation: Installation) -> None:

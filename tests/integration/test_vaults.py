@@ -185,6 +185,33 @@ def test_killed_import_is_finished_by_the_next(here: Installation, bob: tuple[Us
     assert edges(here, user) == EDGES | linked
 
 
+def test_daily_notes_have_the_dates_of_their_names(
+    here: Installation, bob: tuple[User, Claims], tmp_path: Path
+) -> None:
+    user, claims = bob
+    notes = {
+        "Daily/2023-05-20.md": "Yesterday I bought the boat.",
+        "Dated.md": "---\ndate: 2022-03-04\n---\nIt rained.",
+        "Unclear.md": "---\ndate: 04/03/2022\n---\nIt snowed.",
+        "Plain.md": "No date at all.",
+        "Latin.md": "",
+    }
+    folder = tmp_path / "Home"
+    (folder / "Daily").mkdir(parents=True)
+    for name, text in notes.items():
+        (folder / name).write_text(text)
+    (folder / "Latin.md").write_bytes("Größe und Straße: grün.".encode("cp1252"))
+    report = import_vault(plain_context(here).acting_for(claims), here.settings, folder)
+    assert (report.added, report.undated, report.rejected) == (5, 3, [])
+    assert {(one.where, one.reason) for one in report.noted} == {
+        ("Unclear.md", "its date '04/03/2022' is 2022-04-03 or 2022-03-04: write the right one"),
+        ("Latin.md", "its encoding was taken as Windows-1252"),
+    }
+    started = {name.partition("/")[2]: row["started_at"] for name, row in sources(here, user).items()}
+    assert started["Daily/2023-05-20.md"].date().isoformat() == "2023-05-20"
+    assert started["Dated.md"].date().isoformat() == "2022-03-04"
+
+
 def test_hostile_vault(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
     user, claims = bob
     folder = tmp_path / "Home"
@@ -192,7 +219,7 @@ def test_hostile_vault(here: Installation, bob: tuple[User, Claims], tmp_path: P
     (folder / "good.md").write_text("Grey grout.\n")
     (folder / "Good.md").write_text("The same name.\n")
     (folder / "huge.md").write_text("x" * 2_000)
-    (folder / "bytes.md").write_bytes(b"\xff\xfe\xfa\x00")
+    (folder / "bytes.md").write_bytes(b"\x00\x81\xff\xfe")
     (folder / ("n" * 130 + ".md")).write_text("A long name.\n")
     (folder / "outside").symlink_to("/etc")
     (folder / "loop.md").symlink_to("loop.md")

@@ -21,7 +21,7 @@ from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.spaces import add_space
 from neurigraph_pipelines.wiring import Installation
 from tests.support.failed_segments import fail
-from tests.support.memories import converse, ingest, new_user, plain_context, rows
+from tests.support.memories import converse, ingest, make_persona, new_user, plain_context, rows
 from tests.support.two_users import World
 
 NODES_OF_CONNECTION = 20
@@ -102,11 +102,12 @@ def share(world: World) -> CallerGraph:
     """Give Alice's graph a persona with memories below it, and readers with grants."""
     installation, alice = world.installation, world.alices
     database = installation.database
-    assistant = sharing.add_node(database, alice, world.alice.root_node_id, "Assistant", node_type=NodeType.PERSONA)
+    assistant = sharing.add_node(database, alice, world.alice.root_node_id, "Assistant")
     converse(installation, alice, "#Family The family met at the harbour.")
     converse(installation, alice, "#Assistant/Notes The persona keeps a zeppelin.")
     converse(installation, alice, "#Assistant The persona speaks of marigolds.")
     ingest(plain_context(installation))
+    make_persona(installation, assistant)
     nodes = _nodes(installation, world.alice, alice) | {
         "bob": _nodes(installation, world.bob, world.bobs)["Family/Dave"]
     }

@@ -137,3 +137,67 @@ def png_of(width: int, height: int) -> bytes:
     rows = zlib.compress(b"".join(b"\0" * (width + 1) for _ in range(height)))
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+_FREE, _END, _FAT = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
+_SECTOR, _MINI = 512, 64
+
+
+def msg_of(texts: dict[int, str], attached: dict[str, dict[int, str]] | None = None) -> bytes:
+    """Return a message of Outlook: its texts by the numbers of their properties, and messages that it holds.
+
+    The file is a compound file (MS-CFB) of small streams; properties are as in MS-OXMSG.
+    """
+    entries: list[tuple[str, int, bytes, list[int]]] = [("Root Entry", 5, b"", [])]
+
+    def add(parent: int, name: str, kind: int, content: bytes = b"") -> int:
+        entries.append((name, kind, content, []))
+        entries[parent][3].append(len(entries) - 1)
+        return len(entries) - 1
+
+    def message(parent: int, values: dict[int, str], head: int) -> None:
+        properties = bytes(head)
+        for key, text in values.items():
+            data = text.encode("utf-16-le")
+            properties += struct.pack("<HHIII", 0x001F, key, 6, len(data) + 2, 0)
+            add(parent, f"__substg1.0_{key:04X}001F", 2, data)
+        add(parent, "__properties_version1.0", 2, properties)
+
+    message(0, texts, 32)
+    for number, (name, values) in enumerate((attached or {}).items()):
+        place = add(0, f"__attach_version1.0_#{number:08X}", 1)
+        message(place, {0x3707: name}, 8)
+        message(add(place, "__substg1.0_3701000D", 1), values, 24)
+    return _compound(entries)
+
+
+def _compound(entries: list[tuple[str, int, bytes, list[int]]]) -> bytes:
+    """Return a compound file of entries: name, kind, content and the numbers of the entries below."""
+    mini, links, starts = b"", list[int](), list[int]()
+    for _, kind, content, _ in entries:
+        blocks = -(-len(content) // _MINI) if kind == 2 else 0
+        starts.append(len(links) if blocks else _END)
+        links += [*range(len(links) + 1, len(links) + blocks), _END] if blocks else []
+        mini += content.ljust(blocks * _MINI, b"\0") if blocks else b""
+    right = {one: below[place + 1] for *_, below in entries for place, one in enumerate(below[:-1])}
+    folders = b""
+    for number, (name, kind, content, below) in enumerate(entries):
+        title = name.encode("utf-16-le").ljust(64, b"\0")
+        size = len(mini) if kind == 5 else len(content)
+        tree = struct.pack("<III", _FREE, right.get(number, _FREE), below[0] if below else _FREE)
+        start = 0 if kind == 5 else starts[number] if kind == 2 else 0
+        folders += title + struct.pack("<HBB", 2 * len(name) + 2, kind, 1) + tree + bytes(36)
+        folders += struct.pack("<IQ", start, size)
+    parts = [mini, folders, struct.pack(f"<{len(links)}I", *links)]
+    chains, first = list[int](), list[int]()
+    for part in parts:
+        sectors = -(-len(part) // _SECTOR)
+        first.append(len(chains))
+        chains += [*range(len(chains) + 1, len(chains) + sectors), _END]
+    chains.append(_FAT)
+    table = struct.pack(f"<{len(chains)}I", *chains).ljust(_SECTOR, b"\xff")
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6) + bytes(6)
+    counts = (0, 1, first[1], 0, 4096, first[2], -(-len(parts[2]) // _SECTOR), _END, 0)
+    head += struct.pack("<9I", *counts) + struct.pack("<I", len(chains) - 1) + b"\xff" * (108 * 4)
+    padded = (part.ljust(-(-len(part) // _SECTOR) * _SECTOR, b"\xff" if part is parts[2] else b"\0") for part in parts)
+    return head + b"".join(padded) + table

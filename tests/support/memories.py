@@ -59,7 +59,7 @@ class PlainModel:
     """A language model that follows marks in the messages.
 
     ``#Family/Dave`` files a message and those after it there, ``@Ana:reports_to`` states a relation to an existing
-    node; POISON makes it fail as a bug would, REFUSED as a provider, and LATER as a network.
+    node; POISON makes it fail as a machine would, DEFECT as a bug, REFUSED as a provider, and LATER as a network.
     """
 
     name = "plain"
@@ -90,7 +90,9 @@ class PlainModel:
     def summarize(self, segment: Segment, words: int) -> Summary:
         text = " ".join(message.content for message in segment.messages)
         if "POISON" in text:
-            raise RuntimeError("this content breaks the model")
+            raise OSError("this content breaks the model")
+        if "DEFECT" in text:
+            raise IndexError(text)
         if "REFUSED" in text:
             raise ProviderError("this content is refused")
         if "LATER" in text:
@@ -229,6 +231,12 @@ def converse(
     assert row is not None
     source_id: UUID = row["source_id"]
     return source_id
+
+
+def make_persona(installation: Installation, node_id: UUID) -> None:
+    """Let a node that has memories be a persona, which an owner does by moving them there."""
+    with installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.graph_index SET node_type = 'persona' WHERE node_id = %s", [node_id])
 
 
 def ingest(context: Context, user: User | None = None) -> list[BatchResult]:

@@ -21,8 +21,8 @@ from resources.postgres.database import PostgresDatabase
 from resources.storage.local import LocalObjectStore
 from tests.support.pausing_run import Moments, PausingDatabase, PausingStore
 
-# Transactions that write to the receipt: it is opened, then rows go, in one for a record and in several for a node or a
-# user, then all rows are said to be gone, and at last all objects.
+# Transactions that write to the receipt: it is opened, with the first rows of a record or a node, then more rows go,
+# then all rows are said to be gone, and at last all objects.
 MOMENTS = [
     ("record", "transaction open", 2),
     ("record", "transaction committed", 2),

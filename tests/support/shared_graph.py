@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
+from neurigraph_pipelines.model import Claims, GrantType, SubjectType
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, plain_context, rows
+from tests.support.memories import converse, ingest, make_persona, new_user, plain_context, rows
 
 SECRET_WORDS = ("Zanzibar", "trout", "Ottilie")
 """Words and speakers of nodes that the persona does not see: siblings and ancestors."""
@@ -94,7 +94,7 @@ def new_shared_graph(installation: Installation) -> SharedGraph:
     ingest(plain_context(installation), owner)
     with installation.database.agent(owners) as tx:
         work = find_node(tx, owner.user_id, "Work")
-    persona = sharing.add_node(installation.database, owners, work, "Legal", node_type=NodeType.PERSONA)
+    persona = sharing.add_node(installation.database, owners, work, "Legal")
     converse(
         installation,
         owners,
@@ -102,4 +102,5 @@ def new_shared_graph(installation: Installation) -> SharedGraph:
         "#Work/Legal/Contracts The contract with Acme ends in June. @Dave:signatory @Marketing:client",
     )
     ingest(plain_context(installation), owner)
+    make_persona(installation, persona)
     return SharedGraph(installation, owner, owners, persona, Claims(str(persona), "persona", owner.user_id))

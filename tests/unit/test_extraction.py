@@ -117,6 +117,13 @@ def test_encodings_of_text(extractor: SubprocessExtractor, encoding: str) -> Non
     assert text_of(extractor.extract(["Müller – größer".encode(encoding)], "text")) == "Müller – größer"
 
 
+def test_unknown_encoding_is_refused_and_declared_one_is_meant(extractor: SubprocessExtractor) -> None:
+    with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: the encoding of its"):
+        extractor.extract(["密码是 4711".encode("gbk")], "text")
+    page = '<html><head><meta charset="gb2312"></head><p>镕基楼</p></html>'.encode("gbk")
+    assert text_of(extractor.extract([page], "html")) == "镕基楼"
+
+
 def test_endless_line_is_cut(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([b"word " * 10_000], "text")
     assert "".join(part.text for part in found.parts) == "word " * 10_000

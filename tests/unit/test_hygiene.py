@@ -129,11 +129,25 @@ def test_message_is_normalised() -> None:
     )
 
 
-def test_times_are_stored_in_utc() -> None:
-    berlin = datetime(2025, 6, 1, 1, 30, tzinfo=timezone(timedelta(hours=2)))
-    cleaned, repaired = validate_message(NewMessage(Role.USER, "x", occurred_at=berlin), "reject", 1_000)
-    assert cleaned.occurred_at == datetime(2025, 5, 31, 23, 30, tzinfo=UTC)
-    assert cleaned.occurred_at.tzinfo is UTC
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("2025-06-01T01:30:00+02:00", "2025-06-01T01:30:00+02:00"),
+        ("2025-06-01T01:30:00-03:30", "2025-06-01T01:30:00-03:30"),
+        ("2025-06-01T01:30:00", "2025-06-01T01:30:00+00:00"),
+        ("1900-01-01T12:00:00+00:19:32", None),
+        ("1987-01-01T00:19:32+00:19:32", "1987-01-01T00:19:00+00:19"),
+    ],
+)
+def test_times_keep_the_clock_of_their_speaker(said: str, kept: str | None) -> None:
+    message = NewMessage(Role.USER, "x", occurred_at=datetime.fromisoformat(said))
+    if kept is None:
+        with pytest.raises(InvalidInputError, match="lies outside"):
+            validate_message(message, "reject", 1_000)
+        return
+    cleaned, repaired = validate_message(message, "reject", 1_000)
+    assert cleaned.occurred_at is not None
+    assert cleaned.occurred_at.isoformat() == kept
     assert not repaired
 
 

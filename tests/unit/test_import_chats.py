@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports import content_size, detect_format
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
 from neurigraph_pipelines.model import NewConversation, Role
 from neurigraph_pipelines.model.sources import Channel
 from tests.support.exports import read
@@ -60,7 +61,7 @@ def test_whatsapp_of_android(tmp_path: Path) -> None:
         ("Ann Lee", "Home at last <This message was edited>"),
     ]
     assert said(second) == [("Ben", "Good morning")]
-    assert (first.external_id, first.title) == ("whatsapp:Ann Lee:2023-12-24", "Ann Lee, 2023-12-24")
+    assert first.title == "Ann Lee, 2023-12-24"
     assert first.started_at == datetime(2023, 12, 24, 18, 5, tzinfo=UTC)
     assert (first.details.origin, first.details.channel) == ("whatsapp", Channel.DM)
 
@@ -104,6 +105,99 @@ def test_whatsapp_of_iphone_in_a_zip(tmp_path: Path) -> None:
 def test_whatsapp_order_of_dates(dates: tuple[str, ...], expected: str, tmp_path: Path) -> None:
     path = written(tmp_path / "chat.txt", *(f"{date}, 12:00 - Ann: number {n}" for n, date in enumerate(dates)))
     assert times(read(path, "whatsapp")[0])[-1].date().isoformat() == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected", "is_assumed"),
+    [
+        ("[1/2/24, 9:00:00 AM]", "[1/3/24, 9:00:00 AM]", "2024-01-03", True),  # the clock of the United States
+        ("[1/2/24, 9:00:00 AM]", "[1/25/24, 9:00:00 AM]", "2024-01-25", False),
+        ("[01/02/2024, 9:00:00 am]", "[01/03/2024, 9:00:00 am]", "2024-03-01", True),
+        ("[01/02/24, 09:00:00]", "[01/03/24, 09:00:00]", "2024-03-01", True),
+        ("[2024-01-02, 09:00:00]", "[2024-01-03, 09:00:00]", "2024-01-03", False),
+    ],
+)
+def test_whatsapp_says_which_order_of_dates_it_assumes(
+    first: str, second: str, expected: str, is_assumed: bool, tmp_path: Path
+) -> None:
+    notes: list[str] = []
+    path = written(tmp_path / "_chat.txt", f"{first} Mona: Happy new year", f"{second} Theo: Thanks")
+    conversations, _ = read(path, "whatsapp", on_note=notes.append)
+    assert times(conversations)[-1].date().isoformat() == expected
+    assert [("assumed" in note, "--dates" in note) for note in notes] == [(True, True)] * is_assumed
+    assert {one.has_certain_times for one in conversations} == {not is_assumed}
+    for order, day in (("dmy", "2024-03-01"), ("mdy", "2024-01-03")):
+        if is_assumed:
+            stated, _ = read(path, "whatsapp", date_order=DateOrder(order))
+            assert times(stated)[-1].date().isoformat() == day
+            assert [one.external_id for one in stated] == [one.external_id for one in conversations]
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (
+            "The bill last time was 42.50 (without the tip), so bring cash",
+            "The bill last time was 42.50 (without the tip), so bring cash",
+        ),
+        ("It starts at 18.30 (not 19.30)", "It starts at 18.30 (not 19.30)"),
+        ("See plan.pdf (second page) for the seats", "See plan.pdf (second page) for the seats"),
+        ("https://x.example/a.pdf (the file)", "https://x.example/a.pdf (the file)"),
+        ("<tbd>", "<tbd>"),
+        ("<note: bring the media>", "<note: bring the media>"),
+        ("I omitted the media", "I omitted the media"),
+        (f"{MARK}IMG-1.jpg (file attached)", "[attached: IMG-1.jpg]"),
+        (f"{MARK}IMG-1.jpg (Datei angehängt)", "[attached: IMG-1.jpg]"),
+        (f"{MARK}IMG-1.jpg (添付ファイル)", "[attached: IMG-1.jpg]"),
+        ("IMG-1.jpg (archivo adjunto)", "[attached: IMG-1.jpg]"),
+        ("IMG-1.jpg (ficheiro anexado)", "[attached: IMG-1.jpg]"),
+        (f"{MARK}<Anhang: 0001-PHOTO.jpg>", "[attached: 0001-PHOTO.jpg]"),
+        (f"plan.pdf • 3 pages {MARK}document omitted", "[attached: plan.pdf]"),
+        (f"{MARK}Location: https://maps.example/?q=1,2", "Location: https://maps.example/?q=1,2"),
+        (f"{MARK}image omitted", None),
+        ("<Media omitted>", None),
+        ("<Medien ausgeschlossen>", None),
+        ("<Multimedia omitido>", None),
+        ("<Médias omis>", None),
+        ("<Media omessi>", None),
+        ("<Media weggelaten>", None),
+        ("<Mídia oculta>", None),
+        ("<省略多媒体文件>", None),
+        ("‹省略多媒體檔案›", None),
+        ("<メディアなし>", None),
+        ("<미디어 파일 제외>", None),
+        ("This message was deleted", None),
+        ("Diese Nachricht wurde gelöscht.", None),
+        ("Se eliminó este mensaje", None),
+        ("Ce message a été supprimé", None),
+        ("Questo messaggio è stato eliminato", None),
+        ("Dit bericht is verwijderd", None),
+        ("Mensagem apagada", None),
+        ("此消息已被删除", None),
+        ("このメッセージは削除されました", None),
+        ("삭제된 메시지입니다", None),
+    ],
+)
+def test_only_the_words_of_the_app_are_attachments(sent: str, expected: str | None, tmp_path: Path) -> None:
+    notes: list[str] = []
+    path = written(tmp_path / "chat.txt", f"5/20/24, 9:43 PM - Theo: {sent}", "5/20/24, 9:44 PM - Mona: Yes")
+    (conversation,), rejected = read(path, "whatsapp", on_note=notes.append)
+    assert [words for _, words in said(conversation)] == [*([expected] if expected else []), "Yes"]
+    assert not rejected
+    assert sum(note.startswith("left out: ") for note in notes) == (expected is None)
+
+
+def test_whatsapp_days_do_not_depend_on_names_or_the_order_of_dates(tmp_path: Path) -> None:
+    lines = ("1/2/24, 9:00 AM - Ann: Hello", "1/3/24, 1:00 AM - Ben: Late", "1/3/24, 9:00 AM - Ann: Yes")
+    before, _ = read(written(tmp_path / "Chat.txt", *lines), "whatsapp")
+    grown = written(tmp_path / "WhatsApp Chat with Trip.txt", *lines, "1/25/24, 9:00 AM - Cid: I am new")
+    after, _ = read(grown, "whatsapp")
+    other, _ = read(grown, "whatsapp", date_order=DateOrder.DMY)
+    for conversations in (after, other):
+        assert [one.external_id for one in conversations][:2] == [one.external_id for one in before]
+        assert [[m.external_id for m in one.messages] for one in conversations][:2] == [
+            [m.external_id for m in one.messages] for one in before
+        ]
 
 
 def test_whatsapp_date_that_does_not_exist(tmp_path: Path) -> None:
@@ -165,6 +259,48 @@ def test_telegram_chat(tmp_path: Path) -> None:
     assert [message.occurred_at for message in first.messages][:2] == [datetime(2024, 5, 20, 12, tzinfo=UTC)] * 2
     assert first.details.channel is Channel.DM
     assert [item.where.endswith("message 7") for item in rejected] == [True]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"forwarded_from": "Rita Soto", "text": "I sell the boat"}, ("Rita Soto", "I sell the boat")),
+        ({"forwarded_from": None, "text": "I sell the boat"}, (None, "I sell the boat")),
+        (
+            {"contact_information": {"first_name": "Rita", "last_name": "Soto", "phone_number": "+34 600"}},
+            ("Ann", "[contact: Rita Soto +34 600]"),
+        ),
+        (
+            {
+                "poll": {
+                    "question": "When?",
+                    "answers": [{"text": "Monday", "voters": 2}, {"text": ["Tue"], "voters": 0}],
+                }
+            },
+            ("Ann", "[poll: When?]\n- Monday (2 votes)\n- Tue (0 votes)"),
+        ),
+        (
+            {"place_name": "Dock", "address": "Quay 1", "location_information": {"latitude": 51.1, "longitude": 3.7}},
+            ("Ann", "[place: Dock, Quay 1, 51.1, 3.7]"),
+        ),
+        (
+            {"file": "(File not included. Change data exporting settings to download.)", "media_type": "voice_message"},
+            ("Ann", "[voice message]"),
+        ),
+        ({"type": "service", "action": "pin_message"}, None),
+    ],
+)
+def test_telegram_keeps_what_is_said(
+    fields: dict[str, Any], expected: tuple[str | None, str] | None, tmp_path: Path
+) -> None:
+    base = {"id": 1, "type": "message", "from": "Ann", "date": "2024-05-20T12:00:00", "text": ""}
+    last = {**base, "id": 2, "text": "end"}
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(telegram({**base, **fields}, last)), encoding="utf-8")
+    notes: list[str] = []
+    (conversation,), _ = read(path, "telegram", on_note=notes.append)
+    assert said(conversation) == [*([expected] if expected else []), ("Ann", "end")]
+    assert notes == [] if expected else ["left out: notices of the app: 1"]
 
 
 def test_telegram_export_of_all_chats(tmp_path: Path) -> None:
@@ -238,6 +374,70 @@ def test_slack_workspace(tmp_path: Path) -> None:
         "it is not an object",
         f"export.zip/secret/{DAY}.json is not readable JSON",
     }
+
+
+def slack_message(user: str, text: str, stamp: float, **fields: Any) -> dict[str, Any]:
+    return {"type": "message", "user": user, "text": text, "ts": f"{stamp:.4f}", **fields}
+
+
+def rich(text: str) -> list[dict[str, Any]]:
+    words = {"type": "rich_text_section", "elements": [{"type": "text", "text": text}]}
+    return [{"type": "rich_text", "elements": [words]}]
+
+
+ASKED = 1740996000.0
+QUESTION = f"{ASKED:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            {"attachments": [{"fallback": "db", "title": "Alert", "text": "db-7 is full"}]},
+            [("Ann Lee", "Alert\ndb-7 is full")],
+        ),
+        ({"attachments": [{"fallback": "db-7 is full"}]}, [("Ann Lee", "db-7 is full")]),
+        ({"attachments": [{"fields": [{"title": "Host", "value": "db-7"}]}]}, [("Ann Lee", "Host: db-7")]),
+        ({"blocks": rich("Rotation is on the 1st")}, [("Ann Lee", "Rotation is on the 1st")]),
+        ({"text": "hi", "blocks": rich("hi")}, [("Ann Lee", "hi")]),
+        (
+            {"text": "Deploy", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "eu-north-1 is up"}}]},
+            [("Ann Lee", "Deploy\neu-north-1 is up")],
+        ),
+        (
+            {"text": "look", "attachments": [{"author_name": "Tom Ek", "text": "Budget is 40k", "is_share": True}]},
+            [("Ann Lee", "look"), ("Tom Ek", "Budget is 40k")],
+        ),
+        ({"subtype": "tombstone", "text": "This message was deleted."}, []),
+        ({"subtype": "channel_join", "text": "joined"}, []),
+    ],
+)
+def test_slack_keeps_all_words(fields: dict[str, Any], expected: list[tuple[str, str]], tmp_path: Path) -> None:
+    day = [slack_message("U2", "before", ASKED), slack_message("U1", "", ASKED + 1) | fields]
+    path = workspace(tmp_path / "export.zip", {f"general/{DAY}": day}, users=PEOPLE)
+    notes: list[str] = []
+    (conversation,), rejected = read(path, "slack", on_note=notes.append)
+    assert said(conversation) == [("Ben Roe", "before"), *expected]
+    assert not rejected
+    assert [note.partition(":")[0] for note in notes] == ["left out"] * (not expected)
+
+
+def test_slack_answers_stand_with_their_questions(tmp_path: Path) -> None:
+    first = [
+        slack_message("U1", "Which region?", ASKED, thread_ts=QUESTION),
+        slack_message("U2", "Lunch is at noon", ASKED + 60),
+        slack_message("U2", "eu-north-1, I think", ASKED + 90, thread_ts=QUESTION),
+    ]
+    second = [slack_message("U2", "eu-north-1", ASKED + 86_400, thread_ts=QUESTION)]
+    users = [{**PEOPLE[0]}, {**PEOPLE[1], "tz_offset": 3_600}]
+    path = workspace(tmp_path / "e.zip", {"ops/2025-03-03": first, "ops/2025-03-04": second}, users=users)
+    (today, tomorrow), _ = read(path, "slack")
+    assert [words for _, words in said(today)] == ["Which region?", "eu-north-1, I think", "Lunch is at noon"]
+    assert said(tomorrow) == [("Ann Lee", "Which region?"), ("Ben Roe", "eu-north-1")]
+    answered = tomorrow.messages[1].occurred_at
+    assert answered == tomorrow.started_at == datetime.fromtimestamp(ASKED + 86_400, UTC)
+    assert answered is not None
+    assert answered.utcoffset() == timedelta(hours=1)
 
 
 def test_slack_without_lists_keeps_ids(tmp_path: Path) -> None:

@@ -44,7 +44,10 @@ written = st.text("aeiknstv'’ -_.漢字かなé🦊\u200d0", max_size=200)
         ("Алёна Алена", ["алена", "алена"]),
         ("كَتَبَ كتب", ["كتب", "كتب"]),
         ("が か", ["が", "か"]),
-        ("🦊🦊 👩‍👩‍👧", []),
+        ("🦊🦊 👩‍👩‍👧 👍🏽 ❤️", ["🦊", "🦊", "👩", "👩", "👧", "👍", "❤"]),
+        ("부산", ["부산"]),
+        ("부산에서 회의는", ["부산", "산에", "에서", "부산에서", "회의", "의는", "회의는"]),
+        ("iPhones을 3시에", ["iphon", "iphones을", "3", "시에", "3시에"]),
         ("", []),
         ("\x00 \u2028", []),
     ],
@@ -107,16 +110,35 @@ def test_question_and_document_agree(before: str, asked: str) -> None:
 @given(anything | written)
 def test_counts_agree_with_the_lexemes(text: str) -> None:
     distinct, frequencies, total = LEXER.count(text)
-    assert distinct == sorted(set(LEXER.lexemes(text)))
-    assert sum(frequencies) == total == len(LEXER.lexemes(text))
+    assert distinct == sorted(set(LEXER.found_by(text)))
+    assert sum(frequencies) == total == len(LEXER.found_by(text))
+    assert LEXER.found_by(text)[: len(LEXER.lexemes(text))] == LEXER.lexemes(text)
 
 
-@pytest.mark.parametrize("unit", ["a", "漢", "a漢", "'", "a'", "🦊", "e\u0301", "_"])
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("我们的猫叫豆豆", "猫"),
+        ("父はパリで働いている", "父"),
+        ("집은 크다", "집"),
+        ("월세는 오십만 원이다", "월세"),
+        ("내 동생 지영이는 부산에서 일한다", "동생이 어디서 일해?"),
+        ("카카오톡으로 보냈다", "카카오톡"),
+        ("아이폰15를 샀다", "아이폰15"),
+        ("The hives are well 🐝🐝", "🐝"),
+        ("Danke ❤️!", "❤"),
+    ],
+)
+def test_texts_are_found_by_single_characters_and_without_particles(text: str, asked: str) -> None:
+    assert not set(LEXER.count(text)[0]).isdisjoint(LEXER.lexemes(asked))
+
+
+@pytest.mark.parametrize("unit", ["a", "漢", "a漢", "'", "a'", "🦊", "e\u0301", "_", "한", "a한"])
 def test_repeated_character_is_linear(unit: str) -> None:
     def seconds(length: int) -> float:
         text = unit * (length // len(unit))
         started = time.process_time()
-        LEXER.lexemes(text)
+        LEXER.found_by(text)
         return time.process_time() - started
 
     seconds(1_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -113,6 +114,32 @@ def asked(question: str) -> frozenset[str]:
 
 def test_a_short_text_stays_whole() -> None:
     assert excerpt("The boat.", asked("boat"), LEXER, 9) == "The boat."
+
+
+@pytest.mark.parametrize(
+    ("dull", "said", "question"),
+    [
+        (
+            "Line {} of the dull log says that nothing happened. ",
+            "The password is 'tangerine walrus'.",
+            "Which password?",
+        ),
+        (
+            "line {} of the dull log says that nothing happened ",
+            "the pass phrase is tangerine walrus ",
+            "Which phrase?",
+        ),
+        ("Nothing was said in line {}. ", "Then Ana bought a walrus.", "What did Ana buy?"),
+        ("第{}行没有发生任何事情。", "我们的猫叫豆豆。", "猫"),
+        ("{}번째 줄에는 아무 일도 없었다. ", "동생은 부산에서 일한다.", "부산"),
+    ],
+)
+def test_tail_of_a_text_of_four_megabytes_is_found(dull: str, said: str, question: str) -> None:
+    lines = "".join(dull.format(number) for number in range(4_000_000 // len(dull.encode())))
+    started = time.process_time()
+    found = excerpt(lines + said, asked(question), LEXER, 300)
+    assert said.strip() in found
+    assert time.process_time() - started < 10, "it takes about a second"
 
 
 @pytest.mark.parametrize("place", [0, 3, 500, 999])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.offline.date_words import LANGUAGES
+from resources.offline.date_rules import LANGUAGES
 from resources.offline.dated_quotes import dated
 from resources.offline.dates import MAX_DATES, find_dates, resolve_dates
 from resources.offline.prose import Prose
@@ -21,6 +21,52 @@ DECEMBER = datetime(2025, 12, 10, 19, 5, tzinfo=UTC)
 def dates_of(*turns: str, at: datetime = MONDAY) -> list[str]:
     """The dates of messages that two people write in turn."""
     return find_dates(Prose(chat(*((("Ann", "Ben")[n % 2], text) for n, text in enumerate(turns)), at=at)))
+
+
+NOVEMBER = datetime(2026, 11, 28, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("en", "I was in Lisbon on May 3-4, 2024", ["2024-05-03", "2024-05-04"]),
+        ("en", "We went March 16-17", ["2026-03-16", "2026-03-17"]),
+        ("en", "It was on November 21 and 23.", ["2026-11-21", "2026-11-23"]),
+        ("en", "July 4th-6th we camped", ["2026-07-04", "2026-07-05", "2026-07-06"]),
+        ("en", "between May 3 and May 5, 2023", ["2023-05-03", "2023-05-05"]),
+        ("en", "We met on 3 May and 5 June 2023.", ["2023-05-03", "2023-06-05"]),
+        ("en", "We met on May 3, June 4 and July 5, 2023.", ["2023-05-03", "2023-06-04", "2023-07-05"]),
+        ("en", "on March 1, March 3 and March 9, 2022", ["2022-03-01", "2022-03-03", "2022-03-09"]),
+        ("en", "We stayed from March 2 2024 at 3pm until March 3.", ["2024-03-02", "2024-03-03"]),
+        ("en", "The fair is June 3-5 and 7th, 2025.", ["2025-06-03", "2025-06-04", "2025-06-05", "2025-06-07"]),
+        ("en", "On May 3 and 2 friends came.", ["2026-05-03"]),
+        ("en", "I was there Mon 3 and Tue 4 March.", ["2025-03-03", "2025-03-04"]),
+        ("en", "I was there Mon 4 and Fri 5 March.", []),
+        ("en", "December 30 to January 3, 2024", ["2023-12-30", "2024-01-03"]),
+        ("en", "May 3 and January 5, 2024", ["2024-01-05"]),
+        ("en", "From Sept 28 - 3 Oct", ["2026-09-28", "2026-10-03"]),
+        ("en", "in May and June 2023", ["2023-05", "2023-06"]),
+        ("en", "the 3rd, 4th and 5th of June 2023", ["2023-06-03", "2023-06-04", "2023-06-05"]),
+        ("en", "I moved half a year ago.", ["2026-05"]),
+        ("de", "Wir waren 16.03.-17.03.2024 weg.", ["2024-03-16", "2024-03-17"]),
+        ("de", "Wir waren am 20.05. und 22.05.2024 da.", ["2024-05-20", "2024-05-22"]),
+        ("de", "am 3.5. und 4.5.2023", ["2023-05-03", "2023-05-04"]),
+        ("de", "Ich war am 3. Mai und am 5. Juni 2023 da.", ["2023-05-03", "2023-06-05"]),
+        ("de", "zwischen dem 3. Mai und dem 5. Mai 2023", ["2023-05-03", "2023-05-05"]),
+        ("de", "Am 3./4. und 6. Juni war Fest.", ["2026-06-03", "2026-06-04", "2026-06-06"]),
+        ("de", "vom 3.-5.5.2023", ["2023-05-03", "2023-05-04", "2023-05-05"]),
+        ("de", "vom 3. bis 5. und am 7. Juni 2023", ["2023-06-03", "2023-06-04", "2023-06-05", "2023-06-07"]),
+        ("de", "Vor einem halben Jahr zog ich um.", ["2026-05"]),
+        ("es", "del 3 al 5 de mayo de 2024 y el 7", ["2024-05-03", "2024-05-04", "2024-05-05", "2024-05-07"]),
+        ("es", "entre el 3 de mayo y el 5 de mayo de 2023", ["2023-05-03", "2023-05-05"]),
+        ("fr", "entre le 3 mai et le 5 mai 2023", ["2023-05-03", "2023-05-05"]),
+        ("fr", "du 3 au 5 mai 2024 et le 7", ["2024-05-03", "2024-05-04", "2024-05-05", "2024-05-07"]),
+        ("it", "tra il 16.03. e il 17.03.2024", ["2024-03-16", "2024-03-17"]),
+        ("nl", "16.03. en 17.03.2024", ["2024-03-16", "2024-03-17"]),
+    ],
+)
+def test_lists_and_ranges_share_their_year(language: str, text: str, expected: list[str]) -> None:
+    assert resolve_dates(text, NOVEMBER, language) == expected
 
 
 @pytest.mark.parametrize(
@@ -190,7 +236,7 @@ def test_later_sentences_take_dates_back(turns: list[str], expected: list[str]) 
     ("language", "text", "expected"),
     [
         ("de", "am 3. März", ["2023-03-03"]),
-        ("de", "Am 3. Juni 2024 oder am 14.02. und am 1.2.2022", ["2024-06-03", "2023-02-14", "2022-02-01"]),
+        ("de", "Am 3. Juni 2024 oder am 14.02. und am 1.2.2022", ["2024-06-03", "2022-02-01"]),
         (
             "de",
             "Gestern und vorgestern, morgen und übermorgen",
@@ -258,10 +304,51 @@ def test_moved_appointment_in_german_and_spanish() -> None:
         ("de", "Gestern Abend war er da, freitags nie.", "Gestern Abend (7 May 2023) war er da, freitags nie."),
         ("es", "Ayer por la noche llegó.", "Ayer por la noche (7 May 2023) llegó."),
         ("it", "Ci vediamo venerdì.", "Ci vediamo venerdì."),
+        ("en", "We met on 3 May and 5 June 2021.", "We met on 3 May and 5 June 2021."),
+        ("en", "Gestern kam Ana.", "Gestern (7 May 2023) kam Ana."),
+        ("de", "Ayer vi a Ana.", "Ayer (7 May 2023) vi a Ana."),
+        ("en", "Hier j'ai vu Ana.", "Hier (7 May 2023) j'ai vu Ana."),
+        ("fr", "Hier ist der Schlüssel.", "Hier ist der Schlüssel."),
+        ("es", "Yesterday I saw Ana.", "Yesterday (7 May 2023) I saw Ana."),
     ],
 )
 def test_quote_says_what_its_dates_mean(language: str, quote: str, shown: str) -> None:
     assert dated(quote, MONDAY, language) == shown
+
+
+@pytest.mark.parametrize(
+    ("language", "quote", "shown", "dates"),
+    [
+        ("en", "The mast will arrive on 12 May.", "The mast will arrive on 12 May (2027).", ["2027-05-12"]),
+        ("en", "The mast arrives on 12 May.", "The mast arrives on 12 May.", ["2027-05-12"]),
+        ("en", "My birthday is on 4 May.", "My birthday is on 4 May.", []),
+        ("en", "Ana was born on 4 May.", "Ana was born on 4 May.", []),
+        ("en", "We celebrated her birthday on 4 May.", "We celebrated her birthday on 4 May.", ["2026-05-04"]),
+        ("en", "Bought the mast on 4 May.", "Bought the mast on 4 May.", ["2026-05-04"]),
+        ("en", "The village fair is on 3 January.", "The village fair is on 3 January.", ["2027-01-03"]),
+        ("en", "Harvest starts in March.", "Harvest starts in March.", ["2027-03"]),
+        ("en", "The market is on Saturday.", "The market is on Saturday.", ["2026-11-28"]),
+        ("en", "We met on Saturday.", "We met on Saturday (21 November 2026).", ["2026-11-21"]),
+        ("en", "The rent is due on the 1st.", "The rent is due on the 1st.", ["2026-12-01"]),
+        ("de", "Jeden Montag gehe ich schwimmen.", "Jeden Montag gehe ich schwimmen.", []),
+        ("de", "Ana hat am 4. Mai Geburtstag.", "Ana hat am 4. Mai Geburtstag.", []),
+        ("de", "Wir pflanzten ihn am 4. Januar.", "Wir pflanzten ihn am 4. Januar.", ["2026-01-04"]),
+        ("de", "Am 3. Januar werde ich operiert.", "Am 3. Januar (2027) werde ich operiert.", ["2027-01-03"]),
+        ("es", "Mi cumpleaños es el 4 de mayo.", "Mi cumpleaños es el 4 de mayo.", []),
+        ("es", "Ana nació el 4 de mayo.", "Ana nació el 4 de mayo.", []),
+        ("fr", "Mon anniversaire est le 4 mai.", "Mon anniversaire est le 4 mai.", []),
+        ("fr", "Le marché est samedi.", "Le marché est samedi.", []),
+    ],
+)
+def test_quote_invents_no_year(language: str, quote: str, shown: str, dates: list[str]) -> None:
+    at = datetime(2026, 11, 27, tzinfo=UTC)
+    assert dated(quote, at, language) == shown
+    assert resolve_dates(quote, at, language) == dates
+
+
+def test_text_without_a_time_has_only_dates_with_a_year() -> None:
+    text = "The mast arrives on 12 May, the sail on 3 and 4 June 2025. Yesterday it rained; see 2024-01-05."
+    assert resolve_dates(text, NOVEMBER, is_dated=False) == ["2025-06-03", "2025-06-04", "2024-01-05"]
 
 
 def test_quote_counts_from_what_was_said_before() -> None:

@@ -340,3 +340,61 @@ def test_first_name_alone_is_no_match(known: str, met: str, label: str) -> None:
     filing = one(placed(topic("Business"), person(met), relations=(relation,)), with_role(known, "coworker"))
     assert filing.path == ("Business", met)
     assert filing.aliases == ()
+
+
+def known_as(name: str, definition: str = "", *aliases: str) -> Outline:
+    """The family with one person in it, and two topics."""
+    node = OutlineNode(
+        ("Family", name),
+        ConceptKind.PERSON,
+        summary=f"{name}: {definition}. 3 memories." if definition else "",
+        keywords=(definition,),
+        aliases=aliases,
+    )
+    return Outline((*outline("Family", "Health", "Business").nodes, node))
+
+
+@pytest.mark.parametrize(
+    ("known", "met", "label"),
+    [
+        (known_as("Tomas Novak", "coworker", "Tomas"), person("Tomas Svoboda", aliases=("Tomas",)), "coworker"),
+        (known_as("Tomas", "coworker", "Tomas Novak"), person("Tomas Svoboda"), "coworker"),
+        (known_as("Tomas", "coworker", "Tomas Novak"), person("Tomas Svoboda", aliases=("Tomas",)), "mentions"),
+        (known_as("Tomas", "brother"), person("Tomas"), "dentist"),
+        (known_as("Tomas", "bruder"), person("Tomas"), "uncle"),
+        (known_as("Tomas", "dentiste"), person("Tomas"), "coworker"),
+    ],
+)
+def test_two_of_one_first_name_stay_two(known: Outline, met: NodeProposal, label: str) -> None:
+    stated = Relation(met.name, label, 0.8, of_user=True, kind=ConceptKind.PERSON)
+    filing = one(placed(topic("Business"), met, relations=(stated,)), known)
+    assert filing.path == ("Business", met.name)
+    assert filing.aliases == ()
+    assert {end for edge in filing.edges for end in (edge.from_path, edge.to_path)} <= {("Business",), filing.path}
+    beside = one(placed(topic("Business"), relations=(stated,)), known)
+    assert not any(edge.to_path[0] == "Family" for edge in beside.edges)
+
+
+@pytest.mark.parametrize(
+    ("known", "met", "label"),
+    [
+        (known_as("Tomas", "brother"), person("Tomas"), "hermano"),
+        (known_as("Tomas", "brother"), person("Tomas"), "best friend"),
+        (known_as("Tomas", "friend"), person("Tomas"), "dentist"),
+        (known_as("Tomas", "brother"), person("Tomas"), "mentions"),
+        (known_as("Tomas Novak", "brother"), person("Tomas Novak"), "dentist"),
+        (known_as("Tomas Novak", "brother", "Tomas"), person("Tomas A. Novak", aliases=("Tomas Novak",)), "boss"),
+        (known_as("Ana Silva", "sister"), person("Ana Costa", aliases=("Ana Silva",)), "sister"),
+    ],
+)
+def test_one_of_one_name_stays_one(known: Outline, met: NodeProposal, label: str) -> None:
+    stated = Relation(met.name, label, 0.8, of_user=True, kind=ConceptKind.PERSON)
+    filing = one(placed(topic("Business"), met, relations=(stated,)), known)
+    assert (filing.path, filing.new_nodes) == (("Business",), ())
+    assert {edge.to_path for edge in filing.edges} == {known.nodes[-1].path}
+
+
+def test_uncle_is_not_filed_at_the_brother_beside_him() -> None:
+    uncle = Relation("Tomas", "uncle", 0.8, of_user=True, kind=ConceptKind.PERSON)
+    filing = one(placed(topic("Family"), person("Tomas"), relations=(uncle,)), known_as("Tomas", "brother"))
+    assert (filing.path, filing.edges, filing.new_nodes) == (("Family",), (), ())

@@ -67,10 +67,11 @@ def test_failure_is_isolated(concurrency: int) -> None:
         [placed(topic("Business"))],
         TransientError("Asked to wait.", retry_after=7.0),
         ProviderError("Refused."),
-        KeyError("surprise"),
+        OSError("surprise"),
+        KeyError("defect"),
         [placed(topic("Business", 0.1))],
     )
-    first, wait, refused, surprise, last = assign_batch(segments, {}, Scripted(answers, concurrency), 0.75)
+    first, wait, refused, surprise, defect, last = assign_batch(segments, {}, Scripted(answers, concurrency), 0.75)
     assert isinstance(first, list)
     assert isinstance(last, list)
     assert last[0].path == ("Business",)
@@ -80,7 +81,9 @@ def test_failure_is_isolated(concurrency: int) -> None:
     assert (refused.transient, refused.error) == (False, "Refused.")
     assert isinstance(surprise, ItemFailure)
     assert surprise.transient
-    assert surprise.error.startswith("KeyError")
+    assert surprise.error.startswith("OSError")
+    assert isinstance(defect, list)
+    assert [(one.path, one.left_out) for one in defect] == [((), "filing (KeyError)")]
     assert wait.trigger_id == segments[1].ref.trigger_id
 
 

@@ -12,6 +12,7 @@ from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports import vault
 from neurigraph_pipelines.ingestion.note_links import MAX_LINKS, NoteIndex, NoteLink, links_in, parts_of
 from neurigraph_pipelines.text.front_matter import MAX_FRONT_MATTER_CHARACTERS, FrontMatter, front_matter
+from neurigraph_pipelines.text.note_dates import date_in_name
 
 
 def targets(text: str) -> list[str]:
@@ -107,6 +108,51 @@ def test_properties_that_are_not_plain_are_not_read(block: str) -> None:
     said = front_matter(f"---\n{block}\ntitle: x\n---\n")
     assert said.problem
     assert said.title is None
+
+
+@pytest.mark.parametrize(
+    ("path", "day"),
+    [
+        ("Daily/2023-05-20.md", 20),
+        ("2023-05-20 Harbour.md", 20),
+        ("20230520.md", 20),
+        ("journals/2023_05_20.md", 20),
+        ("2023.05.20.md", 20),
+        ("20.05.2023.md", 20),
+        ("May 20th, 2023.md", 20),
+        ("20 May 2023.md", 20),
+        ("20 mai 2023.md", 20),
+        ("20. Mai 2023.md", 20),
+        ("2023年5月20日.md", 20),
+        ("Journal/2023/05/20.md", 20),
+        ("Journal/2023/05-May/20.md", 20),
+        ("05-20-2023.md", 20),
+        ("20231345.md", None),
+        ("12023-05-20.md", None),
+        ("Room 2023.md", None),
+        ("May.md", None),
+    ],
+)
+def test_name_of_a_daily_note_is_its_date(path: str, day: int | None) -> None:
+    assert date_in_name(path) == (datetime(2023, 5, day, tzinfo=UTC) if day else None)
+
+
+@pytest.mark.parametrize(
+    ("stated", "found", "problem"),
+    [
+        ("2022-03-04", datetime(2022, 3, 4, tzinfo=UTC), None),
+        ("20220304", datetime(2022, 3, 4, tzinfo=UTC), None),
+        ("March 4, 2022", datetime(2022, 3, 4, tzinfo=UTC), None),
+        ("04.03.2022", datetime(2022, 3, 4, tzinfo=UTC), None),
+        ("25/03/2022", datetime(2022, 3, 25, tzinfo=UTC), None),
+        ("04/03/2022", None, "its date '04/03/2022' is 2022-04-03 or 2022-03-04: write the right one"),
+        ("soon", None, "its date 'soon' is not readable: write it as 2024-05-20"),
+        ("", None, None),
+    ],
+)
+def test_unclear_dates_are_reported(stated: str, found: datetime | None, problem: str | None) -> None:
+    said = front_matter(f"---\ndate: {stated}\n---\nText\n")
+    assert (said.date, said.problem) == (found, problem)
 
 
 def test_long_properties_are_text() -> None:

@@ -75,6 +75,11 @@ class Uploaded(BaseModel):
     """A file that was received."""
 
     upload_id: UUID
+    notes: list[str] = Field(
+        default_factory=list,
+        description="Of a file that was there already, how it differs from what was asked. None of a new one, which is "
+        "read in the background: `GET /v1/uploads/{upload_id}` has its notes.",
+    )
 
 
 class Source(ShownDetails):
@@ -128,6 +133,7 @@ class Imported(BaseModel):
     messages_known: int = Field(description="Messages that were there already.")
     rejected_count: int
     rejected: list[Rejected] = Field(description="The first 20 of them.")
+    notes: list[str] = Field(default_factory=list, description="What was assumed, left out or not read.")
 
 
 class ListedUpload(Source):
@@ -140,8 +146,9 @@ class ListedUpload(Source):
     sha256: str
     file_id: UUID | None = Field(description="The id to open the file by, once it is stored.")
     imported: Imported | None = Field(
-        description="Set if it was an export of conversations: these are stored, and not the file."
+        description="Set if it was an export of conversations or of notes: these are stored, and not the file."
     )
+    notes: list[str] = Field(description="What was assumed, left out or not read of it.")
 
 
 class ListedNote(Source):

@@ -12,18 +12,26 @@ from datetime import UTC, datetime
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem
+from neurigraph_pipelines.model import EventKind, ImportNote, NewConversation, NewMessage, RejectedItem
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
-from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, spoken
+
+Item = NewConversation | RejectedItem | ImportNote
+"""What a reader yields."""
+
+Spoken = NewMessage | RejectedItem | ImportNote
+"""What the reader of one conversation yields."""
+
+BY_FILE = ImportNote("conversations without a time of their own, dated by the file", 1)
 
 
 def moment(value: Any) -> datetime | None:
-    """Parse a time in seconds since 1970 or ISO 8601 and return it in UTC; return None for anything else."""
+    """Parse a time in seconds since 1970 or ISO 8601 with its offset; return None for anything else."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return utc(datetime.fromtimestamp(float(value), UTC))
+            return spoken(datetime.fromtimestamp(float(value), UTC))
         if isinstance(value, str):
-            return utc(datetime.fromisoformat(value))
+            return spoken(datetime.fromisoformat(value))
     except (ValueError, OverflowError, OSError, InvalidInputError):
         return None
     return None
@@ -43,7 +51,8 @@ def derived_id(prefix: str, *parts: object) -> str:
     """Return an id derived from the given parts: the same parts always give the same id."""
     digest = hashlib.sha256()
     for part in parts:
-        encoded = ("" if part is None else str(part)).encode("utf-8", "surrogatepass")
+        plain = part.astimezone(UTC) if isinstance(part, datetime) and part.tzinfo else part
+        encoded = ("" if plain is None else str(plain)).encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8) + encoded)
     return f"{prefix}-{digest.hexdigest()[:24]}"
 
@@ -62,7 +71,7 @@ def message_id(number: int, message: NewMessage) -> str:
 def assemble(
     where: str,
     external_id: str,
-    messages: Iterable[NewMessage | RejectedItem],
+    messages: Iterable[Spoken],
     *,
     fallback_time: datetime | None,
     title: str | None = None,
@@ -70,7 +79,7 @@ def assemble(
     ended_at: datetime | None = None,
     event_kind: EventKind | None = None,
     details: SourceDetails = NO_DETAILS,
-) -> Iterator[NewConversation | RejectedItem]:
+) -> Iterator[Item]:
     """Build a conversation or an event from its messages.
 
     Args:
@@ -81,28 +90,27 @@ def assemble(
         title: Truncated to ``MAX_NAME_CHARACTERS``.
         started_at: Default: the time of the first message.
         ended_at: Default: the latest time of a message.
-        event_kind: The kind of an event; None for a conversation.
         details: Where it comes from, as the file says.
 
     Yields:
-        The rejections; then the conversation, or a rejection if it has no messages. A message with the id of an
-        earlier one is dropped if their content is equal and rejected otherwise. A message without a time gets the
+        The rejections and notes; then the conversation, or a rejection if it has no messages. A message with the id of
+        an earlier one is dropped if their content is equal and rejected otherwise. A message without a time gets the
         time of the message before it, else of the next one, else of the conversation.
     """
     if len(external_id) > MAX_NAME_CHARACTERS:
-        reason = f"its external id has {len(external_id):,} characters and the limit is {MAX_NAME_CHARACTERS}"
-        yield RejectedItem(where, reason)
+        yield _too_long(where, external_id)
         return
     accepted: list[NewMessage] = []
     yield from _without_duplicates(messages, where, accepted)
     if not accepted:
-        yield RejectedItem(where, "no messages")
         return
     timed = _with_times(accepted, started_at or fallback_time)
+    if started_at is None and fallback_time and not any(message.occurred_at for message in accepted):
+        yield BY_FILE
     times = [message.occurred_at for message in timed if message.occurred_at is not None]
     yield NewConversation(
-        external_id=clean_text(external_id, "repair")[0],
-        messages=tuple(timed),
+        clean_text(external_id, "repair")[0],
+        tuple(timed),
         title=_short(title),
         started_at=started_at or (times[0] if times else None),
         ended_at=ended_at or (max(times) if times else None),
@@ -111,13 +119,18 @@ def assemble(
     )
 
 
+def _too_long(where: str, external_id: str) -> RejectedItem:
+    reason = f"its external id has {len(external_id):,} characters and the limit is {MAX_NAME_CHARACTERS}"
+    return RejectedItem(where, reason)
+
+
 def _without_duplicates(
-    messages: Iterable[NewMessage | RejectedItem], where: str, accepted: list[NewMessage]
-) -> Iterator[RejectedItem]:
-    """Append the messages to ``accepted``, each id once, and yield the rejections."""
+    messages: Iterable[Spoken], where: str, accepted: list[NewMessage]
+) -> Iterator[RejectedItem | ImportNote]:
+    """Append the messages to ``accepted``, each id once, and yield what else there is."""
     by_id: dict[str, NewMessage] = {}
     for message in messages:
-        if isinstance(message, RejectedItem):
+        if isinstance(message, RejectedItem | ImportNote):
             yield message
             continue
         known = by_id.get(message.external_id) if message.external_id else None
@@ -127,6 +140,8 @@ def _without_duplicates(
                 by_id[message.external_id] = message
         elif not _same_content(known, message):
             yield RejectedItem(where, f"message {message.external_id!r} occurs twice with different content")
+    if not accepted:
+        yield RejectedItem(where, "no messages")
 
 
 def _same_content(one: NewMessage, other: NewMessage) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem
+from neurigraph_pipelines.ingestion.imports.assemble import Item, Spoken, assemble, derived_id
+from neurigraph_pipelines.model import ImportNote, NewConversation, NewMessage, RejectedItem
 from neurigraph_pipelines.model.sources import SourceDetails
 
 DAY_BEGINS = timedelta(hours=4)
@@ -23,11 +23,11 @@ def days(
     where: str,
     chat_id: str,
     title: str,
-    messages: Iterable[NewMessage | RejectedItem],
+    messages: Iterable[Spoken],
     *,
     fallback_time: datetime | None,
     details: SourceDetails,
-) -> Iterator[NewConversation | RejectedItem]:
+) -> Iterator[Item]:
     """Build a conversation of each day of a chat.
 
     Its id is that of the chat and the day. So an export that begins later or ends later adds only what is new.
@@ -42,7 +42,7 @@ def days(
     """
     accepted: list[NewMessage] = []
     for message in messages:
-        if isinstance(message, RejectedItem):
+        if isinstance(message, RejectedItem | ImportNote):
             yield message
         else:
             accepted.append(message)
@@ -59,7 +59,16 @@ def days(
         )
 
 
-def with_ids(messages: Iterable[NewMessage | RejectedItem]) -> Iterator[NewMessage | RejectedItem]:
+def by_words(items: Iterable[Item], *, has_certain_times: bool) -> Iterator[Item]:
+    """Mark the days of a chat whose file has no ids, so that those stored are recognised by words and minutes."""
+    for item in items:
+        if isinstance(item, NewConversation):
+            yield replace(item, by_words=True, has_certain_times=has_certain_times)
+        else:
+            yield item
+
+
+def with_ids(messages: Iterable[Spoken]) -> Iterator[Spoken]:
     """Give messages without ids an id derived from time, author and words, and a number among equal ones.
 
     The position counts only among equal messages. So a message keeps its id if an export begins later.
@@ -81,4 +90,4 @@ def _dated(messages: Iterable[NewMessage], time: datetime | None) -> Iterator[Ne
 
 
 def _day(message: NewMessage) -> date | None:
-    return (message.occurred_at - DAY_BEGINS).date() if message.occurred_at else None
+    return (message.occurred_at.astimezone(UTC) - DAY_BEGINS).date() if message.occurred_at else None

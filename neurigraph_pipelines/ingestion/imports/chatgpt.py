@@ -6,44 +6,55 @@ exports from 2023 to 2026. ``json_stream`` reads the file as a stream.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, moment, objects_of, text_of
-from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
 
 _DROPPED_CONTENT = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
+_MARK = re.compile("(?P<space>[ \\t]*)\ue200(?P<inner>[^\ue200\ue201\\n]*)(?:\ue201|(?=\\n|$))")
+_CITED = re.compile(r"[ \t]*【(?:\d+(?::\d+)?†[^】\n]{0,200}|turn\d+[a-z]+\d+[^】\n]{0,200})】")
+"""Citations of earlier versions, such as ``【turn0search3】`` and ``【4:0†plan.pdf】``."""
+
+_STRAY = re.compile("[\ue200-\ue206]")
+_REFERENCE = re.compile(r"turn\d+[a-z]+\d+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def conversations(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read one item of the list: the branch that ends in ``current_node``, without hidden messages."""
     mapping = item.get("mapping")
     if not isinstance(mapping, dict):
         yield RejectedItem(where, "it has no mapping of messages")
         return
     nodes = {key: node for key, node in mapping.items() if isinstance(node, dict)}
-    branch = _branch(nodes, item.get("current_node"))
-    title = text_of(item.get("title"))
+    branch = branch_of(nodes, item.get("current_node"))
     started_at = moment(item.get("create_time"))
     external_id = text_of(item.get("conversation_id")) or text_of(item.get("id"))
     yield from assemble(
         where,
-        external_id or derived_id("chatgpt", title, started_at, branch[0] if branch else None),
+        external_id or derived_id("chatgpt", started_at, *branch[:2]),
         _messages(nodes, branch, where),
-        title=title,
+        title=text_of(item.get("title")),
         started_at=started_at,
         fallback_time=moment(item.get("update_time")) or fallback_time,
     )
 
 
-def _branch(nodes: dict[str, dict[str, Any]], current: Any) -> list[str]:
-    """Return the keys of the current branch from the root down; if the export names none, of the latest branch."""
+def branch_of(nodes: dict[str, dict[str, Any]], current: Any, time: str = "create_time") -> list[str]:
+    """Return the keys of the current branch from the root down; if the export names none, of the latest branch.
+
+    Args:
+        nodes: The nodes of the tree by their keys.
+        current: The key of the branch's end, if the export names it.
+        time: The field of a message with its time.
+    """
     if not isinstance(current, str) or current not in nodes:
-        current = _latest_leaf(nodes)
+        current = _latest_leaf(nodes, time)
     branch: dict[str, None] = {}  # a cycle ends at the first repeated node
     while isinstance(current, str) and current in nodes and current not in branch:
         branch[current] = None
@@ -51,11 +62,11 @@ def _branch(nodes: dict[str, dict[str, Any]], current: Any) -> list[str]:
     return list(branch)[::-1]
 
 
-def _latest_leaf(nodes: dict[str, dict[str, Any]]) -> str | None:
+def _latest_leaf(nodes: dict[str, dict[str, Any]], time: str) -> str | None:
     parents = {parent for node in nodes.values() if isinstance(parent := node.get("parent"), str)}
     with_message = [key for key, node in nodes.items() if isinstance(node.get("message"), dict)]
     leaves = [key for key in with_message if key not in parents] or with_message
-    return max(leaves, key=lambda key: moment(nodes[key]["message"].get("create_time")) or _EPOCH, default=None)
+    return max(leaves, key=lambda key: moment(nodes[key]["message"].get(time)) or _EPOCH, default=None)
 
 
 def _messages(nodes: dict[str, dict[str, Any]], branch: list[str], where: str) -> Iterator[NewMessage | RejectedItem]:
@@ -70,7 +81,7 @@ def _messages(nodes: dict[str, dict[str, Any]], branch: list[str], where: str) -
         content, metadata, author = (_object(message.get(name)) for name in ("content", "metadata", "author"))
         if _is_hidden(message, content, metadata):
             continue
-        text = _text(content, metadata)
+        text = without_marks(_text(content, metadata), is_quoted=author.get("role") == Role.USER)
         if not text:
             continue
         role = author.get("role")
@@ -145,6 +156,36 @@ def _text(content: dict[str, Any], metadata: dict[str, Any]) -> str:
         body += [text for name in ("text", "result") if (text := text_of(content.get(name)))]
     body += [f"[attached: {name}]" for name in names.values()]
     return "\n".join(line for line in body if line.strip())
+
+
+def without_marks(text: str, *, is_quoted: bool) -> str:
+    """Return a text without the marks of citations; of a mark that stands for a name, the name stays.
+
+    Args:
+        text: As the export has it.
+        is_quoted: Whether a person wrote it: then brackets such as 【3】 are the person's own.
+    """
+    if "\ue200" in text:
+        text = _MARK.sub(_shown, text)
+    if not is_quoted and "【" in text:
+        text = _CITED.sub("", text)
+    return _STRAY.sub("", text)
+
+
+def _shown(match: re.Match[str]) -> str:
+    """Return what ChatGPT shows for a mark: the name of an entity, the label of a link, else nothing."""
+    kind, *rest = match["inner"].split("\ue202")
+    shown = ""
+    if kind in ("entity", "product_entity") and rest:
+        try:
+            fields = json.loads(rest[0])
+        except (ValueError, RecursionError):
+            fields = None
+        names = [one for one in fields if isinstance(one, str)] if isinstance(fields, list) else []
+        shown = names[1] if len(names) > 1 else names[0] if names else ""
+    elif kind in ("url", "link", "link_title") and rest and not _REFERENCE.fullmatch(rest[0]):
+        shown = rest[0]
+    return match["space"] + shown if shown else ""
 
 
 def _code(content: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The data export of Claude: ``conversations.json``, a list of conversations with their messages in order.
+"""The data export of Claude: ``conversations.json``, a list of conversations, and ``memories.json``, ``projects.json``.
 
 Anthropic does not document the format. This module relies on what tools agree about that read real exports.
 ``json_stream`` reads the file as a stream.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.imports import claude_memory
 from neurigraph_pipelines.ingestion.imports.assemble import (
+    Item,
     assemble,
     derived_id,
     message_id,
@@ -21,43 +23,57 @@ from neurigraph_pipelines.ingestion.imports.assemble import (
     objects_of,
     text_of,
 )
-from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.ingestion.imports.branches import current_branch
+from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.text.hygiene import clean_json
 
 _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOOL_USE = "tool_use"
 _EVENTS = {_TOOL_USE, "tool_result"}
 
 
-def conversations(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
-    """Read one item of the list: its messages in the order of the array, without the model's thinking.
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    """Read one item of a list: the current branch of a conversation, without the model's thinking; or what is kept.
 
     A message in which tools are used becomes several: its texts, and the uses and results between them.
     """
+    if "conversations_memory" in item or "prompt_template" in item:
+        yield from claude_memory.conversations(item, where, fallback_time)
+        return
     messages = item.get("chat_messages")
     if not isinstance(messages, list):
         yield RejectedItem(where, "it has no list of chat_messages")
         return
-    title = text_of(item.get("name"))
-    started_at = moment(item.get("created_at"))
-    first = objects_of(messages)[:1]
+    first = next(iter(objects_of(messages)), {})
     yield from assemble(
         where,
-        text_of(item.get("uuid")) or derived_id("claude", title, started_at, first and first[0].get("uuid")),
-        _messages(messages, where),
-        title=title,
-        started_at=started_at,
+        text_of(item.get("uuid")) or derived_id("claude", first.get("uuid"), first.get("created_at"), _text(first)),
+        _messages(_branch(messages), where),
+        title=text_of(item.get("name")),
+        started_at=moment(item.get("created_at")),
         fallback_time=moment(item.get("updated_at")) or fallback_time,
     )
 
 
-def _messages(messages: list[Any], where: str) -> Iterator[NewMessage | RejectedItem]:
-    for number, raw in enumerate(messages, 1):
+def _branch(messages: list[Any]) -> list[tuple[int, dict[str, Any] | None]]:
+    """Return the messages of the current branch, and what is no object, with their places in the list."""
+    read = [(place, raw) for place, raw in enumerate(messages, 1) if isinstance(raw, dict)]
+    broken = [(place, None) for place, raw in enumerate(messages, 1) if not isinstance(raw, dict)]
+    branch = current_branch(
+        read,
+        key=lambda one: text_of(one[1].get("uuid")),
+        parent=lambda one: text_of(one[1].get("parent_message_uuid")),
+        time=lambda one: moment(one[1].get("created_at")) or _EPOCH,
+    )
+    return [*branch, *broken]
+
+
+def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> Iterator[NewMessage | RejectedItem]:
+    for number, raw in messages:
         here = f"{where}, message {number}"
-        if not isinstance(raw, dict):
+        if raw is None:
             yield RejectedItem(here, "it is not an object")
             continue
         role = _ROLES.get(str(raw.get("sender")))

@@ -85,15 +85,15 @@ def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, dict
         yield RejectedItem(f"{name}, after conversation {number}", reason)
 
 
-def first_keys(stream: io.BufferedReader) -> frozenset[str]:
-    """Return the keys of the first readable object among the first ten items, if any."""
+def first_object(stream: io.BufferedReader) -> dict[str, Any]:
+    """Return the first readable object among the first ten items; an empty one if there is none."""
     try:
         for item in islice(read_items(stream, ""), 10):
             if not isinstance(item, RejectedItem):
-                return frozenset(item[1])
+                return item[1]
     except InvalidInputError:
         pass
-    return frozenset()
+    return {}
 
 
 class _UnreadableError(Exception):

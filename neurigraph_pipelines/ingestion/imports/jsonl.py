@@ -12,14 +12,14 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, message_id, moment
 from neurigraph_pipelines.ingestion.imports.json_stream import parse_object
+from neurigraph_pipelines.ingestion.imports.openai import text_of_parts
 from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.tool_events import TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
     TOOL_FIELDS,
     MessageType,
-    NewConversation,
     NewMessage,
     RejectedItem,
     Role,
@@ -43,7 +43,7 @@ MESSAGE_KEYS = frozenset(
 _logger = logging.getLogger(__name__)
 
 
-def of_file(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def of_file(reading: Reading) -> Iterator[Item]:
     """Read a file as ``conversations`` does."""
     with reading.open() as stream:
         yield from conversations(stream, reading.part.name, reading.fallback_time)
@@ -51,7 +51,7 @@ def of_file(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
 
 def conversations(
     stream: io.BufferedReader, name: str, fallback_time: datetime | None, max_line_bytes: int = MAX_LINE_BYTES
-) -> Iterator[NewConversation | RejectedItem]:
+) -> Iterator[Item]:
     """Read a stream line by line. A broken line is rejected, and reading continues with the next.
 
     Args:
@@ -138,6 +138,8 @@ def _message(raw: dict[str, Any]) -> NewMessage:
     clean_json([calls, said], "repair")  # rejects too deep nesting; the inbox repairs when it stores the message
     if content is None and (calls or kind in TOOL_EVENTS):
         content = ""
+    if isinstance(content, list):
+        content = text_of_parts(content)
     if not isinstance(content, str):
         raise InvalidInputError("its content is not a text")
     for name in ("tool_name", "tool_use_id", "error"):

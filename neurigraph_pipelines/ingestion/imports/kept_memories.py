@@ -9,23 +9,19 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, moment, objects_of, text_of
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import DocumentType, Scalar, SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS, is_container_tag
 
 
-def of_mem0(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def of_mem0(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read a memory of mem0, or the page of them that ``get_all`` returns."""
     for number, raw in enumerate(_listed(item, "results"), 1):
         yield from _kept("mem0", raw, "memory", "created_at", f"{where}, memory {number}", fallback_time)
 
 
-def of_supermemory(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def of_supermemory(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read a document of Supermemory, or the page of them that its list returns."""
     for number, raw in enumerate(_listed(item, "memories", "documents"), 1):
         yield from _kept("supermemory", raw, "content", "createdAt", f"{where}, document {number}", fallback_time)
@@ -38,7 +34,7 @@ def _listed(item: dict[str, Any], *names: str) -> list[dict[str, Any]]:
 
 def _kept(
     origin: str, raw: dict[str, Any], words: str, created: str, where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+) -> Iterator[Item]:
     text = text_of(raw.get(words))
     if text is None:
         yield RejectedItem(where, f"it has no {words}")

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, text_of
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, text_of
+from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
 
 _SESSION = re.compile(r"session_([1-9]\d{0,5})")
 _DATE = re.compile(r"(1[0-2]|[1-9]):([0-5]\d) (am|pm) on ([1-9]|[12]\d|3[01]) ([A-Z][a-z]+), (\d{4})")
@@ -39,9 +39,7 @@ def session_time(text: Any) -> datetime:
         raise InvalidInputError(f"its date {text!r} does not exist ({error})") from error
 
 
-def conversations(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read one sample: its sessions in the order of their numbers."""
     content, sample = item.get("conversation"), text_of(item.get("sample_id"))
     if not isinstance(content, dict) or sample is None:

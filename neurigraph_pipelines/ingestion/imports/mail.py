@@ -1,30 +1,35 @@
-"""E-mail: a single message (``.eml``) or a mailbox (``.mbox``). Each thread becomes a conversation.
+"""E-mail: a single message (``.eml``, ``.msg``) or a mailbox (``.mbox``). Each thread becomes a conversation.
 
 RFC 5322 defines the messages, RFC 4155 the mailbox. The standard library parses them. Attachments are named and not
-read.
+read, except for mails. ``mail_quotes`` tells whose words a mail has.
 """
 
 from __future__ import annotations
 
 import email
 import email.policy
-import html
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
 from email.message import EmailMessage
 from email.utils import parseaddr, parsedate_to_datetime
-from html.parser import HTMLParser
-from io import BufferedReader
+from io import BufferedReader, BytesIO
+from typing import Any
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id
+from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, derived_id
+from neurigraph_pipelines.ingestion.imports.mail_bodies import content_of, header
+from neurigraph_pipelines.ingestion.imports.mail_notices import why_left_out
+from neurigraph_pipelines.ingestion.imports.mail_quotes import Said, writers_of
 from neurigraph_pipelines.ingestion.imports.source import Reading
 from neurigraph_pipelines.ingestion.imports.text import split
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
-from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.text.hygiene import spoken
+from neurigraph_pipelines.text.outlook_message import MAGIC, mail_bytes
 
 MAX_MAIL_BYTES = 64 * 1024**2
 """A longer message is rejected: mail servers stop earlier."""
@@ -36,12 +41,8 @@ _BEGIN = re.compile(rb"From \S+ [^\n]*\d{4}[ \t]*\r?\n")
 _HEADER = re.compile(rb"[!-9;-~]{1,76}:")
 _ID = re.compile(r"<([^<>\s]{1,250})>")
 _REPLY_MARK = re.compile(r"(?:(?:re|fwd?|aw|wg|rv|tr|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
-_QUOTED_BEFORE = re.compile(r"\n[^\n>]{5,200}:\s*\n+(?=>)")
-"""The line that mail programs write above what they quote, such as ``On 3 May 2024, Ann wrote:``."""
-
-_UNSEEN = {"script", "style", "head", "title", "blockquote"}
-_VOID = {"br", "img", "hr", "meta", "link", "input", "area", "base", "col", "embed", "source", "track", "wbr"}
-_BLOCKS = {"p", "div", "br", "li", "tr", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre"}
+_FORWARD_MARK = re.compile(r"(?:fwd?|wg|tr|rv|i|enc|doorst|vb|pd|fs|转发|轉寄|転送|전달)\s*[:：]", re.IGNORECASE)
+"""Beginnings of the subjects of forwarded mails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,10 @@ class _Place:
     time: datetime | None
 
 
-def is_mail(start: bytes) -> bool:
-    """Return whether a file begins as a mailbox or as a message does."""
+def is_mail(start: bytes, suffix: str = "") -> bool:
+    """Return whether a file begins as a mailbox or as a message does; one of Outlook also needs its suffix."""
+    if start.startswith(MAGIC):
+        return suffix.lower() == ".msg"
     if _BEGIN.match(start):
         start = start.partition(b"\n")[2]
     head = re.split(rb"\r?\n\r?\n", start, maxsplit=1)[0].lower()
@@ -62,8 +65,10 @@ def is_mail(start: bytes) -> bool:
     return b"from" in names and bool(names & {b"message-id", b"received", b"mime-version", b"date"})
 
 
-def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def conversations(reading: Reading) -> Iterator[Item]:
     """Read the threads of a file in the order of their first messages, each in the order of its times.
+
+    Spam, deleted mails and notices of programs are counted and left out, unless they are asked for.
 
     The file is read twice: once for the threads, by the heads of the messages, and then thread by thread. So memory
     grows with the number of messages and with the longest thread.
@@ -72,15 +77,36 @@ def conversations(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
         InvalidInputError: The file contains no message.
     """
     threads: dict[str, list[_Place]] = {}
-    with reading.part.open() as stream:
-        for offset, length, head in _heads(stream):
+    left_out: Counter[str] = Counter()
+    with _opened(reading) as file:
+        for offset, length, head in _heads(file):
+            reason = None if reading.everything else why_left_out(head)
+            if reason is not None:
+                left_out[reason] += 1
+                continue
             thread, time = _thread(head, threads)
             threads.setdefault(thread, []).append(_Place(offset, length, time))
-    if not threads:
-        raise InvalidInputError(f"{reading.part.name} contains no e-mail.")
-    with reading.part.path.open("rb") as file:
+        if not threads and not left_out:
+            raise InvalidInputError(f"{reading.part.name} contains no e-mail.")
         for thread, places in threads.items():
             yield from _conversation(reading, file, thread, places)
+    for reason, count in left_out.items():
+        yield ImportNote(reason, count)
+
+
+@contextmanager
+def _opened(reading: Reading) -> Iterator[BufferedReader]:
+    """Open a file of mails; one that Outlook saved is turned into an e-mail."""
+    with reading.part.path.open("rb") as file:
+        if not file.peek(len(MAGIC)).startswith(MAGIC):
+            yield file
+            return
+        try:
+            data = mail_bytes(file)
+        except Exception as error:  # parsers raise any error for a hostile file
+            raise InvalidInputError(f"{reading.part.name} is a damaged message of Outlook: save it again.") from error
+        raw: Any = BytesIO(data)  # the type of a reader is invariant in its inner stream
+        yield BufferedReader(raw)
 
 
 def _heads(stream: BufferedReader) -> Iterator[tuple[int, int, EmailMessage]]:
@@ -116,31 +142,20 @@ def _thread(head: EmailMessage, threads: dict[str, list[_Place]]) -> tuple[str, 
     """
     time = _time(head)
     for name in ("References", "In-Reply-To", "Message-ID"):
-        found = _ID.search(_header(head, name))
+        found = _ID.search(header(head, name))
         if found is not None:
             return found[1], time
-    return derived_id("mail", _header(head, "From"), _header(head, "Subject"), time, len(threads)), time
-
-
-def _header(head: EmailMessage, name: str) -> str:
-    """Return a header as text; nothing for one that cannot be parsed."""
-    try:
-        return str(head.get(name) or "")
-    except (ValueError, IndexError, TypeError, AttributeError, LookupError):  # faults of the parser on broken headers
-        return ""
+    return derived_id("mail", header(head, "From"), header(head, "Subject"), time, len(threads)), time
 
 
 def _time(head: EmailMessage) -> datetime | None:
     try:
-        time = parsedate_to_datetime(_header(head, "Date"))
-        return utc(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return spoken(parsedate_to_datetime(header(head, "Date")))
     except (ValueError, TypeError, IndexError, OverflowError, InvalidInputError):
         return None
 
 
-def _conversation(
-    reading: Reading, file: BufferedReader, thread: str, places: list[_Place]
-) -> Iterator[NewConversation | RejectedItem]:
+def _conversation(reading: Reading, file: BufferedReader, thread: str, places: list[_Place]) -> Iterator[Item]:
     where = f"{reading.part.name}, thread {thread}"
     known = [place.time for place in places if place.time is not None]
     latest = max(known, default=None)
@@ -152,8 +167,11 @@ def _conversation(
             continue
         file.seek(place.offset)
         mail = _parsed(file.read(place.length))
-        title = title or _REPLY_MARK.sub("", _header(mail, "Subject").strip(), count=1)
-        messages += _messages(mail, place.time, reading.max_message_bytes)
+        try:
+            title = title or _REPLY_MARK.sub("", header(mail, "Subject").strip(), count=1)
+            messages += _messages(mail, place.time, reading.max_message_bytes)
+        except UnreadableFileError as error:
+            messages.append(RejectedItem(f"{where}, message of {place.time or 'an unknown time'}", str(error)))
         if reading.on_bytes is not None:
             reading.on_bytes(place.length)
     yield from assemble(
@@ -167,99 +185,22 @@ def _conversation(
 
 
 def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int) -> Iterator[NewMessage]:
-    """Yield a message, in pieces if it is longer than a message may be."""
-    name, address = parseaddr(_header(mail, "From"))
-    found = _ID.search(_header(mail, "Message-ID"))
-    body, attached = _content(mail)
-    words = "\n".join([body, *(f"[attached: {one}]" for one in attached)]).strip() or _header(mail, "Subject").strip()
-    if not words:
-        return
-    key = found[1] if found else derived_id("m", time, name, words)
-    for number, piece in enumerate(split(words, max_bytes), 1):
-        yield NewMessage(Role.USER, piece, name or address or None, key if number == 1 else f"{key}#{number}", time)
+    """Yield the words of the sender, then those of others that the mail hands on, each in pieces if they are long."""
+    name, address = parseaddr(header(mail, "From"))
+    subject, content = header(mail, "Subject").strip(), content_of(mail)
+    own, others = writers_of(content.text, is_forward=bool(_FORWARD_MARK.match(subject)))
+    words = "\n".join([own, *(f"[attached: {one}]" for one in content.attached)]).strip()
+    if not words and not others and not content.inner:
+        words = subject
+    found = _ID.search(header(mail, "Message-ID"))
+    key = found[1] if found else derived_id("m", time, name, words or content.text)
+    yield from _pieces(Said(words, name or address or None, time), key, max_bytes)
+    for number, one in enumerate(others, 1):
+        yield from _pieces(replace(one, time=one.time or time), f"{key}#forwarded-{number}", max_bytes)
+    for inner in content.inner:
+        yield from _messages(inner, _time(inner) or time, max_bytes)
 
 
-def _content(mail: EmailMessage) -> tuple[str, list[str]]:
-    """Return the words of a message without what it quotes, and the names of its attachments."""
-    plain: list[str] = []
-    marked: list[str] = []
-    attached: list[str] = []
-    for part in mail.walk():
-        if part.is_multipart():
-            continue
-        name = _file_name(part)
-        if name is not None:
-            attached.append(name)
-        elif part.get_content_type() == "text/plain" or part.get_content_maintype() == "multipart":  # without its parts
-            plain.append(_decoded(part))
-        elif part.get_content_type() == "text/html":
-            marked.append(_visible(_decoded(part)))
-    return _unquoted("\n\n".join(text for text in plain if text.strip()) or "\n\n".join(marked)), attached
-
-
-def _file_name(part: EmailMessage) -> str | None:
-    """Return the name of an attachment; None for a part of the text."""
-    try:
-        name = part.get_filename()
-        is_attached = part.get_content_disposition() == "attachment"
-    except (ValueError, IndexError, TypeError, AttributeError, LookupError):
-        return "without a name"
-    if name is None and not is_attached:
-        return None if part.get_content_maintype() in ("text", "multipart") else "without a name"
-    return " ".join((name or "without a name").split())[:200]
-
-
-def _decoded(part: EmailMessage) -> str:
-    data = part.get_payload(decode=True)
-    data = data if isinstance(data, bytes) else b""
-    try:
-        return data.decode(part.get_content_charset() or "utf-8", "replace")
-    except (LookupError, ValueError):  # an unknown character set
-        return data.decode("utf-8", "replace")
-
-
-def _unquoted(text: str) -> str:
-    """Return a text without the lines that it quotes and without the line above them."""
-    text = _QUOTED_BEFORE.sub("\n", "\n" + text.replace("\r\n", "\n"))
-    text = text.replace("\n>From ", "\nFrom ")  # mailboxes write so what would look like the next message
-    kept = [line for line in text.split("\n") if not line.startswith(">")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
-
-
-def _visible(markup: str) -> str:
-    """Return the words of a message in HTML, without what it quotes."""
-    reader = _Words()
-    reader.feed(markup)
-    reader.close()
-    lines = (" ".join(line.split()) for line in "".join(reader.words).split("\n"))
-    return html.unescape("\n".join(line for line in lines if line))
-
-
-class _Words(HTMLParser):
-    """Collects the visible words of a page, a line for each block."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.words: list[str] = []
-        self._hidden: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a line, or a part that is not shown."""
-        if tag in _UNSEEN or (self._hidden and tag not in _VOID):
-            self._hidden.append(tag)
-        elif tag in _BLOCKS:
-            self.words.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        """End a line, or a part that is not shown."""
-        if self._hidden:
-            if tag in self._hidden:
-                while self._hidden.pop() != tag:
-                    continue
-        elif tag in _BLOCKS:
-            self.words.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        """Keep words that are shown."""
-        if not self._hidden:
-            self.words.append(data)
+def _pieces(said: Said, key: str, max_bytes: int) -> Iterator[NewMessage]:
+    for number, piece in enumerate(split(said.text, max_bytes) if said.text else (), 1):
+        yield NewMessage(Role.USER, piece, said.author, key if number == 1 else f"{key}#{number}", said.time)

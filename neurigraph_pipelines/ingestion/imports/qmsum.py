@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Any
 
 from neurigraph_pipelines.ingestion.imports import json_stream
-from neurigraph_pipelines.ingestion.imports.assemble import assemble, text_of
+from neurigraph_pipelines.ingestion.imports.assemble import Item, assemble, text_of
 from neurigraph_pipelines.ingestion.imports.source import Reading
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import EventKind, NewMessage, RejectedItem, Role
 
 
-def meetings(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
+def meetings(reading: Reading) -> Iterator[Item]:
     """Read a file of one meeting, or of a list of them.
 
     The file's name without ``.json`` is the id of the meeting; the id of later ones has a number. QMSum gives no times.
@@ -25,9 +25,7 @@ def meetings(reading: Reading) -> Iterator[NewConversation | RejectedItem]:
         yield from _meetings(stream, reading.part.name, reading.fallback_time)
 
 
-def _meetings(
-    stream: io.BufferedReader, name: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def _meetings(stream: io.BufferedReader, name: str, fallback_time: datetime | None) -> Iterator[Item]:
     number = 0
     for item in json_stream.read_items(stream, name):
         if isinstance(item, RejectedItem):

@@ -5,20 +5,30 @@ The modules of the formats read the contents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.export_formats import EXPORT_FORMATS, NAMES, READ
 from neurigraph_pipelines.ingestion.imports import (
     chatgpt,
     claude,
+    deepseek,
+    discord,
+    gemini,
+    google_chat,
     json_stream,
     jsonl,
     kept_memories,
+    librechat,
     locomo,
     mail,
+    messenger,
+    openai,
     qmsum,
     slack,
     subtitles,
@@ -26,12 +36,15 @@ from neurigraph_pipelines.ingestion.imports import (
     text,
     whatsapp,
 )
-from neurigraph_pipelines.ingestion.imports.assemble import moment
+from neurigraph_pipelines.ingestion.imports.assemble import Item, moment
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.ingestion.imports.recognition import UNKNOWN_MESSAGES, format_of_object
 from neurigraph_pipelines.ingestion.imports.source import Part, Reading, parts_of
-from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model import ImportNote, NewConversation, RejectedItem
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
-_Items = Iterator[NewConversation | RejectedItem]
+_Items = Iterator[Item]
+_Read = NewConversation | RejectedItem
 
 
 class _ItemReader(Protocol):
@@ -45,6 +58,12 @@ _EXPORTS: dict[str, _ItemReader] = {
     "claude": claude.conversations,
     "locomo": locomo.conversations,
     "telegram": telegram.conversations,
+    "deepseek": deepseek.conversations,
+    "gemini": gemini.conversations,
+    "openai": openai.conversations,
+    "librechat": librechat.conversations,
+    "google-chat": google_chat.conversations,
+    "messenger": messenger.conversations,
     "mem0": kept_memories.of_mem0,
     "supermemory": kept_memories.of_supermemory,
 }
@@ -53,32 +72,17 @@ _EXPORTS: dict[str, _ItemReader] = {
 _FILES: dict[str, Callable[[Reading], _Items]] = {
     "qmsum": qmsum.meetings,
     "jsonl": jsonl.of_file,
+    "discord": discord.conversations,
     "slack": slack.conversations,
     "whatsapp": whatsapp.conversations,
     "mail": mail.conversations,
     "subtitles": subtitles.meetings,
     "text": text.conversations,
 }
-FORMATS: tuple[str, ...] = (*_EXPORTS, *_FILES)
+FORMATS: tuple[str, ...] = tuple(EXPORT_FORMATS)
 
 _OF_TEXT = ("whatsapp", "subtitles", "text")
 """Formats of plain text in any encoding."""
-
-_KEYS = (
-    ({"mapping"}, "chatgpt"),
-    ({"chat_messages"}, "claude"),
-    ({"sample_id"}, "locomo"),
-    ({"conversation"}, "locomo"),
-    ({"meeting_transcripts"}, "qmsum"),
-    ({"chats"}, "telegram"),
-    ({"messages", "type", "id"}, "telegram"),
-    ({"messages"}, "jsonl"),
-    ({"memory", "id"}, "mem0"),
-    ({"results"}, "mem0"),
-    ({"containerTags"}, "supermemory"),
-    ({"memories", "pagination"}, "supermemory"),
-)
-"""Keys by which the first object of a file tells its format; the first entry that fits decides."""
 
 _TEXT_SUFFIXES = (".txt", ".md", ".text", ".log")
 
@@ -89,8 +93,11 @@ def detect_format(path: Path) -> str:
     Raises:
         InvalidInputError: The file cannot be read, or its format is not recognised.
     """
-    part = parts_of(path)[0]
-    found = _signature(part)
+    parts = parts_of(path)
+    part = parts[0]
+    found = next((name for one in parts if (name := _signature(one)) is not None), None)
+    if found == UNKNOWN_MESSAGES:
+        raise InvalidInputError(f"{path} is a JSON object with `messages` that is no export known here. {READ}.")
     if found is not None:
         return found
     start = _first_byte(part)
@@ -99,7 +106,7 @@ def detect_format(path: Path) -> str:
     if start and (start not in (b"{", b"[") or path.suffix.lower() in _TEXT_SUFFIXES) and text.looks_like_text(part):
         return "text"
     raise InvalidInputError(
-        f"The format of {path} is not recognised: name it, one of {', '.join(FORMATS)} (see docs/import.md)."
+        f"The format of {path} is not recognised: name it, one of {NAMES} (see docs/import.md). {READ}."
     )
 
 
@@ -118,7 +125,10 @@ def read_conversations(
     *,
     on_bytes: Callable[[int], None] | None = None,
     max_message_bytes: int = text.MAX_MESSAGE_BYTES,
-) -> Iterator[NewConversation | RejectedItem]:
+    date_order: DateOrder | None = None,
+    everything: bool = False,
+    on_note: Callable[[str], None] | None = None,
+) -> Iterator[_Read]:
     """Read a file conversation by conversation, with memory bounded by the largest of them.
 
     Args:
@@ -127,6 +137,9 @@ def read_conversations(
         on_bytes: Called with the number of unpacked bytes read since the last call. The sum is
             ``content_size(path)``.
         max_message_bytes: Plain text is split into messages of at most this many bytes of UTF-8.
+        date_order: The order of day, month and year in dates that are written in numbers. Default: as the file shows.
+        everything: Also spam, deleted mails and notices of programs.
+        on_note: Called at the end with each thing that was assumed, left out or not read.
 
     Returns:
         The readable conversations and the rejections with their reasons, in the order of the file. A truncated file
@@ -137,38 +150,52 @@ def read_conversations(
             first step if the file contains nothing of the format.
     """
     if format not in FORMATS:
-        raise InvalidInputError(f"The format {format!r} is unknown: use one of {', '.join(FORMATS)}.")
+        raise InvalidInputError(f"The format {format!r} is unknown: use one of {NAMES}.")
     parts = parts_of(path)
-    if parts[0].member is not None and _of_archive(parts[0]) is None and format not in ("chatgpt", "claude"):
+    if parts[0].member is not None and _of_archive(parts[0]) is None and format not in _EXPORTS:
         raise InvalidInputError(f"{path} is a zip, which is not read for {format}: unpack it first.")
     if format in _OF_TEXT and not text.looks_like_text(parts[0]):
         raise InvalidInputError(f"{path} is not plain text: it contains NUL bytes.")
     if format != "text":
         _require_format(parts[0], format)
-    return _read(parts, format, on_bytes, max_message_bytes)
+    readings = [
+        Reading(part, moment(part.modified), on_bytes, max_message_bytes, date_order, everything) for part in parts
+    ]
+    return _noted(_read(readings, format), on_note or (lambda _: None))
 
 
 def _require_format(part: Part, wanted: str) -> None:
-    found = _signature(part)
-    if found not in (None, wanted):
-        raise InvalidInputError(f"{part.name} looks like the format {found}, not {wanted}: import it as {found}.")
-    start = _first_byte(part)
+    found, start = _signature(part), _first_byte(part)
     if wanted == "jsonl" and start == b"[":
         raise InvalidInputError(
             f"{part.name} is a JSON array: jsonl takes one conversation per line, without an array."
         )
+    if found not in (None, wanted, UNKNOWN_MESSAGES):
+        raise InvalidInputError(f"{part.name} looks like the format {found}, not {wanted}: import it as {found}.")
     if wanted == "mail" and found is None:
         raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
     if wanted in (*_EXPORTS, "qmsum", "slack") and start not in (b"[", b"{"):
         raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
 
 
-def _read(
-    parts: tuple[Part, ...], wanted: str, on_bytes: Callable[[int], None] | None, max_message_bytes: int
-) -> _Items:
-    for number, part in enumerate(parts):
-        reading = Reading(part, moment(part.modified), on_bytes, max_message_bytes)
+def _noted(items: _Items, on_note: Callable[[str], None]) -> Iterator[_Read]:
+    """Yield items without the notes, and hand on each note once, with the number of its cases, at the end."""
+    notes: Counter[str] = Counter()
+    for item in items:
+        if isinstance(item, ImportNote):
+            notes[item.text] += item.count
+        else:
+            yield item
+    for said, count in notes.items():
+        on_note(f"{said}: {count:,}" if count else said)
+
+
+def _read(readings: Sequence[Reading], wanted: str) -> _Items:
+    for number, reading in enumerate(readings):
+        part = reading.part
         try:
+            if wanted in _OF_TEXT and (said := text.assumed_encoding(part)) is not None:
+                yield ImportNote(f"{part.name}: the encoding was {said}")
             if wanted in _FILES:
                 yield from _FILES[wanted](reading)
             else:
@@ -203,15 +230,26 @@ def _signature(part: Part) -> str | None:
         return "whatsapp"
     if subtitles.is_subtitles(start):
         return "subtitles"
-    if mail.is_mail(_head(part)):
+    if mail.is_mail(_head(part), part.path.suffix):
         return "mail"
+    if discord.is_log(start):
+        return "discord"
     first = _first_byte(part)
     if first not in (b"[", b"{"):
         return None
     with part.open() as stream:
-        keys = json_stream.first_keys(stream)
-    found = next((name for names, name in _KEYS if names <= keys), None)
-    return None if found == "jsonl" and first == b"[" else found
+        found = format_of_object(json_stream.first_object(stream))
+    if found in ("jsonl", "openai") and first == b"{":
+        return "jsonl" if _is_lines(part, found) else "openai"
+    return "openai" if found == "jsonl" else found
+
+
+def _is_lines(part: Part, found: str) -> bool:
+    """Return whether an object with messages is a line of Neurigraph's own, rather than the whole file."""
+    with part.open() as stream:
+        lines = (line.strip(json_stream.WHITE) for line in iter(lambda: stream.readline(jsonl.MAX_LINE_BYTES), b""))
+        first, second = [*islice(filter(None, lines), 2), b"", b""][:2]
+    return first.endswith(b"}") and (found == "jsonl" or bool(second))
 
 
 def _of_archive(part: Part) -> str | None:

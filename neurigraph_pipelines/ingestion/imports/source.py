@@ -11,11 +11,13 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
+from neurigraph_pipelines.ingestion.export_formats import READ
+from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
 CHUNK_BYTES = 65_536
@@ -23,13 +25,21 @@ CHUNK_BYTES = 65_536
 MAX_ARCHIVE_BYTES = 16 * 1024**3
 """Largest unpacked size of the conversations of one zip, in bytes."""
 
+_FIRST_YEAR_OF_ZIPS = 1980
+"""The year of members whose time was not written."""
+
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _MEMBERS = (
-    re.compile(r"(?:.*/)?conversations([-_]\d+)?\.json"),
+    re.compile(r"(?:.*/)?(?:conversations([-_]\d+)?|memories|projects(?:/[^/]+)?)\.json"),
     re.compile(r"(?:.+/)?[^/]+/\d{4}-\d\d-\d\d\.json"),
     re.compile(r"(?:.*/)?(?:_chat|[^/]*WhatsApp[^/]*)\.txt"),
+    re.compile(r".+/[^/]*Gemini[^/]*/[^/]+\.json"),
+    re.compile(r"(?:.*/)?messages/[^/]+/[^/]+/message_\d+\.json"),
+    re.compile(r"(?:.*/)?Google Chat/Groups/[^/]+/messages\.json"),
+    re.compile(r"(?:.*/)?result\.json"),
 )
-"""Names inside the zips of ChatGPT and Claude, of Slack, and of WhatsApp. The first that any member has decides."""
+"""Names inside the zips of ChatGPT, Claude and DeepSeek, of Slack, of WhatsApp, and of Gemini's, Messenger's, Google
+Chat's and Telegram's. The first that any member has decides."""
 
 
 class _Counted(io.RawIOBase):
@@ -97,12 +107,16 @@ class Reading:
         fallback_time: The time of what has none of its own.
         on_bytes: Called with the number of bytes read since the last call.
         max_message_bytes: Longer texts are split into several messages.
+        date_order: The stated order of day, month and year in dates; None lets the file decide.
+        everything: Spam, deleted mails and notices of programs are read, too.
     """
 
     part: Part
     fallback_time: datetime | None
     on_bytes: Callable[[int], None] | None
     max_message_bytes: int
+    date_order: DateOrder | None = None
+    everything: bool = False
 
     def open(self) -> AbstractContextManager[io.BufferedReader]:
         """Open the part for reading, and report what is read."""
@@ -144,8 +158,7 @@ def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ..
         raise InvalidInputError(f"{path} is a damaged or incomplete zip ({error}): download it again.") from error
     if not members:
         raise InvalidInputError(
-            f"{path} contains no conversations.json and no chat of Slack or WhatsApp: "
-            "it is not an export of conversations."
+            f"{path} contains no conversations.json and no chat: it is not an export of conversations. {READ}."
         )
     if any(info.flag_bits & 1 for info in members):
         raise UnreadableFileError(f"{path} is encrypted: unpack it, then import what it contains.")
@@ -160,8 +173,18 @@ def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ..
         )
     members.sort(key=lambda info: info.filename)
     return tuple(
-        Part(path, f"{path.name}/{info.filename}", info.file_size, modified, info.filename) for info in members
+        Part(path, f"{path.name}/{info.filename}", info.file_size, _written(info) or modified, info.filename)
+        for info in members
     )
+
+
+def _written(info: zipfile.ZipInfo) -> float | None:
+    """Return the time of a member, taken as UTC; None if the zip states none."""
+    try:
+        written = datetime(*info.date_time, tzinfo=UTC)
+    except ValueError:
+        return None
+    return written.timestamp() if written.year > _FIRST_YEAR_OF_ZIPS else None
 
 
 def _conversations_in(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

@@ -6,13 +6,16 @@ Telegram documents the fields only by its program. ``json_stream`` reads the fil
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports.assemble import derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.ingestion.imports.assemble import Item, Spoken, derived_id, moment, objects_of, text_of
 from neurigraph_pipelines.ingestion.imports.chat_days import days, with_ids
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.text.hygiene import on_clock
+
+_FARTHEST_ZONE = timedelta(hours=14)
 
 _CHANNELS = {
     "personal_chat": Channel.DM,
@@ -24,9 +27,7 @@ _CHANNELS = {
 """Channels of the kinds of chats; of every other kind it is private."""
 
 
-def conversations(
-    item: dict[str, Any], where: str, fallback_time: datetime | None
-) -> Iterator[NewConversation | RejectedItem]:
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read a chat, or the chats of a whole export. Service messages are left out."""
     listed = item.get("chats")
     chats = objects_of(listed.get("list") if isinstance(listed, dict) else None) if listed is not None else [item]
@@ -50,9 +51,10 @@ def conversations(
         )
 
 
-def _messages(messages: list[dict[str, Any]], where: str) -> Iterator[NewMessage | RejectedItem]:
+def _messages(messages: list[dict[str, Any]], where: str) -> Iterator[Spoken]:
     for raw in messages:
         if raw.get("type", "message") != "message":
+            yield ImportNote("left out: notices of the app", 1)
             continue
         words = "\n".join(filter(None, (*_attached(raw), _text(raw.get("text")).strip())))
         if not words:
@@ -63,16 +65,20 @@ def _messages(messages: list[dict[str, Any]], where: str) -> Iterator[NewMessage
             yield RejectedItem(f"{where}, message {key}", "it has no date in ISO 8601 between 1970 and 2200")
             continue
         author = text_of(raw.get("from")) or text_of(raw.get("actor"))
+        if "forwarded_from" in raw:
+            author = text_of(raw.get("forwarded_from"))
         yield NewMessage(Role.USER, words, author, str(key) if isinstance(key, int) else None, time)
 
 
 def _time(raw: dict[str, Any]) -> datetime | None:
-    """Return the time in UTC; ``date`` alone is the time of the computer that exported, taken as UTC."""
-    seconds = raw.get("date_unixtime")
-    if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit():
-        return moment(int(seconds))
-    time = moment(raw.get("date"))
-    return time.astimezone(UTC) if time is not None else None
+    """Return the time; ``date`` is the clock of the computer that exported, and alone it is taken as UTC."""
+    seconds, clock = raw.get("date_unixtime"), moment(raw.get("date"))
+    if not (isinstance(seconds, str) and seconds.isascii() and seconds.isdigit()):
+        return clock
+    time = moment(int(seconds))
+    if time is None or clock is None or abs(clock - time) > _FARTHEST_ZONE:
+        return time
+    return on_clock(time, round((clock - time) / timedelta(minutes=1)))
 
 
 def _text(value: Any) -> str:
@@ -87,9 +93,31 @@ def _text(value: Any) -> str:
 
 
 def _attached(raw: dict[str, Any]) -> Iterator[str]:
-    for kind in ("photo", "file", "sticker_emoji", "location_information", "poll"):
+    """Yield what a message holds beside its text: files by name, polls, contacts and places in words."""
+    for kind in ("photo", "file"):
         value = raw.get(kind)
-        if kind == "poll" and isinstance(value, dict) and text_of(value.get("question")):
-            yield f"[poll: {value['question']}]"
-        elif kind in ("photo", "file") and isinstance(value, str) and value:
-            yield f"[attached: {text_of(raw.get('file_name')) or value.rsplit('/', 1)[-1]}]"
+        if isinstance(value, str) and value:
+            name = text_of(raw.get("file_name")) or value.rsplit("/", 1)[-1]
+            media = str(raw.get("media_type") or kind).replace("_", " ")
+            yield f"[{media}]" if name.startswith("(File ") else f"[attached: {name}]"
+    yield from _poll(raw.get("poll"))
+    contact = raw.get("contact_information")
+    if isinstance(contact, dict):
+        named = (contact.get("first_name"), contact.get("last_name"), contact.get("phone_number"))
+        yield f"[contact: {' '.join(filter(None, map(text_of, named)))}]"
+    place = raw.get("location_information")
+    if isinstance(place, dict):
+        described = (text_of(raw.get("place_name")), text_of(raw.get("address")))
+        where = ", ".join(str(place.get(name)) for name in ("latitude", "longitude"))
+        yield f"[place: {', '.join([*filter(None, described), where])}]"
+
+
+def _poll(poll: Any) -> Iterator[str]:
+    """Yield the question of a poll, and its answers with their votes."""
+    if not isinstance(poll, dict) or not (question := _text(poll.get("question")).strip()):
+        return
+    yield f"[poll: {question}]"
+    for answer in objects_of(poll.get("answers")):
+        votes = answer.get("voters")
+        counted = f" ({votes:,} votes)" if isinstance(votes, int) and not isinstance(votes, bool) else ""
+        yield f"- {_text(answer.get('text')).strip()}{counted}"

@@ -16,6 +16,7 @@ from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.ingestion.imports.assemble import moment
 from neurigraph_pipelines.ingestion.note_links import DEEP_FOLDER, Parts, parts_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, RejectedItem
+from neurigraph_pipelines.text.encodings import decoded
 
 FORMAT = "vault"
 """The name of the format."""
@@ -118,11 +119,12 @@ def open_vault(folder: Path) -> Vault:
     return Vault(folder, name, tuple(notes.values()), tuple(rejected), others, max(len(found) - MAX_NOTES, 0))
 
 
-def read_note(vault: Vault, note: NoteFile, max_bytes: int) -> str:
-    """Return the text of a note.
+def read_note(vault: Vault, note: NoteFile, max_bytes: int) -> tuple[str, str | None]:
+    """Return the text of a note, and which encoding was assumed if it is not UTF-8.
 
     Raises:
-        InvalidInputError: It cannot be read, is too large, is no longer an ordinary file, or is not UTF-8.
+        InvalidInputError: It cannot be read, is too large, is no longer an ordinary file, or its encoding is not
+            recognised.
     """
     try:
         descriptor = os.open(vault.folder / note.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -134,10 +136,10 @@ def read_note(vault: Vault, note: NoteFile, max_bytes: int) -> str:
         raise InvalidInputError(f"it cannot be read ({error.strerror})") from error
     if len(content) > max_bytes:
         raise InvalidInputError(f"it has more than {max_bytes:,} bytes, the limit of a message: split it")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInputError("it is not text in UTF-8: save it as UTF-8") from None
+    text, encoding = decoded(content)
+    if "\0" in text:
+        raise InvalidInputError("it is not text: it has NUL characters")
+    return text, encoding
 
 
 def _modified(file: Path) -> int | None:

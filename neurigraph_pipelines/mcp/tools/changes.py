@@ -30,7 +30,7 @@ class SupersedeArguments(Arguments):
     """Arguments of ``supersede``."""
 
     record_id: UUID = Field(description="The memory that no longer holds.")
-    by: UUID | None = Field(description="The newer memory; null to undo.")
+    by: UUID | None = Field(default=None, description="The newer memory; leave it out to undo.")
 
 
 class Superseded(Result):
@@ -45,7 +45,7 @@ class Superseded(Result):
             yield f"The memory with record_id {self.record_id} holds again: searches find it."
         else:
             yield f"The memory with record_id {self.record_id} is replaced by record_id {self.superseded_by}."
-            yield "Searches skip it; memory_history still shows it. To undo, call again with by=null."
+            yield "Searches skip it; memory_history still shows it. To undo, call again without by."
 
 
 def supersede(call: Call, given: SupersedeArguments) -> Superseded:
@@ -98,7 +98,8 @@ class Forgotten(Result):
         for receipt in self.receipts:
             counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in receipt["erased"].items())
             yield f"Erased for good: {receipt['subject_kind']} {receipt['subject_id']} ({counts or 'nothing'})"
-            yield f"  receipt: erasure_id {receipt['erasure_id']}, finished at {receipt['finished_at']}"
+            when = f"finished at {receipt['finished_at']}" if receipt["finished_at"] else "finished within an hour"
+            yield f"  receipt: erasure_id {receipt['erasure_id']}, {when}"
 
 
 def forget(call: Call, given: ForgetArguments) -> Forgotten:
@@ -122,7 +123,7 @@ def forget(call: Call, given: ForgetArguments) -> Forgotten:
 
 SUPERSEDE = Tool(
     "supersede",
-    "Mark a memory as replaced by a newer one. Nothing is lost, and by=null undoes it.",
+    "Mark a memory as replaced by a newer one. Nothing is lost, and a call without by undoes it.",
     SupersedeArguments,
     Superseded,
     supersede,

@@ -15,10 +15,11 @@ from neurigraph_pipelines.listing.facts import FactFilter
 from neurigraph_pipelines.listing.links import LinkFilter, list_links
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
-from neurigraph_pipelines.mcp.framing import inline, quoted, visible
+from neurigraph_pipelines.mcp.framing import inline, quoted
 from neurigraph_pipelines.mcp.results import Result, as_json, described, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.text.visible import visible
 
 MAX_PAGE = 100
 MAX_LINKS = 20

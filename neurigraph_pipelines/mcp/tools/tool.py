@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar, get_args
 
 from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from neurigraph_pipelines.mcp.budget import LEAST_TOKENS, MOST_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
@@ -20,6 +21,22 @@ class Arguments(BaseModel):
     """Arguments of a tool; unknown ones are refused."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        """Leave out optional arguments that are null, and empty times: strict clients send every argument."""
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if not cls._is_left_out(name, value)}
+
+    @classmethod
+    def _is_left_out(cls, name: str, value: Any) -> bool:
+        field = cls.model_fields.get(name)
+        if field is None or field.is_required():
+            return False
+        is_time = datetime in get_args(field.annotation)
+        return value is None or (is_time and isinstance(value, str) and not value.strip())
 
 
 _Taken = TypeVar("_Taken", bound=Arguments)

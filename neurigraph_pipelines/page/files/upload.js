@@ -47,7 +47,7 @@ function sending(file, fields, signal) {
     try {
       const answer = await upload(file, fields, (share) => { bar.value = share; });
       bar.value = 1;
-      fill(said, answer.known ? "These bytes were uploaded before. " : "Sent. ", "It waits to be read.");
+      fill(said, answer.known ? "These bytes were uploaded before. " : "Sent. ", (answer.notes || []).map((note) => `${note}. `), "It waits to be read.");
       await untilStored(answer.upload_id, bar, said, signal);
     } catch (error) {
       if (error.name !== "AbortError") fill(said, failed(error, start));
@@ -64,7 +64,7 @@ async function untilStored(uploadId, bar, said, signal) {
     if (found.state === "stored") {
       forgetGraph();
       bar.hidden = true;
-      fill(said, "Stored: ", found.imported ? imported(found.imported) : found.record_ids.map((id, place) => [place ? ", " : "", link(`#/records/${id}`, found.title || found.file_name)]));
+      fill(said, noted(found), "Stored: ", found.imported ? imported(found.imported) : found.record_ids.map((id, place) => [place ? ", " : "", link(`#/records/${id}`, found.title || found.file_name)]));
       return;
     }
     if (found.state === "failed") throw new Error(`It could not be stored: ${found.error}`);
@@ -95,8 +95,13 @@ function shown(found) {
   return place;
 }
 
+/** Say what of an upload was assumed, left out or not read. */
+function noted({ notes }) {
+  return (notes || []).map((note) => `${phrase(note)}. `).join("");
+}
+
 function uploadRow(found) {
   return el("div", {},
     el("div", { class: "line" }, shown(found), el("span", { class: `tag ${found.state === "failed" ? "warn" : ""}` }, phrase(found.state))),
-    meta(found.file_name, size(found.size_bytes), found.media_type, moment(found.received_at), found.imported && imported(found.imported), found.error));
+    meta(found.file_name, size(found.size_bytes), found.media_type, moment(found.received_at), found.imported && imported(found.imported), noted(found), found.error));
 }

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.model import Message, ReceivedThrough, Role, SourceKind, ToolEvent
 from neurigraph_pipelines.retrieval.index import wire_format
 from neurigraph_pipelines.retrieval.index.layers import APART, ROLES, VOICES, MetadataLayer
+from neurigraph_pipelines.text.hygiene import on_clock
 from neurigraph_pipelines.text.lexemes import lexer_of, window_lengths
 from neurigraph_pipelines.voices import common_origin, voices_of
 
@@ -143,7 +144,7 @@ def message_of(fields: Mapping[str, Any]) -> Message:
         role=Role(fields["role"]),
         content=content,
         token_count=fields["token_count"],
-        occurred_at=datetime.fromisoformat(fields["occurred_at"]),
+        occurred_at=on_clock(datetime.fromisoformat(fields["occurred_at"]), fields["utc_offset"]),
         author=fields["author"],
         external_id=fields["external_id"],
         tool_calls=tuple(fields.get("tool_calls") or ()),

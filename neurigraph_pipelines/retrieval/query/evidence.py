@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.ports import Embedder
@@ -230,8 +231,9 @@ def view_graph(
         embedding: An earlier embedding of the question, which is used if the same text is to be embedded.
     """
     query = parsed.question.query
-    named = speakers_named(query, shells.speakers, lexer_of(context.settings.language))
-    text = without_names(parsed.asked, set().union(*named.values()))
+    lexer = lexer_of(context.settings.language)
+    named = enriched("speakers named", lambda: speakers_named(query, shells.speakers, lexer), dict[str, frozenset[str]])
+    text = enriched("names", lambda: without_names(parsed.asked, set().union(*named.values())), lambda: parsed.asked)
     if embedding is None or embedding.text != text:
         embedding = _embed(context.embedder, text)
     is_comparable = shells.model in (None, context.embedder.model)  # none: nothing has vectors but unstored messages
@@ -285,8 +287,12 @@ def _bounds(context: Context, parsed: ParsedQuestion, shells: Shells) -> Bounds:
 
 def _embed(embedder: Embedder, text: str) -> QueryEmbedding:
     try:
-        vectors = embedder.embed([undisguised(text)], kind="query")
+        return enriched("vector of a question", lambda: _embedded(embedder, text), lambda: QueryEmbedding(text))
     except NeurigraphError:
         return QueryEmbedding(text)
+
+
+def _embedded(embedder: Embedder, text: str) -> QueryEmbedding:
+    vectors = embedder.embed([undisguised(text)], kind="query")
     passage = to_passage_vectors(vectors, embedder.prefix_trained)[0].astype(np.float32)
     return QueryEmbedding(text, to_record_vector(vectors[0]), passage)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from neurigraph_pipelines.enriching import leave_out
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.measuring import report
 from neurigraph_pipelines.ports import Expander
@@ -31,7 +32,9 @@ def wordings(expander: Expander | None, question: str, most: int) -> tuple[list[
         return [], []
     try:
         found = expander.wordings(question, most)[:most]
-    except NeurigraphError:
+    except Exception as error:  # a defect of an expander, too
+        if not isinstance(error, NeurigraphError):
+            leave_out("other wordings", error)
         report("expand_failed")
         return [], [f"{expander.name} could not word the question in other ways: it was searched as it is."]
     report("expanded", wordings=len(found))

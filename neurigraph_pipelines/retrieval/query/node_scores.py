@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.retrieval.index.names import EXACT, NEARLY
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
@@ -66,7 +67,7 @@ def score_nodes(
     """
     inside = np.ones(len(shells), bool) if bounds.within is None else shells.below(bounds.within)
     are_few = bool(np.count_nonzero(inside) <= 2 * bounds.nodes)
-    named = shells.names.named(query, lexemes)
+    named = enriched("nodes named", lambda: shells.names.named(query, lexemes), dict[int, float])
     name, linked, centroid = np.zeros((3, len(shells)))
     name[list(named)] = list(named.values())
     for number, score in named.items():

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period, Role
@@ -21,7 +22,7 @@ from neurigraph_pipelines.retrieval.query.speakers import role_asked
 from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, asks_when, event_phrases, time_phrases
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
-from neurigraph_pipelines.text.lexemes import lexer_of, plain, stop_words
+from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of, plain, stop_words
 
 MAX_QUERY_LEXEMES = 64
 
@@ -76,10 +77,12 @@ def parse(question: Question, language: str) -> ParsedQuestion:
     """
     checked = _with_checked_filters(question)
     _require_valid_query(checked)
-    asked, role = unframed(checked.query), role_asked(without_requests(checked.query))
-    several = asks_for_several(checked.query)
-    parsed = ParsedQuestion(checked, asked, language, (), (), role, asks_when(asked), several)
-    return _asked_in((language,), parsed)
+    query = checked.query
+    asked = enriched("framing", lambda: unframed(query), lambda: query)
+    role = enriched("role asked about", lambda: role_asked(without_requests(query)), lambda: None)
+    when = enriched("whether it asks when", lambda: asks_when(asked), lambda: False)
+    several = enriched("whether it asks for several", lambda: asks_for_several(query), lambda: False)
+    return _asked_in((language,), ParsedQuestion(checked, asked, language, (), (), role, when, several))
 
 
 def in_languages(parsed: ParsedQuestion, others: Iterable[str]) -> ParsedQuestion:
@@ -90,7 +93,8 @@ def in_languages(parsed: ParsedQuestion, others: Iterable[str]) -> ParsedQuestio
     languages = tuple(dict.fromkeys((parsed.language, *others)))[:MOST_LANGUAGES]
     if len(languages) == 1:
         return parsed
-    own = STEMMERS.get(language_of(parsed.question.query) or "", parsed.language)
+    found = enriched("language", lambda: language_of(parsed.question.query), lambda: None)
+    own = STEMMERS.get(found or "", parsed.language)
     return _asked_in(languages, parsed, stop_words(own))
 
 
@@ -99,9 +103,13 @@ def _asked_in(
 ) -> ParsedQuestion:
     stems: dict[str, None] = {}
     for language in languages:
-        found = dict.fromkeys(lexer_of(language).stems(parsed.asked, without))
+        found = dict.fromkeys(_stems(language, parsed.asked, without))
         stems.update(dict.fromkeys(list(found)[:MAX_QUERY_LEXEMES]))
     return replace(parsed, stems=tuple(stems), lexemes=tuple(dict.fromkeys(map(plain, stems))))
+
+
+def _stems(language: str, asked: str, without: frozenset[str]) -> list[str]:
+    return enriched("stems", lambda: lexer_of(language).stems(asked, without), lambda: count_plainly(asked)[0])
 
 
 def moment_asked(parsed: ParsedQuestion, asked_at: datetime | None) -> datetime:

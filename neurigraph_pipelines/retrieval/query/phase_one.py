@@ -11,13 +11,28 @@ from functools import partial
 from typing import NamedTuple
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
-from neurigraph_pipelines.retrieval.query.facts import LENDING, RankedFact, lending_of, show_facts, wants_facts
-from neurigraph_pipelines.retrieval.query.found import UNSTORED, Found, as_of_moment, found_messages, found_records
+from neurigraph_pipelines.retrieval.query.facts import (
+    LENDING,
+    FoundFact,
+    RankedFact,
+    lending_of,
+    show_facts,
+    wants_facts,
+)
+from neurigraph_pipelines.retrieval.query.found import (
+    UNSTORED,
+    Found,
+    FoundRecord,
+    as_of_moment,
+    found_messages,
+    found_records,
+)
 from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
@@ -26,7 +41,7 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
 from neurigraph_pipelines.retrieval.query.rationale import rationale_of
 from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
-from neurigraph_pipelines.retrieval.query.select import select_nodes
+from neurigraph_pipelines.retrieval.query.select import Anchor, select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import lexer_of
@@ -106,12 +121,20 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
         tuple(hits),
         tuple(said),
         anchors,
-        stage(context, view.shells, list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]),
+        enriched("warming", lambda: stage(context, view.shells, _best_nodes(hits)), lambda: 0),
         tuple(_notes(context, evidence)),
-        show_facts(context, facts, question.limit, version) if question.include_facts else None,
-        rationale_of(context, view, anchors, facts) if question.explain else None,
+        enriched("facts", lambda: show_facts(context, facts, question.limit, version), tuple[FoundFact, ...])
+        if question.include_facts
+        else None,
+        enriched("rationale", lambda: rationale_of(context, view, anchors, facts), lambda: None)
+        if question.explain
+        else None,
     )
     return found, version if view.embedding.record is not None else None
+
+
+def _best_nodes(hits: Sequence[FoundRecord]) -> list[Anchor]:
+    return list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]
 
 
 def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:
@@ -152,10 +175,17 @@ def _rank(
     layers, rows = tuple(node.layer for node in nodes), evidence.rows
     if rows is None or rows.layers != layers:
         rows = cached_rows(context, layers)
-    lending = lending_of(context, evidence, nodes, rows) if wants_facts(context, question) else None
+    lending = (
+        enriched("facts", lambda: lending_of(context, evidence, nodes, rows), lambda: None)
+        if wants_facts(context, question)
+        else None
+    )
     lent = lending.lent if lending is not None else None
     records, messages, score = rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows), lent)
-    return records, messages, lending.best(score, max(2 * question.limit, LENDING)) if lending is not None else ()
+    if lending is None:
+        return records, messages, ()
+    most = max(2 * question.limit, LENDING)
+    return records, messages, enriched("facts", lambda: lending.best(score, most), list[RankedFact])
 
 
 def _notes(context: Context, evidence: Evidence) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -111,7 +111,7 @@ def shown_message(found: FoundMessage) -> dict[str, Any]:
     if unstored is not None:
         message |= {
             "role": unstored.role,
-            "occurred_at": _moment(unstored.occurred_at.astimezone(UTC)),
+            "occurred_at": _written(unstored.occurred_at),
             "content": unstored.content,
         }
     if found.parts:
@@ -146,6 +146,11 @@ def _period(period: Period) -> dict[str, Any]:
 
 @lru_cache(maxsize=4_096)
 def _moment(moment: datetime) -> str:
-    """Return a moment in UTC as Postgres writes it in JSON: fractions of a second without trailing zeros."""
+    """Return a moment in UTC as text. A cache takes the same moment of another zone for the same."""
+    return _written(moment)
+
+
+def _written(moment: datetime) -> str:
+    """Return a moment as Postgres writes it in JSON: fractions of a second without trailing zeros."""
     text = moment.isoformat()
-    return f"{text[:26].rstrip('0')}+00:00" if moment.microsecond else text
+    return f"{text[:26].rstrip('0')}{text[26:]}" if moment.microsecond else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from neurigraph_pipelines.enriching import leave_out
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.measuring import report
 from neurigraph_pipelines.ports import Reranker
@@ -21,10 +22,12 @@ def rerank(reranker: Reranker | None, question: str, texts: Sequence[str]) -> tu
         return order, []
     try:
         scores = reranker.scores(question, texts)
-    except NeurigraphError:
+        order.sort(key=lambda index: -scores[index])
+    except Exception as error:  # a defect of a reranker, too
+        if not isinstance(error, NeurigraphError):
+            leave_out("reranking", error)
         report("rerank_failed")
-        return order, [f"{reranker.name} could not rerank: the order is that of the search."]
-    order.sort(key=lambda index: -scores[index])
+        return list(range(len(texts))), [f"{reranker.name} could not rerank: the order is that of the search."]
     report("reranked", swapped=_swapped(order), first_changed=order[0] != 0)
     return order, []
 

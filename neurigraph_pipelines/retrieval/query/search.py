@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.measuring import measured, report
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.ports import Reranker
@@ -62,12 +63,13 @@ def search(
     """
     settings, reranker = context.settings, context.reranker
     parsed = parse(question, settings.language)
-    periods = _named_periods(context, parsed, moment_asked(parsed, asked_at))
+    moment = moment_asked(parsed, asked_at)
+    periods = enriched("times named", lambda: _named_periods(context, parsed, moment), list[Period])
     records_read = settings.reranker.top_n if reranker is not None else 0
     found = _found_by_any_wording(context, _widened(parsed, records_read, periods))
     if reranker is not None:
         found = _reranked(reranker, parsed, found, records_read)
-    found = newest_first(context, found, with_notes=is_noted)
+    found = _newest_first(context, found, with_notes=is_noted)
     if run_after is not None and is_prefetch_due(context.database, context.claims):
         run_after(prefetch, context)
     if is_noted:
@@ -81,6 +83,10 @@ def search(
     return present(found, periods, expiry)
 
 
+def _newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
+    return enriched("conflicts", lambda: newest_first(context, found, with_notes=with_notes), lambda: found)
+
+
 def _found_by_any_wording(context: Context, parsed: ParsedQuestion) -> Found:
     """Return what a question finds, together with what its other wordings find, if there is an expander."""
     question, settings = parsed.question, context.settings
@@ -88,7 +94,12 @@ def _found_by_any_wording(context: Context, parsed: ParsedQuestion) -> Found:
     others, notes = wordings(context.expander, question.query, settings.expansion.wordings)
     if others:
         asked = [replace(question, query=other, explain=False) for other in others]
-        found = fused(found, [find(context, parse(one, settings.language)) for one in asked], question)
+        asked_first = found
+        found = enriched(
+            "other wordings",
+            lambda: fused(asked_first, [find(context, parse(one, settings.language)) for one in asked], question),
+            lambda: asked_first,
+        )
     return replace(found, notes=(*found.notes, *notes))
 
 

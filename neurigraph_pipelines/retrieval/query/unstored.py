@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Message, SourceKind
@@ -27,7 +28,7 @@ from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key,
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
-from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 from neurigraph_pipelines.text.vectors import to_passage_vectors
@@ -153,35 +154,59 @@ def _indexed(
         sent: By source, in each the newest first.
     """
     settings = context.settings
+    left_out: list[str] = []
     writer = TranscriptWriter(context.tokens, settings.ingestion.passage_max_tokens, 0, 0)
     split = [
         (source_id, message, stemmer_of(language), writer.parts(message))
         for source_id, messages in sent.items()
-        for message, language in zip(messages, languages_of(messages, CODES[settings.language])[1], strict=True)
+        for message, language in zip(messages, _languages(messages, CODES[settings.language]), strict=True)
     ]
     spoken = (f"{message.speaker}: {text}" for _, message, _, texts in split for text in texts)
     vectors = iter(_embedded(context.embedder, list(islice(spoken, EMBEDDED))))
     for source_id, message, language, texts in split:
-        parts = (_part(settings.language, language, message, text, next(vectors, None)) for text in texts)
+        parts = (_part(settings.language, language, message, text, next(vectors, None), left_out) for text in texts)
         yield (source_id, message.seq), IndexedMessage(message, tuple(parts))
+
+
+def _languages(messages: Sequence[Message], usual: str) -> list[str]:
+    return enriched("languages", lambda: languages_of(messages, usual)[1], lambda: [usual] * len(messages))
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str]) -> Sequence[NDArray[np.float16]]:
     """Return the vectors of some texts, or none: words alone find the messages, too."""
     if embedder.is_remote or not texts:
         return ()
-    try:
+
+    def made() -> list[NDArray[np.float16]]:
         vectors = embedder.embed([undisguised(text[:EMBEDDED_CHARACTERS]) for text in texts])
+        return list(to_passage_vectors(vectors, embedder.prefix_trained))
+
+    try:
+        return enriched("vectors of unstored messages", made, list)
     except NeurigraphError:
         return ()
-    return list(to_passage_vectors(vectors, embedder.prefix_trained))
 
 
-def _part(usual: str, language: str, message: Message, text: str, vector: NDArray[np.float16] | None) -> Part:
-    """Return a part with its lexemes, and in another language also those of the usual one: questions may have those."""
-    lexemes, frequencies, total = lexer_of(language).count_passage(message.author, text)
+def _part(
+    usual: str,
+    language: str,
+    message: Message,
+    text: str,
+    vector: NDArray[np.float16] | None,
+    left_out: list[str],
+) -> Part:
+    counts = enriched(
+        "stems", lambda: _counts(usual, language, message.author, text), lambda: count_plainly(text), left_out
+    )
+    key = enriched("statements", lambda: statement_key(text), lambda: None, left_out)
+    return Part(text, *counts, key or 0, vector)
+
+
+def _counts(usual: str, language: str, author: str | None, text: str) -> tuple[list[str], list[int], int]:
+    """Return the lexemes of a part, in another language also those of the usual one: questions may have those."""
+    lexemes, frequencies, total = lexer_of(language).count_passage(author, text)
     if language != usual:
-        others = dict(zip(*lexer_of(usual).count_passage(message.author, text)[:2], strict=True))
+        others = dict(zip(*lexer_of(usual).count_passage(author, text)[:2], strict=True))
         both = {**others, **dict(zip(lexemes, frequencies, strict=True))}
         lexemes, frequencies = list(both), list(both.values())
-    return Part(text, lexemes, frequencies, total, statement_key(text) or 0, vector)
+    return lexemes, frequencies, total

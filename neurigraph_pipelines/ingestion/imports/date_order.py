@@ -1,0 +1,82 @@
+"""The order of day, month and year in dates that are written in numbers, as the text itself shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from itertools import pairwise
+from typing import NamedTuple
+
+from neurigraph_pipelines.model import ImportNote
+
+Numbers = tuple[str, str, str]
+"""The three numbers of a date, as they are written."""
+
+
+class DateOrder(StrEnum):
+    """The order of day (d), month (m) and year (y)."""
+
+    DMY = "dmy"
+    MDY = "mdy"
+    YMD = "ymd"
+
+
+_READ_AS = {
+    DateOrder.DMY: "the day first, which is assumed: if that is wrong, import the file again with --dates mdy",
+    DateOrder.MDY: "the month first, which is assumed: if that is wrong, import the file again with --dates dmy",
+    DateOrder.YMD: "the year first",
+}
+
+
+class Order(NamedTuple):
+    """The order of the dates of a text, and whether it is certain."""
+
+    order: DateOrder
+    is_certain: bool
+
+
+def order_of(dates: Sequence[Numbers], *, has_halves: bool) -> Order:
+    """Return the order of dates.
+
+    A number above 12 is no month, and a year of four digits says where it stands. If there is none, the order in which
+    fewer dates go back is taken. Then a clock of twelve hours, a year of two digits and numbers without zeros in front
+    are those of the United States, and everything else has the day first.
+
+    Args:
+        dates: In the order of the text.
+        has_halves: Whether times are those of a clock of twelve hours.
+    """
+    if any(len(first) == 4 for first, _, _ in dates):
+        return Order(DateOrder.YMD, is_certain=True)
+    if any(int(first) > 31 for first, _, _ in dates):
+        return Order(DateOrder.YMD, is_certain=True)
+    if any(int(first) > 12 for first, _, _ in dates):
+        return Order(DateOrder.DMY, is_certain=True)
+    if any(int(second) > 12 for _, second, _ in dates):
+        return Order(DateOrder.MDY, is_certain=True)
+    returns = {order: _returns([parts(one, order) for one in dates]) for order in (DateOrder.DMY, DateOrder.MDY)}
+    if returns[DateOrder.DMY] != returns[DateOrder.MDY]:
+        return Order(min(returns, key=lambda order: returns[order]), is_certain=False)
+    is_american = has_halves and all(len(one[2]) == 2 for one in dates) and any(_is_unpadded(one) for one in dates)
+    return Order(DateOrder.MDY if is_american else DateOrder.DMY, is_certain=False)
+
+
+def assumed(order: DateOrder) -> ImportNote:
+    """Return the note that the order of dates was assumed."""
+    return ImportNote(f"its dates are read with {_READ_AS[order]}")
+
+
+def parts(date: Numbers, order: DateOrder) -> tuple[int, int, int]:
+    """Return year, month and day."""
+    named = dict(zip(order, map(int, date), strict=True))
+    year = named["y"]
+    return (year + 2000 if year < 100 else year), named["m"], named["d"]
+
+
+def _is_unpadded(date: Numbers) -> bool:
+    return any(len(number) == 1 for number in date[:2]) and not any(number.startswith("0") for number in date[:2])
+
+
+def _returns(dates: Sequence[tuple[int, int, int]]) -> int:
+    """Count the dates that are before the date that precedes them."""
+    return sum(later < earlier for earlier, later in pairwise(dates))

@@ -1,0 +1,164 @@
+"""The words of a mail: its text, or the visible words of its page, the names of its files, and the mails in it."""
+
+from __future__ import annotations
+
+import email.policy
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.message import EmailMessage, Message
+from html.parser import HTMLParser
+
+from neurigraph_pipelines.text.encodings import decoded
+
+FAULTS = (ValueError, IndexError, TypeError, AttributeError, LookupError)
+"""Faults of the standard parser on broken headers."""
+
+_UNSEEN = {"script", "style", "head", "title"}
+_VOID = {"br", "img", "hr", "meta", "link", "input", "area", "base", "col", "embed", "source", "track", "wbr"}
+_BLOCKS = {"p", "div", "br", "li", "tr", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre"}
+_QUOTE = "blockquote"
+_DEEPEST = 10
+
+
+@dataclass(slots=True)
+class Content:
+    """What is in a mail.
+
+    Attributes:
+        text: Its words, with quoted lines marked by ``>``.
+        attached: The names of its files.
+        inner: The mails that it forwards as files.
+    """
+
+    text: str = ""
+    attached: list[str] = field(default_factory=list)
+    inner: list[EmailMessage] = field(default_factory=list)
+
+
+def header(head: Message, name: str) -> str:
+    """Return a header as text; nothing for one that cannot be parsed.
+
+    Bytes that are not ASCII, which the standard forbids, are read in the encoding that they show.
+
+    Raises:
+        UnreadableFileError: They show none.
+    """
+    try:
+        raw = next((value for key, value in head.raw_items() if key.lower() == name.lower()), "")
+        if isinstance(raw, str) and any("\udc80" <= one <= "\udcff" for one in raw):
+            text = decoded(raw.encode("ascii", "surrogateescape"))[0]
+            return str(email.policy.default.header_factory(name, " ".join(text.split())))
+        return str(head.get(name) or "")
+    except FAULTS:
+        return ""
+
+
+def content_of(mail: Message) -> Content:
+    """Return what is in a mail.
+
+    Raises:
+        UnreadableFileError: The encoding of its words is not recognised.
+    """
+    found = Content()
+    plain: list[str] = []
+    marked: list[str] = []
+    for part in _leaves(mail):
+        if part.get_content_type() == "message/rfc822":
+            found.inner += [one for one in _listed(part.get_payload()) if isinstance(one, EmailMessage)]
+            continue
+        name = _file_name(part)
+        if name is not None:
+            found.attached.append(name)
+        elif part.get_content_type() == "text/plain" or part.get_content_maintype() == "multipart":  # without its parts
+            plain.append(_decoded(part))
+        elif part.get_content_type() == "text/html":
+            marked.append(visible(_decoded(part)))
+    found.text = "\n\n".join(text for text in plain if text.strip()) or "\n\n".join(marked)
+    return found
+
+
+def _leaves(part: Message) -> Iterator[Message]:
+    """Yield the parts of a mail that are no containers, and the mails in it as they are."""
+    if part.is_multipart() and part.get_content_type() != "message/rfc822":
+        for inner in _listed(part.get_payload()):
+            if isinstance(inner, Message):
+                yield from _leaves(inner)
+    else:
+        yield part
+
+
+def _listed(payload: object) -> list[object]:
+    return payload if isinstance(payload, list) else []
+
+
+def _file_name(part: Message) -> str | None:
+    """Return the name of an attachment; None for a part of the text."""
+    try:
+        name = part.get_filename()
+        is_attached = part.get_content_disposition() == "attachment"
+    except FAULTS:
+        return "without a name"
+    if name is None and not is_attached:
+        return None if part.get_content_maintype() in ("text", "multipart") else "without a name"
+    return " ".join((name or "without a name").split())[:200]
+
+
+def _decoded(part: Message) -> str:
+    data = part.get_payload(decode=True)
+    stated = part.get_content_charset()
+    return decoded(data, stated)[0] if isinstance(data, bytes) else ""
+
+
+def visible(markup: str) -> str:
+    """Return the words of a page, a line for each block; the lines of quotations begin with ``>``."""
+    reader = _Words()
+    reader.feed(markup)
+    reader.close()
+    lines = ((depth, " ".join("".join(words).split())) for depth, words in reader.lines)
+    return "\n".join("> " * depth + html.unescape(line) for depth, line in lines if line)
+
+
+class _Words(HTMLParser):
+    """Collects the visible words of a page, with the depth of the quotation that each line is in."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.lines: list[tuple[int, list[str]]] = [(0, [])]
+        self._depth = 0
+        self._hidden: list[str] = []
+
+    def _end_line(self) -> None:
+        self.lines.append((self._depth, []))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a line, a quotation, or a part that is not shown."""
+        style = "".join((dict(attrs).get("style") or "").lower().split())
+        if tag in _UNSEEN or (tag not in _VOID and (self._hidden or "display:none" in style)):
+            self._hidden.append(tag)
+        elif tag == _QUOTE:
+            self._depth = min(self._depth + 1, _DEEPEST)
+            self._end_line()
+        elif tag in _BLOCKS:
+            self._end_line()
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a line, a quotation, or a part that is not shown."""
+        if self._hidden:
+            if tag in self._hidden:
+                while self._hidden.pop() != tag:
+                    continue
+        elif tag == _QUOTE:
+            self._depth = max(self._depth - 1, 0)
+            self._end_line()
+        elif tag in _BLOCKS:
+            self._end_line()
+
+    def handle_data(self, data: str) -> None:
+        """Keep words that are shown."""
+        if not self._hidden:
+            first, *others = data.split("\n")
+            self.lines[-1][1].append(first)
+            for line in others:
+                self._end_line()
+                self.lines[-1][1].append(line)

@@ -1,0 +1,77 @@
+"""Marks of memories that were stored without an enrichment, because a defect kept it from being made.
+
+The mark is the author of the newest delta of a memory's words. ``resummarize`` makes what is missing and ends the mark;
+a person who revises the words ends it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.history import append_delta, pipeline_author
+from neurigraph_pipelines.model import KEYWORD_COLUMNS
+from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.statements import statements
+
+UNFINISHED = pipeline_author("unfinished")
+"""The author of words that lack something."""
+
+REMEDY = "`neurigraph resummarize --user NAME` makes what is missing once the defect is mended (docs/reliability.md)"
+
+_QUERIES = statements("history")
+_WORDS = ("title", *KEYWORD_COLUMNS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A memory that was stored without some enrichments.
+
+    Attributes:
+        left_out: What is missing, with the class of the error, such as ``filing (KeyError)``.
+        since: When it was marked.
+    """
+
+    record_id: UUID
+    user_id: UUID
+    left_out: str
+    since: datetime
+
+
+def count_unfinished(database: Database, user_id: UUID | None = None) -> int:
+    """Count the memories that lack enrichments, of a user or of all."""
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["count_unfinished"], {"author": UNFINISHED, "user_id": user_id}).fetchone()
+    assert row is not None
+    records: int = row["records"]
+    return records
+
+
+def list_unfinished(database: Database, limit: int) -> list[Unfinished]:
+    """Return the memories that lack enrichments, those first that have waited longest."""
+    with database.pipeline() as tx:
+        rows = tx.execute(_QUERIES["unfinished"], {"author": UNFINISHED, "limit": limit}).fetchall()
+    return [Unfinished(**row) for row in rows]
+
+
+def mark_unfinished(tx: Transaction, record_id: UUID, row: Mapping[str, Any], left_out: Sequence[str]) -> None:
+    """Mark a stored memory, in the transaction that stores it.
+
+    Args:
+        row: Its title and keywords, by column.
+        left_out: What is missing.
+    """
+    _append(tx, record_id, row, UNFINISHED, left_out)
+
+
+def end_mark(tx: Transaction, record_id: UUID, row: Mapping[str, Any], author: str) -> None:
+    """End the mark of a memory, whose words ``author`` has made again."""
+    _append(tx, record_id, row, author, ())
+
+
+def _append(tx: Transaction, record_id: UUID, row: Mapping[str, Any], author: str, notes: Sequence[str]) -> None:
+    words = {name: row[name] for name in _WORDS}
+    append_delta(tx, record_id, words, words, author, operation="revise", notes=notes)

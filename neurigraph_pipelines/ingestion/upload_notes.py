@@ -1,0 +1,45 @@
+"""What is said of an upload: what was assumed or not read of it, and what became of bytes that were there already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neurigraph_pipelines.model import Extraction, Privacy, ReceivedThrough
+from neurigraph_pipelines.text.media_types import GIT_PACK, MediaType
+
+_MAY_BE_CHATS = ("application/zip", "application/json", "application/jsonl", "application/yaml", "application/xml")
+_OF_THE_WEB = ("page", "repository")
+_ASSUMED = ("encoding", "main text", "cut short", "words read", "words in images")
+"""Facts of a text that say what was assumed, or what of it was not read."""
+
+_LONGEST_NOTE = 300
+
+
+def notes_of(reader: str, media: MediaType, found: Extraction) -> list[str]:
+    """Return what people are told of a document: that it is one, where it could be a chat, and what was not read."""
+    could_be_chat = reader not in _OF_THE_WEB and (media.is_text or media.name in _MAY_BE_CHATS)
+    notes = ["stored as a document"] if could_be_chat else []
+    notes += [f"{name} {value}"[:_LONGEST_NOTE] for name, value in found.facts.items() if name in _ASSUMED]
+    return notes + ([f"only its description is kept in words, because {found.unread}"] if found.unread else [])
+
+
+def kept_as(known: dict[str, Any], asked: Privacy | None) -> tuple[str, ...]:
+    """Return what to tell a sender whose bytes are there already with another privacy than the stated one."""
+    if asked is None or known["privacy"] == asked:
+        return ()
+    return (
+        f"the same file is there already and stays {known['privacy']}: "
+        f"PATCH /v1/uploads/{known['source_id']} or `neurigraph privacy {known['source_id']} {asked}` makes it {asked}",
+    )
+
+
+def reader_of(media: MediaType, received_through: str) -> str:
+    """Return the extractor's reader: of a page that was fetched, the main text is read; of an upload, everything.
+
+    Only what was fetched is a repository: a pack that somebody uploads is a file like any other.
+    """
+    if media is GIT_PACK and received_through == ReceivedThrough.WEB:
+        return "repository"
+    if media.reader == "html" and received_through == ReceivedThrough.WEB:
+        return "page"
+    return media.reader or "media"

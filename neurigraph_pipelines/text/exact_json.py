@@ -1,0 +1,91 @@
+"""JSON without silent changes: what a parser would round, drop or make up is refused, or kept as a text."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from neurigraph_pipelines.errors import InvalidInputError
+
+_FLOAT_DIGITS = 17  # every double has a text of as many digits, so nobody means more with them
+_SHOWN = 40
+
+
+def parse_exactly(text: str | bytes) -> Any:
+    """Parse JSON and refuse what would be changed: names given twice, NaN, and numbers that a double does not hold.
+
+    Raises:
+        InvalidInputError: Something would be changed; the message names it.
+        ValueError: It is not JSON.
+        RecursionError: It is nested too deeply.
+    """
+    return json.loads(text, parse_float=_number, parse_constant=_refused, object_pairs_hook=_object)
+
+
+def keep_exactly(text: bytes, *, names_twice: bool = True) -> bytes:
+    """Return JSON in which texts stand for the numbers that a parser would change; the same bytes if there are none.
+
+    Args:
+        names_twice: Whether a name that an object has twice stays beside the first, as ``name (given twice)``.
+
+    Raises:
+        InvalidInputError: An object has a name twice and ``names_twice`` is False.
+    """
+    try:
+        parse_exactly(text)
+    except InvalidInputError:
+        kept = json.loads(
+            text,
+            parse_float=_number_or_text,
+            parse_constant=str,
+            object_pairs_hook=_with_all if names_twice else _object,
+        )
+        return json.dumps(kept).encode()
+    except (ValueError, RecursionError):
+        pass
+    return text
+
+
+def _number_or_text(digits: str) -> float | str:
+    try:
+        return _number(digits)
+    except InvalidInputError:
+        return digits
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if len(digits) <= _FLOAT_DIGITS and "e" not in digits and "E" not in digits:
+        return number
+    exact = Decimal(digits)
+    is_kept = math.isfinite(number) and (number != 0 or exact == 0)
+    if not is_kept or (len(exact.as_tuple().digits) > _FLOAT_DIGITS and Decimal(repr(number)) != exact):
+        _refused(digits)
+    return number
+
+
+def _refused(digits: str) -> NoReturn:
+    shown = digits if len(digits) <= _SHOWN else f"{digits[:_SHOWN]}…"
+    raise InvalidInputError(f"the number {shown} cannot be kept as it is: send it as a text")
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise InvalidInputError(f"an object has the name {twice[:_SHOWN]!r} twice: send it once")
+    return found
+
+
+def _with_all(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        free = name
+        while free in found:
+            free += " (given twice)"
+        found[free] = value
+    return found

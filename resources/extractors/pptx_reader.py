@@ -1,0 +1,85 @@
+"""PowerPoint presentations: the words, tables and notes of each slide, hidden slides marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from lxml import etree
+
+from resources.extractors.grouping import Part, Piece, grouped
+from resources.extractors.zipped import local, require_bounded, xml_of
+
+_LONGEST_TITLE = 100
+_BREAKS = {"br": "\n", "tab": "\t"}
+
+
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
+    """Yield groups of paragraphs of each slide; a row of a table counts as one."""
+    require_bounded(stream)
+    from pptx import Presentation
+
+    presentation = Presentation(stream)
+    for name in ("title", "author"):
+        if value := getattr(presentation.core_properties, name):
+            facts[name] = str(value)[:300]
+    facts["slides"] = str(len(presentation.slides))
+    for number, slide in enumerate(presentation.slides, start=1):
+        title = slide.shapes.title.text_frame.text if slide.shapes.title is not None else ""
+        hidden = " (hidden)" if slide._element.get("show") in ("0", "false") else ""
+        section = f"slide {number}{hidden} {' '.join(title.split())[:_LONGEST_TITLE]}".strip()
+        pieces = [*_pieces(slide.shapes._spTree), *_diagrams(slide)]
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            notes = slide.notes_slide.notes_text_frame.text.strip()
+            pieces += [f"Notes: {notes}"] if notes else []
+        yield from grouped(_of(pieces, section), f"slide-{number}-paragraphs")
+
+
+def _of(pieces: list[str], section: str) -> Iterator[Piece]:
+    return ((piece, section) for piece in pieces)
+
+
+def _pieces(parent: etree._Element) -> Iterator[str]:
+    """Yield the paragraphs and rows below an element, through groups; of alternatives the newest."""
+    for element in parent:
+        name = local(element)
+        if name == "p":
+            if text := _text(element):
+                yield text
+        elif name == "tr":
+            cells = (" ".join(_pieces(cell)) for cell in element if local(cell) == "tc")
+            if row := " | ".join(cell for cell in cells if cell):
+                yield row
+        elif name == "AlternateContent":
+            choices = [one for one in element if local(one) == "Choice"] or list(element)
+            yield from _pieces(choices[0]) if choices else ()
+        elif name:
+            yield from _pieces(element)
+
+
+def _text(paragraph: etree._Element) -> str:
+    return "".join(
+        _BREAKS.get(local(one), one.text or "") for one in paragraph.iter() if local(one) in ("t", *_BREAKS)
+    ).strip()
+
+
+def _diagrams(slide: object) -> Iterator[str]:
+    """Yield the words of drawn diagrams and charts, which lie in parts of their own."""
+    for relation in slide.part.rels.values():  # type: ignore[attr-defined]
+        if relation.is_external:
+            continue
+        kind = relation.reltype.rpartition("/")[2]
+        if kind == "diagramData":
+            yield from _pieces(xml_of(relation.target_part.blob))
+        elif kind == "chart":
+            yield from _of_chart(xml_of(relation.target_part.blob))
+
+
+def _of_chart(root: etree._Element) -> Iterator[str]:
+    yield from _pieces(root)
+    for series in (one for one in root.iter() if local(one) == "ser"):
+        found = {local(one): [v.text or "" for v in one.iter() if local(v) == "v"] for one in series}
+        names, values = found.get("cat", []), found.get("val", [])
+        pairs = zip(names, values, strict=False) if names else (("", value) for value in values)
+        points = "; ".join(f"{name}: {value}" if name else value for name, value in pairs)
+        yield f"{' '.join(found.get('tx', []))}: {points}".removeprefix(": ")

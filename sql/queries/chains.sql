@@ -1,0 +1,80 @@
+-- What may be wrong with chains of versions of facts.
+
+-- name: broken_chains
+-- Versions of facts of a node's records whose chain has a gap, two of one number, or another root.
+SELECT
+    f.fact_id AS id,
+    'the versions of a fact are not numbered without gaps' AS fault
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+WHERE i.node_id = %(node_id)s
+    AND (
+        (f.version = 1) <> (f.root_id = f.fact_id)
+        OR EXISTS (
+            SELECT FROM neurigraph.facts AS o
+            WHERE o.root_id = f.root_id AND o.version = f.version AND o.fact_id <> f.fact_id
+        )
+        OR (
+            f.version > 1 AND NOT EXISTS (
+                SELECT FROM neurigraph.facts AS o
+                WHERE o.root_id = f.root_id AND o.version = f.version - 1 AND o.user_id = f.user_id
+            )
+        )
+    );
+
+-- name: forked_chains
+-- Facts of a node's records that stand beside another one that replaced the same fact, although nothing says that both
+-- may hold, and nobody decides or has decided between them. What waits to be compared is left out.
+WITH standing AS (
+    SELECT
+        f.fact_id,
+        f.record_id,
+        f.root_id,
+        f.version,
+        f.restated,
+        f.user_id,
+        i.node_id
+    FROM neurigraph.facts AS f
+    INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+    CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
+    WHERE f.user_id = (SELECT g.user_id FROM neurigraph.graph_index AS g WHERE g.node_id = %(node_id)s)
+        AND f.status <> 'archived' AND f.forgotten_at IS NULL AND u.superseded_by IS NULL
+        AND NOT i.superseded AND NOT i.quarantined
+        AND (f.forget_after IS NULL OR f.forget_after > now()) AND (f.valid_until IS NULL OR f.valid_until > now())
+        AND NOT EXISTS (SELECT FROM neurigraph.pending_verdicts AS p WHERE p.record_id = f.record_id)
+),
+
+replaced AS (
+    SELECT
+        s.*,
+        v.earlier_id
+    FROM standing AS s
+    INNER JOIN neurigraph.fact_verdicts AS v ON s.fact_id = v.later_id
+    WHERE v.effect = 'supersedes' AND v.undone_at IS NULL
+    UNION
+    SELECT
+        s.*,
+        o.fact_id AS earlier_id
+    FROM standing AS s
+    INNER JOIN neurigraph.facts AS o ON s.root_id = o.root_id AND s.version > o.version
+)
+
+SELECT DISTINCT
+    r.fact_id AS id,
+    'another fact replaced the same one, and nobody decided which of both holds: take one of them back' AS fault
+FROM replaced AS r
+INNER JOIN replaced AS o ON r.earlier_id = o.earlier_id AND r.fact_id <> o.fact_id
+WHERE r.node_id = %(node_id)s AND r.restated IS DISTINCT FROM o.restated
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.fact_verdicts AS v
+        WHERE (v.later_id, v.earlier_id) IN ((r.fact_id, o.fact_id), (o.fact_id, r.fact_id))
+            AND (
+                v.effect <> 'flagged' OR v.undone_at IS NOT NULL OR v.confirmed_at IS NOT NULL
+                OR NOT EXISTS (
+                    SELECT FROM neurigraph.actions AS a
+                    WHERE a.state = 'failed'
+                        AND (a.fact_id, a.other_fact_id)
+                        IN ((r.fact_id, o.fact_id), (o.fact_id, r.fact_id))
+                )
+            )
+    );

@@ -1,0 +1,152 @@
+"""A persona's keys read what lies at and below it: only its own words, and what an owner puts there, go there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.doctor import memory
+from neurigraph_pipelines.doctor.findings import Finding, Level
+from neurigraph_pipelines.graph.moving import move_records
+from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.ingestion.vaults import import_vault
+from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
+from neurigraph_pipelines.wiring import Installation
+from resources.providers.retries import ProviderClient
+from tests.support.memories import converse, ingest, make_persona, rows, stored
+from tests.support.model_clients import make_client, make_model
+from tests.support.model_provider import Fault, ModelProvider
+
+LAWYER, SECRETARY = "Lawyer", "Lawyer/Secretary"
+_PATHS = """SELECT i.record_id, array_to_string(n.names[2:], '/') AS path
+FROM neurigraph.record_index AS i
+JOIN neurigraph.graph_index AS g ON g.node_id = i.node_id
+CROSS JOIN LATERAL (SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)) AS n
+WHERE g.user_id = %s ORDER BY i.created_at"""
+
+
+@pytest.fixture
+def lawyer(here: Installation, bob: tuple[User, Claims]) -> UUID:
+    """A persona at the top of Bob's graph with a node below it, and one that lies deeper."""
+    user, claims = bob
+    persona = sharing.add_node(
+        here.database, claims, user.root_node_id, LAWYER, node_type=NodeType.PERSONA, summary="The lawyer of the court."
+    )
+    sharing.add_node(here.database, claims, persona, "Secretary")
+    money = sharing.add_node(here.database, claims, user.root_node_id, "Money")
+    sharing.add_node(here.database, claims, money, "Banker", node_type=NodeType.PERSONA)
+    return persona
+
+
+@pytest.fixture
+def client(provider: ModelProvider) -> Iterator[ProviderClient]:
+    opened = make_client(provider)
+    yield opened
+    opened.close()
+
+
+def paths(here: Installation, user: User) -> list[str]:
+    return [row["path"] for row in rows(here, _PATHS, user.user_id)]
+
+
+def findings(here: Installation, user: User) -> list[Finding]:
+    """What the doctor finds in a user's graph."""
+    return [one for one in memory.personas(here) if f"--user {user.slug} " in str(one.remedy)]
+
+
+@pytest.mark.usefixtures("lawyer")
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("#Lawyer My hidden account is in Vaduz.", ""),
+        ("#Lawyer/Secretary My hidden account is in Vaduz.", ""),
+        ("#Lawyer/New My hidden account is in Vaduz.", ""),
+        ("#Money/Banker My hidden account is in Vaduz.", "Money"),
+        ("#Money My hidden account is in Vaduz.", "Money"),
+        ("The lawyer, the lawyer: my hidden account at the court is what the lawyer of the court must not see.", None),
+    ],
+)
+def test_words_that_name_a_persona_are_filed_above_it(
+    here: Installation, context: Context, bob: tuple[User, Claims], words: str, path: str | None
+) -> None:
+    user, claims = bob
+    converse(here, claims, words)
+    (record,) = stored(ingest(context, user))
+    (found,) = paths(here, user)
+    assert found == path if path is not None else not found.startswith((LAWYER, "Money/Banker"))
+    assert record.node_path == "/".join(filter(None, (user.slug, found)))
+    assert findings(here, user) == []
+
+
+@pytest.mark.usefixtures("lawyer")
+def test_answer_of_a_model_decides_no_access(
+    here: Installation, context: Context, bob: tuple[User, Claims], provider: ModelProvider, client: ProviderClient
+) -> None:
+    user, claims = bob
+    steps = [
+        {"name": name, "kind": "topic", "confidence": 1.0, "summary": "", "keywords": [], "aliases": []}
+        for name in SECRETARY.split("/")
+    ]
+    relations = [{"other": "Edda", "kind": "person", "label": "sister", "strength": 1.0}]
+    placement = {"first_message": 1, "last_message": 1, "steps": steps, "relations": relations}
+    answer = Fault("wrong_shape", answer={"placements": [placement]})
+    provider.fail_when("", answer, "PlacementsAnswer")
+    for _ in range(6):
+        converse(here, claims, "My sister Edda has a hidden account.")
+    assert len(stored(ingest(context.using(language_model=make_model(client)), user))) == 6
+    assert set(paths(here, user)) == {""}
+    below = rows(
+        here, "SELECT node_name FROM neurigraph.graph_index WHERE layer_depth = 2 AND user_id = %s", user.user_id
+    )
+    assert {row["node_name"] for row in below} == {"Secretary", "Banker"}
+
+
+def test_folder_of_a_vault_decides_no_access(
+    here: Installation, context: Context, bob: tuple[User, Claims], lawyer: UUID, tmp_path: Path
+) -> None:
+    _, claims = bob
+    vault = tmp_path / LAWYER
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "Account.md").write_text("My hidden account is in Vaduz.")
+    report = import_vault(here.acting_for(claims), context.settings, vault)
+    assert (report.added, ["rename the folder" in one.reason for one in report.rejected]) == (0, [True])
+    assert rows(here, "SELECT FROM neurigraph.graph_index WHERE parent_node_id = %s", lawyer) == [{}]
+
+
+def test_persona_and_owner_file_there(
+    here: Installation, context: Context, bob: tuple[User, Claims], lawyer: UUID
+) -> None:
+    user, claims = bob
+    subject = sharing.Subject(SubjectType.PERSONA, str(lawyer))
+    sharing.grant(here.database, claims, subject, lawyer, GrantType.READ_WRITE)
+    converse(here, Claims(str(lawyer), "persona", user.user_id), "#Lawyer The court sits on Monday.")
+    write_note(here.acting_for(claims), NewNote("The court has a new judge.", node_id=lawyer))
+    write_note(here.acting_for(claims), NewNote("The secretary is called Ida.", path=SECRETARY))
+    ingest(context, user)
+    assert sorted(paths(here, user)) == [LAWYER, LAWYER, SECRETARY]
+    assert findings(here, user) == []
+
+
+def test_doctor_lists_what_was_filed_at_a_persona(
+    here: Installation, context: Context, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "#Agent/Notes The first version filed this.")
+    (record,) = stored(ingest(context, user))
+    with here.database.agent(claims) as tx:
+        agent = find_node(tx, user.user_id, "Agent")
+    make_persona(here, agent)
+    (finding,) = findings(here, user)
+    assert (finding.level, f"--node {agent} --below" in str(finding.remedy)) == (Level.WARNING, True)
+    move_records(here.database, claims, [record.record_id], user.root_node_id)
+    assert findings(here, user) == []
+    move_records(here.database, claims, [record.record_id], agent)  # the owner says so
+    assert findings(here, user) == []

@@ -1,0 +1,148 @@
+"""Chains of one fact do not fork: whatever is approved in whatever order, one version stands, or `verify` says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
+from uuid import UUID
+
+import httpx
+import pytest
+
+from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.deciding import actions
+from neurigraph_pipelines.knowledge.replacing import supersede_fact
+from neurigraph_pipelines.knowledge.stating import confirm, retract
+from neurigraph_pipelines.lifecycle.verification import Fault, verify
+from neurigraph_pipelines.model.actions import ActionState
+from neurigraph_pipelines.wiring import Installation
+from tests.support.api_calls import assert_problem
+from tests.support.api_server import serving
+from tests.support.told_people import People
+
+CITIES = ("Porto", "Lisbon", "Madrid")
+
+
+@pytest.fixture
+def people(shared_installation: Installation) -> People:
+    return People(shared_installation, "flag")
+
+
+@pytest.fixture
+def client(people: People) -> Iterator[httpx.Client]:
+    headers = {"Authorization": f"Bearer {issue_api_key(people.here.database, people.user.user_id)}"}
+    with (
+        serving(people.here) as address,
+        httpx.Client(base_url=f"{address}/v1", headers=headers, timeout=60) as client,
+    ):
+        yield client
+
+
+def tell(people: People, *cities: str) -> list[UUID]:
+    """Tell where Ana lives, each in a memory of its own, and compare it."""
+    told = [people.tell(people.record()[1], f"Ana lives in {city}.", 5 * CITIES.index(city)) for city in cities]
+    people.reconcile()
+    return told
+
+
+def waiting(people: People) -> list[UUID]:
+    return [row["action_id"] for row in people.actions() if row["state"] == "open"]
+
+
+def forks(people: People) -> set[UUID]:
+    found = verify(people.context, user_id=people.user.user_id, read=False).findings
+    return {one.subject for one in found if one.fault is Fault.FACT}
+
+
+def assert_one_chain(people: People, porto: UUID, lisbon: UUID, madrid: UUID) -> None:
+    assert people.chains() == [(porto, porto, 1), (lisbon, porto, 2), (madrid, porto, 3)]
+    assert people.statuses() == {porto: "superseded", lisbon: "superseded", madrid: "active"}
+    assert forks(people) == set()
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))])
+def test_proposals_of_one_chain_are_approved_in_any_order(people: People, order: tuple[int, ...]) -> None:
+    told = tell(people, *CITIES)
+    asked = waiting(people)
+    assert len(asked) == 3
+    owner = people.context.acting_for(people.claims)
+    for number in order:
+        assert actions.vote(owner, asked[number], approves=True).state is ActionState.EXECUTED
+    assert_one_chain(people, *told)
+
+
+def test_proposals_of_one_chain_are_approved_at_once_over_http(people: People, client: httpx.Client) -> None:
+    told = tell(people, *CITIES)
+    asked = waiting(people)
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(
+            pool.map(lambda one: client.post(f"/actions/{one}/votes", json={"approve": True}), [*asked, *asked])
+        )
+    assert {answer.status_code for answer in answers} == {200}
+    assert_one_chain(people, *told)
+
+
+def test_what_changed_meanwhile_is_a_conflict_without_a_condition(people: People, client: httpx.Client) -> None:
+    porto, _ = tell(people, "Porto", "Lisbon")
+    (asked,) = waiting(people)
+    retract(people.context.acting_for(people.claims), porto)
+    answer = client.post(f"/actions/{asked}/votes", json={"approve": True})
+    assert_problem(answer, 409)
+    assert "decide about it as it is now" in answer.json()["detail"]
+
+
+def test_verify_finds_forks_that_nobody_decided(people: People) -> None:
+    porto, lisbon, madrid = tell(people, *CITIES)
+    owner = people.context.acting_for(people.claims)
+    for later in (lisbon, madrid):
+        supersede_fact(owner, porto, later)
+    assert forks(people) == set(), "somebody is still asked"
+    last = next(
+        row["action_id"] for row in people.actions() if {row["fact_id"], row["other_fact_id"]} == {lisbon, madrid}
+    )
+    with people.here.database.owner() as tx:
+        tx.execute(
+            "UPDATE neurigraph.actions SET state = 'failed', failure = 'changed', decided_at = now(), "
+            "finished_at = now() WHERE action_id = %s",
+            [last],
+        )
+    assert forks(people) == {lisbon, madrid}
+    with people.here.database.owner() as tx:
+        tx.execute("DELETE FROM neurigraph.fact_verdicts WHERE (later_id, earlier_id) = (%s, %s)", [madrid, lisbon])
+    assert forks(people) == {lisbon, madrid}
+    with people.here.database.owner() as tx:
+        tx.execute(
+            "INSERT INTO neurigraph.fact_verdicts (later_id, earlier_id, user_id, verdict, confidence, reason, effect, "
+            "judged_by) VALUES (%s, %s, %s, 'elaborates', 0.8, 'both hold', 'none', 'test')",
+            [madrid, lisbon, people.user.user_id],
+        )
+    assert forks(people) == set(), "a verdict says that both can hold"
+
+
+def test_the_same_said_twice_is_no_fork(people: People) -> None:
+    porto, lisbon, again = tell(people, "Porto", "Lisbon", "Lisbon")
+    owner = people.context.acting_for(people.claims)
+    for later in (lisbon, again):
+        supersede_fact(owner, porto, later)
+    (madrid,) = tell(people, "Madrid")
+    for earlier in (lisbon, again):
+        supersede_fact(owner, earlier, madrid)
+    retract(owner, madrid)
+    assert people.statuses() == {porto: "superseded", lisbon: "active", again: "active"}
+    assert forks(people) == set()
+
+
+def test_what_is_confirmed_again_is_compared_with_what_came_meanwhile(shared_installation: Installation) -> None:
+    people = People(shared_installation, "auto")
+    owner = people.context.acting_for(people.claims)
+    porto, lisbon = tell(people, "Porto", "Lisbon")
+    retract(owner, lisbon)
+    (madrid,) = tell(people, "Madrid")
+    confirm(owner, lisbon)
+    assert forks(people) == set(), "it waits to be compared"
+    assert people.reconcile().records == 1
+    verdicts = people.rows("SELECT later_id, earlier_id FROM neurigraph.fact_verdicts WHERE user_id = %s")
+    assert (madrid, lisbon) in {(row["later_id"], row["earlier_id"]) for row in verdicts}
+    assert people.statuses()[porto] == "superseded"
+    assert forks(people) == set()

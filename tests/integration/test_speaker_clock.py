@@ -1,0 +1,69 @@
+"""The clock of a speaker: relative days count from the day on which they spoke, wherever they were."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.ingestion.imports.zones import with_zone
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.sources import NO_DETAILS
+from neurigraph_pipelines.retrieval.ask import ask
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import ingest
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def write(folder: Path, *said: tuple[str, str]) -> Path:
+    path = folder / "said.jsonl"
+    lines = [
+        {"external_id": f"c{number}", "messages": [{"role": "user", "content": text, "occurred_at": time}]}
+        for number, (text, time) in enumerate(said)
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+def answer(context: Context, question: str) -> str:
+    return ask(context, Question(question), asked_at=NOW).answer
+
+
+def test_yesterday_counts_from_the_day_of_the_speaker(
+    here: Installation, bob: tuple[User, Claims], tmp_path: Path
+) -> None:
+    user, claims = bob
+    context = here.acting_for(claims)
+    path = write(
+        tmp_path,
+        ("Yesterday I bought a green lamp.", "2025-03-01T00:30:00+09:00"),
+        ("Yesterday I sold my red kayak.", "2025-06-30T23:30:00-07:00"),
+    )
+    import_file(context, path, "jsonl")
+    lamp, kayak = (answer(context, f"When did I {what}?") for what in ("buy the green lamp", "sell my red kayak"))
+    assert "1 March 2025: Yesterday (28 February 2025) I bought" in lamp
+    assert "30 June 2025: Yesterday (29 June 2025) I sold" in kayak
+    ingest(here.context, user)
+    assert answer(context, "When did I buy the green lamp?") == lamp
+    assert answer(context, "When did I sell my red kayak?") == kayak
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"), [("Europe/Berlin", "30 June 2025"), (None, "29 June 2025"), ("America/New_York", "29 June 2025")]
+)
+def test_time_zone_of_an_import(
+    here: Installation, bob: tuple[User, Claims], tmp_path: Path, zone: str | None, day: str
+) -> None:
+    context = here.acting_for(bob[1])
+    path = write(tmp_path, ("Yesterday I sold my red kayak.", "2025-06-30T22:30:00Z"))
+    import_file(context, path, "jsonl", details=with_zone(NO_DETAILS, zone))
+    assert f"Yesterday ({day})" in answer(context, "When did I sell my red kayak?")
+    again = import_file(context, path, "jsonl", details=with_zone(NO_DETAILS, zone))
+    assert (again.messages_added, again.messages_known) == (0, 1)

@@ -1,0 +1,35 @@
+"""JSON whose numbers and names are kept, or refused by name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.text.exact_json import keep_exactly, parse_exactly
+
+KEPT = ["0.1", "-0", "1e5", "0.10000000000000001", "0.30000000000000004", "1.7976931348623157e308", "1.50", "0e-9999"]
+KEPT += ["123456789012345678901234567890", "5e-324", "2.2250738585072014e-308", '{"a": 1, "b": {"a": 2}}', "[]"]
+CHANGED = [("1e-400", "1e-400"), ("1e400", "1e400"), ("0.123456789012345678901234567890", "0.123456789012345678")]
+CHANGED += [("NaN", "NaN"), ("-Infinity", "-Infinity"), ('{"a": 1, "a": 2}', "'a' twice")]
+CHANGED += [("100000000000000000000.5", "100000000000000000000.5")]
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_a_parser_keeps_is_read(text: str) -> None:
+    assert parse_exactly(f'{{"x": {text}}}') == {"x": json.loads(text)}
+    assert keep_exactly(text.encode()) == text.encode()
+
+
+@pytest.mark.parametrize(("text", "named"), CHANGED)
+def test_what_a_parser_changes_is_refused_or_kept_as_text(text: str, named: str) -> None:
+    with pytest.raises(InvalidInputError, match=named):
+        parse_exactly(f'{{"deep": [{text}]}}')
+    kept = json.loads(keep_exactly(text.encode()))
+    assert kept == ({"a": 1, "a (given twice)": 2} if text.startswith("{") else text)
+
+
+@pytest.mark.parametrize("text", [b"{", b"\xff", b"", b"[" * 100_000])
+def test_what_is_not_json_stays(text: bytes) -> None:
+    assert keep_exactly(text) == text

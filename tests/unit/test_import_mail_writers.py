@@ -1,0 +1,223 @@
+"""Whose words a mail has: quotations, answers between them, forwards, notices, encodings, and Outlook's own files."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.ingestion.imports import detect_format, read_conversations
+from neurigraph_pipelines.model import NewConversation, RejectedItem
+from tests.support.documents import msg_of
+
+HEAD = "From: Jo <jo@example.org>\nSubject: {}\nDate: Tue, 21 May 2024 11:00:00 +0200\nMessage-ID: <{}@example.org>\n"
+MEETING = "会議は金曜日です。鍵を持ってきてください。"
+RENT = "I raise your rent to 900 euros."
+SENT = datetime(2024, 5, 21, 9, tzinfo=UTC)
+WRITTEN = datetime(2024, 5, 20, 9, tzinfo=UTC)
+
+
+def said(path: Path, **how: Any) -> tuple[list[tuple[str | None, str]], list[str]]:
+    notes: list[str] = []
+    found = [*read_conversations(path, "mail", on_note=notes.append, **how)]
+    messages = [one for item in found if isinstance(item, NewConversation) for one in item.messages]
+    rejected = [item.reason for item in found if isinstance(item, RejectedItem)]
+    return [(one.author, one.content) for one in messages], notes + rejected
+
+
+def mail(path: Path, subject: str, body: str, more: str = "Content-Type: text/plain; charset=utf-8") -> Path:
+    file = path / "one.eml"
+    file.write_text(f"{HEAD.format(subject, 'a')}{more}\n\n{body}", encoding="utf-8")
+    return file
+
+
+HEADS = [
+    "________________________________\nFrom: Ada Holt <ada@x.org>\nSent: Monday, May 20, 2024 12:00 PM\nTo: Jo\n"
+    "Subject: Boat",
+    "-----Original Message-----\nFrom: Ada Holt\nSent: Monday, May 20, 2024 12:00 PM\nTo: Jo\nSubject: Boat",
+    "*From:* Ada Holt <ada@x.org>\n*Sent:* Monday, May 20, 2024 12:00 PM\n*To:* Jo\n*Subject:* Boat",
+    "-----Ursprüngliche Nachricht-----\nVon: Ada Holt [mailto:ada@x.org]\nGesendet: Montag, 20. Mai 2024 12:00\n"
+    "An: Jo\nBetreff: Boot",
+    "De : Ada Holt <ada@x.org>\nEnvoyé : lundi 20 mai 2024 12:00\nÀ : Jo\nObjet : Bateau",
+    "De: Ada Holt <ada@x.org>\nEnviado el: lunes, 20 de mayo de 2024 12:00\nPara: Jo\nAsunto: Barco",
+    "Da: Ada Holt <ada@x.org>\nInviato: lunedì 20 maggio 2024 12:00\nA: Jo\nOggetto: Barca",
+    "Van: Ada Holt <ada@x.org>\nVerzonden: maandag 20 mei 2024 12:00\nAan: Jo\nOnderwerp: Boot",
+    "De: Ada Holt <ada@x.org>\nEnviada em: segunda-feira, 20 de maio de 2024 12:00\nPara: Jo\nAssunto: Barco",
+    "发件人: Ada Holt <ada@x.org>\n发送时间: 2024年5月20日 12:00\n收件人: Jo\n主题: 船",
+    "差出人: Ada Holt <ada@x.org>\n送信日時: 2024年5月20日 12:00\n宛先: Jo\n件名: 船",
+    "보낸 사람: Ada Holt <ada@x.org>\n보낸 날짜: 2024년 5월 20일 12:00\n받는 사람: Jo\n제목: 배",
+    "On Monday, May 20, 2024, 12:00 PM, Ada Holt <ada@x.org> wrote:",
+]
+SENTENCES = [
+    "On Mon, May 20, 2024 at 12:00 PM Ada Holt <ada@x.org> wrote:",
+    "On Mon, May 20, 2024 at 12:00 PM Ada Holt <ada@x.org>\nwrote:",
+    "Am Mo., 20. Mai 2024 um 12:00 Uhr schrieb Ada Holt <ada@x.org>:",
+    "Le lun. 20 mai 2024 à 12:00, Ada Holt <ada@x.org> a écrit :",
+    "El lun, 20 may 2024 a las 12:00, Ada Holt (<ada@x.org>) escribió:",
+    "Il giorno lun 20 mag 2024 alle ore 12:00 Ada Holt <ada@x.org> ha scritto:",
+    "Op ma 20 mei 2024 om 12:00 schreef Ada Holt <ada@x.org>:",
+    "Em seg., 20 de mai. de 2024 às 12:00, Ada Holt <ada@x.org> escreveu:",
+    "Ada Holt <ada@x.org> 于2024年5月20日周一 12:00写道：",
+    "2024年5月20日(月) 12:00 Ada Holt <ada@x.org>:",
+    "2024년 5월 20일 (월) 오후 12:00, Ada Holt <ada@x.org>님이 작성:",
+]
+
+
+@pytest.mark.parametrize(
+    "quoted", [*(f"{head}\n\nI sell my boat." for head in HEADS), *(f"{one}\n\n> I sell my boat." for one in SENTENCES)]
+)
+def test_words_quoted_below_an_answer_are_left_out(quoted: str, tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Re: Boat", f"Yes, I buy it.\n\n{quoted}\n"))[0] == [("Jo", "Yes, I buy it.")]
+
+
+@pytest.mark.parametrize("head", HEADS[:-1])
+def test_forwarded_words_are_of_their_writer(head: str, tmp_path: Path) -> None:
+    (conversation,) = read_conversations(mail(tmp_path, "Fwd: Boat", f"FYI\n\n{head}\n\n{RENT}\n"), "mail")
+    assert isinstance(conversation, NewConversation)
+    own, other = conversation.messages
+    assert (own.author, own.content, own.occurred_at) == ("Jo", "FYI", SENT)
+    assert (other.author, other.content) == ("Ada Holt", RENT)
+    assert other.occurred_at == datetime(2024, 5, 20, 12, tzinfo=UTC)
+
+
+FORWARDS = [
+    "---------- Forwarded message ---------\nFrom: Ada Holt <ada@x.org>\nDate: Mon, May 20, 2024 at 9:00 AM\n"
+    f"Subject: rent\nTo: Jo\n\n{RENT}",
+    "---------- Forwarded message ---------\nVon: Ada Holt <ada@x.org>\nDate: Mo., 20. Mai 2024 um 09:00 Uhr\n"
+    f"Subject: rent\nTo: Jo\n\n{RENT}",
+    "Begin forwarded message:\n\n> From: Ada Holt <ada@x.org>\n> Subject: rent\n> Date: 20 May 2024 at 09:00:00 GMT\n"
+    f"> To: Jo\n> \n> {RENT}",
+    "-------- Weitergeleitete Nachricht --------\nBetreff: \tMiete\nDatum: \tMon, 20 May 2024 09:00:00 +0000\n"
+    f"Von: \tAda Holt <ada@x.org>\nAn: \tJo\n\n{RENT}",
+    "-------- Message transféré --------\nSujet : Loyer\nDate : Mon, 20 May 2024 09:00:00 +0000\n"
+    f"De : Ada Holt <ada@x.org>\nPour : Jo\n\n{RENT}",
+]
+
+
+@pytest.mark.parametrize("forwarded", FORWARDS)
+@pytest.mark.parametrize("own", ["See below.", ""])
+def test_marked_forward_needs_no_subject(forwarded: str, own: str, tmp_path: Path) -> None:
+    (conversation,) = read_conversations(mail(tmp_path, "rent", f"{own}\n\n{forwarded}\n"), "mail")
+    assert isinstance(conversation, NewConversation)
+    *mine, other = conversation.messages
+    assert [one.content for one in mine] == ([own] if own else [])
+    assert (other.author, other.content, other.occurred_at) == ("Ada Holt", RENT, WRITTEN)
+
+
+ANSWERED = "> Do you still have the key?\nYes.\n> Is Carla coming?\nNo."
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (ANSWERED, ANSWERED),
+        (f"{SENTENCES[0]}\n{ANSWERED}", f"{SENTENCES[0]}\n{ANSWERED}"),
+        (f"See my answers.\n\n{HEADS[0]}\n\n{ANSWERED}", f"See my answers.\n\n{ANSWERED}"),
+        (f"{HEADS[0]}\n\n{ANSWERED}", ANSWERED),
+        ("> I sell my boat.", "> I sell my boat."),
+        ("Yes.\n\n> I sell my boat.\n\n-- \nJo Lee", "Yes."),
+        ("My plan:\nFrom: London\nTo: Paris\nDate: 3 May 2024", "My plan:\nFrom: London\nTo: Paris\nDate: 3 May 2024"),
+        ("The note of 2024 said this:\nbuy rope", "The note of 2024 said this:\nbuy rope"),
+    ],
+)
+def test_answered_quotations_stay(body: str, expected: str, tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Re: Questions", body))[0] == [("Jo", expected)]
+
+
+def test_mail_that_is_only_a_quotation_is_of_its_writer(tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Re: Boat", f"{HEADS[0]}\n\n{RENT}"))[0] == [("Ada Holt", RENT)]
+
+
+def test_page_keeps_answers_between_quotations(tmp_path: Path) -> None:
+    page = "<div>Hi</div><blockquote><p>Still the key?</p></blockquote><p>Yes.</p><blockquote>old <p>words</blockquote>"
+    path = mail(tmp_path, "Re: Key", page, "Content-Type: text/html; charset=utf-8")
+    assert said(path)[0] == [("Jo", "Hi\n> Still the key?\nYes.")]
+
+
+def test_attached_mail_is_of_its_writer(tmp_path: Path) -> None:
+    inner = f"From: Ada Holt <ada@x.org>\nSubject: rent\nDate: Mon, 20 May 2024 09:00:00 +0000\n\n{RENT}\n"
+    body = f"--b\nContent-Type: text/plain\n\nSee below.\n--b\nContent-Type: message/rfc822\n\n{inner}--b--\n"
+    path = mail(tmp_path, "Fwd: rent", body, 'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="b"')
+    assert said(path)[0] == [("Jo", "See below."), ("Ada Holt", RENT)]
+
+
+def test_file_of_outlook_is_a_mail(tmp_path: Path) -> None:
+    path = tmp_path / "rent.msg"
+    inner = {0x0037: "Rent", 0x1000: RENT, 0x0C1A: "Ada Holt", 0x0C1F: "ada@x.org"}
+    path.write_bytes(
+        msg_of({0x0037: "FW: Rent", 0x1000: "See below.", 0x0C1A: "Jo", 0x0C1F: "jo@x.org"}, {"rent": inner})
+    )
+    assert detect_format(path) == "mail"
+    assert said(path)[0] == [("Jo", "See below."), ("Ada Holt", RENT)]
+
+
+NOTICES = [
+    "X-Gmail-Labels: Spam,Category promotions",
+    "X-Gmail-Labels: Trash",
+    "X-Gmail-Labels: Papierkorb,Ungelesen",
+    "X-Gmail-Labels: Papelera",
+    "X-Gmail-Labels: Corbeille",
+    "X-Gmail-Labels: Cestino",
+    "X-Gmail-Labels: Prullenbak",
+    "X-Gmail-Labels: Lixeira",
+    "X-Gmail-Labels: Kosz",
+    "X-Gmail-Labels: =?UTF-8?Q?Skr=C3=A4ppost?=",
+    "X-Gmail-Labels: =?UTF-8?B?6L+35oOR44Oh44O844Or?=",
+    "X-Gmail-Labels: =?UTF-8?B?44K044Of566x?=",
+    "X-Gmail-Labels: =?UTF-8?B?5Z6D5Zy+6YKu5Lu2?=",
+    "X-Spam-Flag: YES",
+    "X-Mozilla-Status: 0009",
+    "Auto-Submitted: auto-replied",
+    "X-Failed-Recipients: ann@example.org",
+    'Content-Type: multipart/report; report-type=delivery-status; boundary="x"',
+]
+
+
+def test_spam_trash_and_notices_are_left_out_and_counted(tmp_path: Path) -> None:
+    heads = [*NOTICES, "X-Gmail-Labels: Inbox,Trashy novels", "Auto-Submitted: no", "X-Mozilla-Status: 0001"]
+    path = tmp_path / "all.mbox"
+    path.write_text(
+        "".join(
+            f"From x Fri May 03 2024\n{HEAD.format(f's{n}', n)}{head}\n\nBody {n}.\n\n" for n, head in enumerate(heads)
+        ),
+        encoding="utf-8",
+    )
+    kept, notes = said(path)
+    assert [words for _, words in kept] == [f"Body {n}." for n in range(len(NOTICES), len(heads))]
+    assert sorted(notes) == [
+        "delivery reports and automatic replies, left out: 3",
+        "e-mails in Spam, left out: 5",
+        "e-mails in the Trash, left out: 10",
+    ]
+    assert len(said(path, everything=True)[0]) == len(heads)
+
+
+@pytest.mark.parametrize(
+    ("charset", "data", "expected"),
+    [
+        ("gb2312", "镕基楼".encode("gbk"), "镕基楼"),
+        ("iso-8859-1", b"5 \x80", "5 €"),
+        (
+            "utf-8",
+            "会議は金曜日です。鍵を持ってきてください。".encode("cp932"),
+            "会議は金曜日です。鍵を持ってきてください。",
+        ),
+    ],
+)
+def test_charset_of_a_mail_is_what_its_writer_means(charset: str, data: bytes, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.eml"
+    head = "From: J\xf6rg M\xfcller <j@x.org>\nDate: Tue, 21 May 2024 11:00:00 +0200\nMessage-ID: <a@x>\n"
+    path.write_bytes(head.encode("cp1252") + f"Content-Type: text/plain; charset={charset}\n\n".encode() + data)
+    assert said(path)[0] == [("Jörg Müller", expected)]
+
+
+def test_mail_in_an_unknown_encoding_is_rejected_alone(tmp_path: Path) -> None:
+    path = tmp_path / "all.mbox"
+    begin = b"From x Fri May 03 2024\nFrom: a@b.org\nMessage-ID: "
+    bodies = {b"<a@x>": "密码是 4711".encode("gbk"), b"<b@x>": b"The words are here."}
+    path.write_bytes(b"".join(begin + key + b"\n\n" + body + b"\n\n" for key, body in bodies.items()))
+    kept, notes = said(path)
+    assert [words for _, words in kept] == ["The words are here."]
+    assert any("the encoding of its text is not recognised" in note for note in notes)

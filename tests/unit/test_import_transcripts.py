@@ -1,0 +1,192 @@
+"""Imports of transcripts and plain text: who speaks, when it was, and texts that are no dialogue."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
+from neurigraph_pipelines.ingestion.imports.speakers import is_name
+from neurigraph_pipelines.ingestion.imports.times_in_names import time_in
+from tests.support.exports import read_one
+
+Said = list[tuple[str | None, str]]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def said(path: Path, name: str) -> Said:
+    return [(one.author, one.content) for one in read_one(path, name).messages]
+
+
+def cues(*texts: str, head: str = "WEBVTT\n\n") -> str:
+    return head + "\n\n".join(f"00:00:{n:02}.000 --> 00:00:{n + 1:02}.000\n{text}" for n, text in enumerate(texts))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            cues(
+                "Ana Ruiz: Shall we move it?", "Ben Ode: Yes.", "Note: this is important.", "Second option: we cancel."
+            ),
+            [
+                ("Ana Ruiz", "Shall we move it?"),
+                ("Ben Ode", "Yes."),
+                ("Ben Ode", "Note: this is important."),
+                ("Ben Ode", "Second option: we cancel."),
+            ],
+        ),
+        (
+            cues(
+                "Ana: Hallo.", "Zweite Option: wir warten.", "Nächster Schritt: anrufen.", "Klaus: Ich zahle 400 Euro."
+            ),
+            [
+                ("Ana", "Hallo."),
+                ("Ana", "Zweite Option: wir warten."),
+                ("Ana", "Nächster Schritt: anrufen."),
+                ("Klaus", "Ich zahle 400 Euro."),
+            ],
+        ),
+        (
+            cues("<v Ana Ruiz>Shall we?</v>", "<v Ben Ode>Yes, to 3 June.</v>\n<v Ana Ruiz>No, later.</v>"),
+            [("Ana Ruiz", "Shall we?"), ("Ben Ode", "Yes, to 3 June."), ("Ana Ruiz", "No, later.")],
+        ),
+        (cues("- Ana: Tea?\n- Ben: Coffee."), [("Ana", "Tea?"), ("Ben", "Coffee.")]),
+        (
+            cues(" \nwe<00:00:00.320><c> paid</c>", "we paid\n ", "we paid\neuros<00:00:02.5><c> for it</c>"),
+            [(None, "we paid euros for it")],
+        ),
+        (cues("a b", "a b\nc d", "c d\ne f"), [(None, "a b c d e f")]),
+        (cues("I said no.", "no."), [(None, "I said no."), (None, "no.")]),
+        (cues("Ana: Ja.", head="").replace(".000", ",000"), [("Ana", "Ja.")]),
+    ],
+)
+def test_transcript_gives_words_to_their_speakers(text: str, expected: Said, tmp_path: Path) -> None:
+    assert said(written(tmp_path / "x.vtt", text), "subtitles") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("GMT20240520-080000_Recording.transcript.vtt", datetime(2024, 5, 20, 8, tzinfo=UTC)),
+        ("Weekly (2024-05-20 10:00 GMT+2).vtt", datetime(2024, 5, 20, 8, tzinfo=UTC)),
+        ("Weekly (2024-05-20 9:30 PM GMT-3).vtt", datetime(2024, 5, 21, 0, 30, tzinfo=UTC)),
+        ("2024-05-20 14.30.05 Standup.vtt", datetime(2024, 5, 20, 14, 30, 5, tzinfo=UTC)),
+        ("2024_05_20.vtt", datetime(2024, 5, 20, tzinfo=UTC)),
+        ("2024-13-20.vtt", None),
+        ("talk 20240520.vtt", None),
+    ],
+)
+def test_name_of_a_recording_dates_it(name: str, expected: datetime | None, tmp_path: Path) -> None:
+    assert time_in(name) == expected
+    if expected is not None:
+        event = read_one(written(tmp_path / name, cues("hello there.")), "subtitles")
+        assert event.started_at == expected
+
+
+def test_offset_of_a_name_is_kept() -> None:
+    time = time_in("Weekly (2024-05-20 10:00 GMT+2)")
+    assert time is not None
+    assert time.tzinfo == timezone(timedelta(hours=2))
+
+
+def test_renamed_transcript_is_the_same(tmp_path: Path) -> None:
+    names = ("a.vtt", "a (1).vtt")
+    ids = {read_one(written(tmp_path / name, cues("Ana: Hello.")), "subtitles").external_id for name in names}
+    assert len(ids) == 1
+
+
+NO_DIALOGUES = {
+    "list.txt": "Name: Ana Ruiz\nPhone: 600 001\nCity: Vigo\n\nName: Ben Ode\nPhone: 600 002\nCity: Oslo\n",
+    "cars.txt": "Wagen: Golf\nFarbton: Rot\nHalter: Ana\n\nWagen: Polo\nFarbton: Blau\nHalter: Ben\n",
+    "app.log": "Info: service started\nWarning: disk full\nError: cannot open db\nInfo: retry\nError: no db\n",
+    "compose.txt": "services:\n  web:\n    image: nginx\n    ports:\n  db:\n    image: postgres\n    ports:\n",
+    "config.txt": "host: a.example\nport: 80\nhost: b.example\nport: 81\n",
+    "recipe.md": "# Soup\nStep one: cut the leeks\nStep two: boil\nNote: no salt\nStep one: peas\nNote: for four\n",
+    "rezept.md": "Zutaten: 3 Eier\nSchritt eins: Eier trennen.\nZutaten: Mehl\nSchritt eins: Alles verrühren.\n",
+    "tareas.txt": "Tarea: Llamar a Ana.\nFecha: Lunes.\nTarea: Comprar pan.\nFecha: Martes.\n",
+    "week.txt": "Monday: Call the plumber.\nTuesday: Paint.\nMonday: Pay the plumber.\nTuesday: Rest.\n",
+    "faq.txt": "Q: What is due?\nA: Form 77.\nQ: When is it due?\nA: In May.\n",
+    "備忘.txt": "名前: 田中\n電話: 600\n名前: 鈴木\n電話: 601\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_DIALOGUES)
+def test_text_that_is_no_dialogue_is_a_document(name: str, tmp_path: Path) -> None:
+    assert import_format(written(tmp_path / name, NO_DIALOGUES[name])) == DOCUMENT
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Ann: Did the parcel come?\nBen: Yes, at noon.\nAnn: Good.\nKlaus: I pay 400 euros.\n"
+            "Note: keep this.\nBen: Ok.",
+            [
+                ("Ann", "Did the parcel come?"),
+                ("Ben", "Yes, at noon."),
+                ("Ann", "Good."),
+                ("Klaus", "I pay 400 euros.\nNote: keep this."),
+                ("Ben", "Ok."),
+            ],
+        ),
+        (
+            "小王：你好，今天去哪里？\n小李：去公园。\n小王：好的，走吧。\n小李：等一下我。",
+            [("小王", "你好，今天去哪里？"), ("小李", "去公园。"), ("小王", "好的，走吧。"), ("小李", "等一下我。")],
+        ),
+        (
+            "John Price: Who pays?\nMaría de la Cruz: I pay.\nJohn Price: Good.\nMaría de la Cruz: Fine.",
+            [
+                ("John Price", "Who pays?"),
+                ("María de la Cruz", "I pay."),
+                ("John Price", "Good."),
+                ("María de la Cruz", "Fine."),
+            ],
+        ),
+        (
+            "Weekly (2024-05-20 10:00 GMT+2) - Transcript\nAttendees\nAna Ruiz, Ben Ode\nTranscript\n00:00:00\n"
+            "Ana Ruiz: Shall we move it?\nBen Ode: Yes.\n00:05:00\nAna Ruiz: Good.\nBen Ode: Bye.\n"
+            "Meeting ended after 00:06:10 👋\nThis editable transcript was computer generated and may be wrong.",
+            [("Ana Ruiz", "Shall we move it?"), ("Ben Ode", "Yes."), ("Ana Ruiz", "Good."), ("Ben Ode", "Bye.")],
+        ),
+        (
+            "Ana Ruiz  0:03\nShall we move it?\n\nBen Ode  0:10\nYes, to June.\n\nAna Ruiz  0:15\nGood, then.\n\n"
+            "Ben Ode  1:02\nBye to all.\n\nTranscribed by https://otter.ai",
+            [
+                ("Ana Ruiz", "Shall we move it?"),
+                ("Ben Ode", "Yes, to June."),
+                ("Ana Ruiz", "Good, then."),
+                ("Ben Ode", "Bye to all."),
+            ],
+        ),
+    ],
+)
+def test_dialogue_in_text(text: str, expected: Said, tmp_path: Path) -> None:
+    path = written(tmp_path / "talk.txt", text)
+    assert import_format(path) == "text"
+    assert said(path, "text") == expected
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        *(
+            (name, True)
+            for name in ("Klaus", "Ana Ruiz", "Speaker 1", "José", "O'Neil", "Jean-Luc", "田中", "John Price")
+        ),
+        *((name, True) for name in ("John Price", "Juan de la Cruz", "Dr. Weber", "April", "May Lee")),
+        *(
+            (label, False)
+            for label in ("Note", "Second option", "Zweite Option", "Nächster Schritt", "Monday", "Fazit")
+        ),
+        *((label, False) for label in ("Étape 2", "Opción", "Passo 1", "注意", "참고", "Then he said", "Hinweis", "Q")),
+    ],
+)
+def test_labels_are_no_names(label: str, expected: bool) -> None:
+    assert is_name(label) == expected

@@ -1,0 +1,35 @@
+"""Arguments of tools as strict clients send them: every one, with null for what is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from neurigraph_pipelines.mcp.server import TOOLS
+from neurigraph_pipelines.mcp.tools.tool import Tool
+
+REQUIRED = {"record_id": str(uuid4()), "query": "food", "question": "What food?", "text": "Soup."}
+
+
+def lists_of_types(schema: Any) -> list[Any]:
+    """Return the types and alternatives of a schema that some clients refuse."""
+    if isinstance(schema, list):
+        return [found for one in schema for found in lists_of_types(one)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema] if isinstance(schema.get("type"), list) or "anyOf" in schema else []
+    return own + [found for one in schema.values() for found in lists_of_types(one)]
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_null_is_the_same_as_left_out(tool: Tool[Any]) -> None:
+    schema = tool.listed().input_schema
+    given = {name: REQUIRED[name] for name in schema.get("required", ())}
+    alone = tool.arguments.model_validate(given)
+    optional = schema.get("properties", {}).keys() - given.keys()
+    times = {name for name in optional if schema["properties"][name].get("format") == "date-time"}
+    assert tool.arguments.model_validate({**given, **dict.fromkeys(optional)}) == alone
+    assert tool.arguments.model_validate({**given, **dict.fromkeys(times, "")}) == alone
+    assert lists_of_types(schema) == []
