@@ -39,6 +39,7 @@ class Scene:
         shared: The year that another day of the list names; 0 if no day of that year can stand before it.
         lean: Whether the sentence speaks of the past (negative) or the future (positive), and how surely; 0 if unknown.
         habit: Whether the sentence speaks of what happens again and again.
+        happened: Whether it tells of something that happened on that date.
     """
 
     words: DateWords
@@ -54,6 +55,7 @@ class Scene:
     shared: int | None = None
     lean: float = 0.0
     habit: bool = False
+    happened: bool = False
 
     def note(self, kind: str, dates: Sequence[str]) -> None:
         """Remember what a phrase of this sentence means, for those after it."""
@@ -77,6 +79,8 @@ def nearest(days: Iterable[date], scene: Scene) -> date:
         ValueError: There is no day.
     """
     around = list(days)
+    if scene.happened:
+        around = [day for day in around if day <= scene.today] or around
     ahead = [day for day in around if day >= scene.today]
 
     def cost(day: date) -> float:

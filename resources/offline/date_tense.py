@@ -23,6 +23,19 @@ _COUNTED = ("near", "ago", "ahead", "unit")
 FRAGMENT = 3
 """So few words have no verb; longer sentences have one, known or not."""
 
+_ON = re.compile(r"(?:on|in|am|im|el|en|le)\b", re.IGNORECASE)
+_ON_BEFORE = re.compile(r"\b(?:on|in|am|im|el|en|le) $", re.IGNORECASE)
+_ROMANCE = frozenset({"el", "le", "en"})
+"""In these languages a participle has its auxiliary beside it, so it tells of the past."""
+
+_PERFECT = re.compile(
+    r"\bha(?:be?|ben|bt|st|t)\b|"
+    r"\bge(?:zogen|fahren|gangen|kommen|flogen|laufen|reist|wandert|blieben|storben|wesen)|"
+    r"\b(?:um|weg|ein|aus|hin|an|ab)ge(?:zogen|fahren|gangen|kommen|flogen|reist)",
+    re.IGNORECASE,
+)
+"""The German perfect; ``ist`` with another participle may be a state that is still to come."""
+
 _DENIED = re.compile(r" nicht\b")
 _CLAUSE = re.compile(r"[,:](?!\d)|[;()–]|\s-\s")
 
@@ -108,6 +121,19 @@ def is_yearly(text: str, lean: float, cues: Cues | None) -> bool:
     if cues is None:
         return False
     return cues.born.search(text) is not None or (lean > PARTICIPLE and cues.yearly.search(text) is not None)
+
+
+def happened(text: str, match: re.Match[str], lean: float, cues: Cues | None) -> bool:
+    """Whether a clause tells that something happened on a date, and does not merely speak of the date in the past."""
+    on_it = _ON.match(text, match.start()) or _ON_BEFORE.search(text, 0, _core(match))
+    if cues is None or on_it is None or lean >= 0:
+        return False
+    area = clause(text, match.start(), match.end())
+    if cues.auxiliary is not None and lean <= PAST and _PERFECT.search(text, *area):
+        return True
+    tenses = {tense for _, _, tense in _verbs(cues.tense, text, *area)}
+    is_told = lean <= PAST or "past" in tenses or (on_it.group().strip().lower() in _ROMANCE and "participle" in tenses)
+    return is_told and tenses <= {"past", "participle"}
 
 
 def is_weekly(text: str, lean: float, cues: Cues | None) -> bool:

@@ -19,7 +19,16 @@ from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_ch
 from resources.offline.date_lists import are_linked, names_year, shared_years
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
-from resources.offline.date_tense import is_certain, is_refuted, is_repeated, is_unsure, is_weekly, is_yearly, lean_of
+from resources.offline.date_tense import (
+    happened,
+    is_certain,
+    is_refuted,
+    is_repeated,
+    is_unsure,
+    is_weekly,
+    is_yearly,
+    lean_of,
+)
 from resources.offline.date_words import DateWords, date_words, part
 from resources.offline.prose import Prose
 from resources.offline.sentence_language import language_of_short
@@ -157,6 +166,7 @@ class _Reader:
             scene.shared = years.get(number)
             scene.lean = scene.lean if listed else lean_of(kind, text, match, cues, self._question)
             scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, cues)
+            scene.happened = (listed and scene.happened) or happened(text, match, scene.lean, cues)
             scene.listed = _last_day(sentence) if listed else None
             before = match.end()
             try:

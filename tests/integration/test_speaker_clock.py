@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 
 from neurigraph_pipelines.context import Context
@@ -18,6 +19,8 @@ from neurigraph_pipelines.model.sources import NO_DETAILS
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
+from tests.integration.test_uploads_http import key_of
+from tests.support.api_server import serving
 from tests.support.memories import ingest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -97,3 +100,30 @@ def test_clock_of_a_format(tmp_path: Path, name: str, content: str, said_at: str
     (first, *_) = [message for item in items if isinstance(item, NewConversation) for message in item.messages]
     assert first.occurred_at is not None
     assert first.occurred_at.isoformat() == said_at
+
+
+def test_clocks_over_http(here: Installation, tmp_path: Path) -> None:
+    content = write(tmp_path, ("Yesterday I sold my red kayak.", "2025-06-30T22:30:00Z")).read_bytes()
+    with serving(here) as address, httpx.Client(base_url=address, timeout=60.0) as client:
+        headers = key_of(client, "zoe-of-clocks")
+
+        def send(zone: str) -> int:
+            files = {"file": ("said.jsonl", content)}
+            return client.post("/v1/files", headers=headers, files=files, data={"time_zone": zone}).status_code
+
+        def told(query: str) -> str:
+            return str(client.post("/v1/ask", headers=headers, json={"query": query}).json()["answer"])
+
+        assert (send("Nowhere/At-All"), send("Europe/Berlin")) == (422, 202)
+        here.uploads.read_due(here.text_extractor)
+        assert "Yesterday (30 June 2025)" in told("When did I sell my red kayak?")
+        begun = client.post("/v1/conversations", headers=headers, json={"external_id": "lamp"}).json()
+        said = {
+            "role": "user",
+            "content": "Yesterday I bought a green lamp.",
+            "occurred_at": "2025-03-01T00:30:00+09:00",
+        }
+        said["occurred_at"] = "2025-03-01T00:30:00+09:00"
+        path = f"/v1/conversations/{begun['conversation_id']}/messages"
+        assert client.post(path, headers=headers, json={"messages": [said]}).json()["added"] == 1
+        assert "Yesterday (28 February 2025)" in told("When did I buy the green lamp?")
