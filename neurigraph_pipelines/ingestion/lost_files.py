@@ -20,7 +20,6 @@ from psycopg import sql
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.ingestion import triggers
-from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.stored_bytes import VerifiedBytes, make_working_copy, remake_durable
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
@@ -130,6 +129,8 @@ def _lost(context: Context, tx: Transaction, records: Sequence[Mapping[str, Any]
 
 def _transcript(context: Context, file: LostFile, sent: Sequence[NewMessage]) -> VerifiedBytes | None:
     """Return the text of a lost transcript, if these messages give the recorded checksum."""
+    from neurigraph_pipelines.ingestion.embed import transcript_writer  # imports numpy
+
     values = {"record_id": file.manifest["record_id"]}
     with context.database.pipeline() as tx:
         part = tx.execute(_QUERIES["part"].format(schema=file.location.schema), values).fetchone()
