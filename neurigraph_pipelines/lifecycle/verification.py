@@ -36,7 +36,8 @@ from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")
 _EVIDENCE = statements("evidence")
-_CHAINS, _FACTS = statements("chains"), statements("facts")
+_CHAINS = statements("chains")
+_FACTS = statements("facts")
 _LINKS = statements("links")
 _FACT_CHECKS = {
     "every_fact_has_evidence": _FACTS["unproven_facts"],
