@@ -19,9 +19,10 @@ from resources.offline import questions
 from resources.offline.deeds import tells_deed
 from resources.offline.elliptic import may_be_anyone, persons_meant
 from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
+from resources.offline.oneself import said_in_other_words
 from resources.offline.prose import sentences
 from resources.offline.questions import LISTS, Asked, Kind, Trust, Words
-from resources.offline.whose import Others
+from resources.offline.whose import Others, speaks_first
 
 MAX_SENTENCES = 40
 """Most sentences that are embedded for one answer."""
@@ -65,7 +66,7 @@ SUPPORT_OF_PLACE, SUPPORT_OF_ANYTHING = 0.15, 0.25
 there."""
 
 DEED = 0.9
-"""How well the day of a message fits a question for a time if the message tells the deed that is asked about."""
+"""How well the day or the speaker of a message that tells a deed fits a question for its time or its doer."""
 
 _FIRST_PERSON = re.compile(
     r"\b(?:i|my|me|mine|we|our|us|ich|mein\w*|mir|mich|wir|uns\w*|yo|mi|mis|me|nos\w*|je|mon|ma|mes|nous)\b", re.I
@@ -174,6 +175,10 @@ def judged(question: str, asked: Asked, evidence: Sequence[Evidence], words: Wor
     ]
     others = Others(question, asked, [f"{one.speaker}: {one.text}" for one in evidence], words)
     found = [one for one in found if not others.are_subject(one.text, one.near)]
+    for one in found:
+        implied = asked.anchors.intersection(*[words.lexemes(" ".join(said_in_other_words(question, one.text)))])
+        one.said |= implied
+        one.near |= implied
     kin = _add_families(asked, found)
     found = _of_subject(asked, found, evidence, speakers, words)
     spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
@@ -188,6 +193,8 @@ def judged(question: str, asked: Asked, evidence: Sequence[Evidence], words: Wor
         one.place = 1 - one.evidence / len(evidence)
         one.fit = fit(asked, one.text, words, people)
         if not one.fit and Kind.WHEN in asked.kinds and _is_told_by_subject(question, asked, one, evidence, words):
+            one.fit = DEED
+        if not one.fit and Kind.WHO in asked.kinds and asked.anchors <= one.said and speaks_first(one.text):
             one.fit = DEED
         one.sets_date = sets_date(asked, one.text)
         one.proof = 1.0 if asked.trust is Trust.NONE else one.fit

@@ -30,6 +30,23 @@ def labels_of(text: str) -> frozenset[str]:
     return frozenset(_LABEL.findall(text))
 
 
+def with_replies(
+    best: Sequence[Candidate], candidates: Sequence[Candidate], evidence: Sequence[Evidence]
+) -> list[Candidate]:
+    """Let the reply to each question among the best sentences follow it, and leave out questions without a reply."""
+    kept: list[Candidate] = []
+    for one in best:
+        if not one.is_question:
+            kept += [] if any(other.evidence == one.evidence for other in kept) else [one]
+            continue
+        asked = evidence[one.evidence].text.rstrip()
+        replying = [other for other in candidates if asked and evidence[other.evidence].before.rstrip() == asked]
+        replying = [other for other in replying if not other.is_question and asked.endswith("?")]
+        if replying:
+            kept += [one, max(replying, key=lambda other: other.score)]
+    return list({one.evidence: one for one in kept}.values())
+
+
 def undominated(
     asked: Asked, question: str, best: Sequence[Candidate], evidence: Sequence[Evidence]
 ) -> list[Candidate]:
@@ -64,8 +81,8 @@ def _is_later(one: Candidate, other: Candidate, evidence: Sequence[Evidence]) ->
 
 def are_parallel(one: str, other: str) -> bool:
     """Return whether two sentences say the same of two things, such as "Ana likes tea" and "Ben likes milk"."""
-    words = [WORD.findall(text.casefold()) for text in (one, other)]
-    return SequenceMatcher(None, *words, autojunk=False).ratio() >= PARALLEL
+    first, second = (WORD.findall(text.casefold()) for text in (one, other))
+    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= PARALLEL
 
 
 def varied(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:

@@ -59,7 +59,7 @@ _NO_COUNTS = frozenset(LISTS["numbers"]["no_counts"].split())
 _NEXT = re.compile(r"\s+([^\W\d_]+)")
 _OFTEN = re.compile(r"\b(?:every|once|twice|times|daily|weekly|monthly|each|jede\w?|täglich|mal|cada|veces)\b", re.I)
 _PLACE = re.compile(
-    r"\b(?:in|at|to|from|near|on|into|behind|under|inside|outside|by|around|im|am|beim|bei|aus|nach|zum|zur|auf|en|a|al|"
+    r"\b(?:(?i:in|at|near|behind|under|inside|outside)|to|from|on|into|by|around|im|am|beim|bei|aus|nach|zum|zur|auf|en|a|al|"
     r"de|del|cerca|à|chez)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|"
     r"mi|le)\s+)?(?P<first>\w)"
 )
@@ -108,6 +108,11 @@ def values(asked: Asked, text: str) -> frozenset[str]:
     return frozenset(
         found for match in pattern.finditer(plain) if (found := match.group().casefold()) not in asked.text
     )
+
+
+def is_date_or_number(word: str) -> bool:
+    """Return whether a word is a number, or a day, month or other word of dates."""
+    return word.isdigit() or _NUMBER.fullmatch(word) is not None or _DATE.fullmatch(word) is not None
 
 
 def names_in(text: str, words: Words, ordinary: frozenset[str] = frozenset()) -> frozenset[str]:

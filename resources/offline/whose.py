@@ -21,6 +21,7 @@ _OWNED = re.compile(
 _NAMED = re.compile(r"^\W*(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*)(?P<of>['’]s)?")
 _SPEAKING = re.compile(r"^\W*(?:(?:i|ich|je|yo|io|ik|eu)\b|j['’])", re.I)
 _POSSESSED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*)['’]s\b")
+_OWN = re.compile(r"\b(?:my|mein\w?|mi|mon|ma|mio|mia|mijn|meu|minha)\b")
 _MORE_KIN = frozenset(
     "fratello sorella figlio figlia nonno nonna zio zia moglie marito broer zus zoon dochter opa oma vrouw man irmão "
     "irmã filho filha avô avó pai mãe moeder vader".split()
@@ -44,6 +45,11 @@ def persons_asked(question: str, asked: Asked, words: Words) -> tuple[frozenset[
     owners = frozenset(lexeme for name in _POSSESSED.findall(question) for lexeme in words.lexemes(name))
     named = frozenset(name for name in asked.names if name in words.first_names)
     return kin_of(question), (owners | asked.subjects | named) & asked.anchors
+
+
+def speaks_first(text: str) -> bool:
+    """Return whether a sentence begins with its speaker."""
+    return _SPEAKING.match(text) is not None
 
 
 class Others:
@@ -87,7 +93,7 @@ class Others:
 
     def _is_another(self, kin: frozenset[str], name: frozenset[str], near: frozenset[str]) -> bool:
         if not self._kin and not self._names:
-            return self._own and bool(kin)
+            return (self._own or _OWN.search(self._asked.text) is not None) and bool(kin)
         if kin & self._kin or name & self._names or name & self._asked.anchors:
             return False
         if (self._names and self._names & near) or self._lexemes_of_kin() & near:

@@ -54,7 +54,11 @@ def quoted(question: str, texts: list[str]) -> list[int]:
             [1, 2, 3],
         ),
         ("Who fixed the boiler?", ["Tom fixed the boiler.", "Ana likes the boiler.", "The boiler is old."], [1]),
-        ("Where do we eat on Friday?", ["On Friday we eat at Luigi's.", "On Saturday we eat at Ada's."], [1]),
+        (
+            "Where do we eat on Friday?",
+            ["On Friday we eat at Luigi's.", "On Saturday we eat at Ada's.", "On Friday it rains."],
+            [1],
+        ),
         ("Where does Ben live?", HOMES, [2]),
         ("Who lives in Rome?", HOMES, [1]),
         ("What is Ben's phone number?", PHONES, [2]),
@@ -122,3 +126,74 @@ def test_plans_habits_and_deeds_of_others_do_not_say_when(text: str) -> None:
 
 def test_question_alone_is_no_answer() -> None:
     assert quoted("Where is the spare key?", ["Where is the spare key?"]) == []
+
+
+def test_quoted_question_brings_its_reply() -> None:
+    asked = "Where is the spare key?"
+    evidence = [Evidence(asked, "Ana", AT), Evidence("Under the blue pot.", "Ben", AT, before=asked)]
+    said = MODEL.answer(asked, AT, evidence)
+    assert (2,) in [one.evidence for one in said]
+
+
+MEETINGS = [f"The meeting with Omar is on {day} at 10." for day in ("Monday", "Tuesday", "Friday")]
+TREFFEN = [f"Das Treffen mit Omar ist am {day} um 10 Uhr." for day in ("Montag", "Dienstag", "Freitag")]
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("When is the meeting with Omar?", MEETINGS),
+        ("Wann ist das Treffen mit Omar?", TREFFEN),
+        ("How much do I weigh?", ["I weigh 80 kg.", "I weigh 79 kg.", "I weigh 78 kg."]),
+        ("What is my phone number?", ["My phone number is 555 1234.", "My new phone number is 555 9999."]),
+    ],
+)
+def test_latest_value_comes_first_and_earlier_ones_after_it(question: str, texts: list[str]) -> None:
+    evidence = [Evidence(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
+    said = [(one.evidence[0], one.is_superseded) for one in MODEL.answer(question, AT, evidence)]
+    assert said == [(number, number < len(texts)) for number in range(len(texts), 0, -1)]
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("What are the rents of the flats?", FLATS),
+        ("What do the rooms cost?", ROOMS),
+        ("When does the museum open?", OPENING),
+        ("Wie hoch sind die Mieten?", WOHNUNGEN),
+    ],
+)
+def test_values_of_several_things_are_no_versions(question: str, texts: list[str]) -> None:
+    evidence = [Evidence(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
+    assert [one.is_superseded for one in MODEL.answer(question, AT, evidence)] == [False] * len(texts)
+
+
+ABOUT_ME = [
+    "I am vegetarian.",
+    "My birthday is on 4 May.",
+    "I play the cello in the Brno city orchestra.",
+    "My son is called Viktor.",
+    "I work as a bridge engineer.",
+]
+
+
+@pytest.mark.parametrize("question", ["What do you know about me?", "Who am I?", "Tell me everything about me"])
+def test_all_that_the_asker_said_of_themselves(question: str) -> None:
+    assert quoted(question, [*ABOUT_ME, "The weather is bad."]) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "right"),
+    [
+        ("What is my job?", ABOUT_ME, [5]),
+        ("What is my job?", ["I am a nurse in Kiel.", "My brother is a plumber."], [1]),
+        ("What is my brother's job?", ["I am a nurse in Kiel.", "My brother is a plumber."], [2]),
+        ("What is my sister's job?", ["I am a nurse in Kiel.", "My brother is a plumber."], []),
+        ("Was ist mein Beruf?", ["Ich bin Krankenschwester in Kiel."], [1]),
+        ("Who bought a kayak?", ["I bought a kayak.", "The weather is nice."], [1]),
+        ("Which doses do I take?", ["I take 5 mg of ramipril.", "I take 9 mg of aspirin.", "The cat sleeps."], [1, 2]),
+        ("What are the salaries?", ["Ana earns 3000 euros.", "Ben earns 3500 euros.", "Ben likes tea."], [1, 2]),
+    ],
+)
+def test_answers_in_other_words(question: str, texts: list[str], right: list[int]) -> None:
+    assert quoted(question, texts) == right
