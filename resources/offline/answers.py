@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -20,12 +19,18 @@ from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
 from resources.offline.candidates import Candidate, add_meaning, add_relation, judged
+from resources.offline.choosing import undominated, varied, with_replies, without_repetition
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
+from resources.offline.oneself import is_about_asker, is_of_speaker
 from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Trust
+from resources.offline.versions import are_versions
 
 MAX_STATEMENTS = 4
+
+MAX_OF_ASKER = 8
+"""Most statements about the asker as a whole."""
 
 QUOTED_CHARACTERS = 300
 """Messages up to this length are quoted whole."""
@@ -57,9 +62,6 @@ LEAST_SAID = 0.45
 SAME = 0.6
 """Share of the question's words that two sentences have in common if one replaces the other."""
 
-REPEATED = 0.6
-"""Share of a sentence that stands in another one from which it only repeats it."""
-
 _CHANGE = re.compile(
     r"\b(?:instead|now|moved|changed|no longer|not any ?more|after all|postponed|cancel\w*|correction|"
     r"jetzt|verschoben|stattdessen|nicht mehr|ahora|al final|retras\w+|ya no|finalement|désormais|reporté\w*)\b",
@@ -74,7 +76,9 @@ def answer(
     language = language_of_parts([question, *(one.text for one in evidence)]) or language
     words = questions.words_of(language)
     asked = questions.read(question, words)
-    candidates = judged(asked, evidence, words)
+    if is_about_asker(question):
+        return list(_of_asker(evidence, language))
+    candidates = judged(question, asked, evidence, words)
     add_meaning(question, candidates, evidence, embedder)
     _score(candidates, evidence)
     best_of = add_relation(question, asked, candidates, evidence, words, embedder)
@@ -88,10 +92,25 @@ def answer(
         best.setdefault(candidate.evidence, candidate)
     first = next(iter(best.values())).score
     close = [one for one in best.values() if one.score >= first - CLOSE and (one.own or one.around or one.meaning)]
+    if any(one.fit for one in close):
+        close = [one for one in close if one.fit]
+    close = with_replies(undominated(asked, question, close, evidence), candidates, evidence)
     if asked.trust is Trust.NONE:  # an open question, which no single memory answers
-        close = _varied(close, evidence)
-    chosen = _without_repetition(close)[:MAX_STATEMENTS]
+        close = varied(close, evidence)
+    chosen = without_repetition(close)[:MAX_STATEMENTS]
+    if not chosen:
+        return []
     return list(_stated(asked, chosen, evidence, language))
+
+
+def _of_asker(evidence: Sequence[Evidence], language: str) -> Iterator[Statement]:
+    """Yield what the owner said of themselves, at most once from a message."""
+    own = [(place, one) for place, one in enumerate(evidence) if one.voice in (None, Voice.OWNER)]
+    told = ((place, next(filter(is_of_speaker, sentences(one.text)), "")) for place, one in own)
+    nothing: frozenset[str] = frozenset()
+    found = [Candidate(place, text, nothing, nothing, nothing, "", nothing) for place, text in told if text]
+    for one in without_repetition(found)[:MAX_OF_ASKER]:
+        yield _statement(one, evidence, language)
 
 
 def _score(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> None:
@@ -142,37 +161,12 @@ def _yields(one: Evidence) -> bool:
     return one.is_of_others and one.voice is not Voice.OTHER_PERSON
 
 
-def _varied(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:
-    """Return the best sentence of each memory before the second best of any."""
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int, Candidate]] = []
-    for one in candidates:
-        title = evidence[one.evidence].title
-        turns.append((seen[title], len(turns), one))
-        seen[title] += 1
-    return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
-
-
-def _without_repetition(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Leave out sentences that say little more than a better one."""
-    kept: list[Candidate] = []
-    for one in candidates:
-        if not any(_repeats(one.text, other.text) for other in kept):
-            kept.append(one)
-    return kept
-
-
-def _repeats(text: str, other: str) -> bool:
-    short, long = sorted((" ".join(text.casefold().split()), " ".join(other.casefold().split())), key=len)
-    return short in long and len(short) >= REPEATED * len(long)
-
-
 def _stated(asked: Asked, chosen: list[Candidate], evidence: Sequence[Evidence], language: str) -> Iterator[Statement]:
     """Yield the statements; where the first one is replaced, the latest comes first and the others are of before."""
     same = [chosen[0], *(one for one in chosen[1:] if _replaces(asked, one, chosen[0], evidence))]
     latest = max(same, key=lambda one: evidence[one.evidence].occurred_at)
     yield _statement(latest, evidence, language)
-    for one in same:
+    for one in sorted(same, key=lambda one: evidence[one.evidence].occurred_at, reverse=True):
         if one is not latest:
             yield replace(_statement(one, evidence, language), is_superseded=True)
     yield from (_statement(one, evidence, language) for one in chosen if one not in same)
@@ -184,13 +178,17 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
     earlier, later = sorted((evidence[one.evidence], evidence[other.evidence]), key=lambda said: said.occurred_at)
     texts = (_shown(evidence[one.evidence], one.text), _shown(evidence[other.evidence], other.text))
     found = [values(asked, text) for text in texts]
-    return (
+    is_possible = (
         earlier.occurred_at.date() != later.occurred_at.date()
         and all(found)
-        and found[0].isdisjoint(found[1])
         and not asked.is_past
         and min(one.fit, other.fit) > 0
         and not (one.is_question or other.is_question)
+    )
+    if not is_possible or are_versions(asked, one.text, other.text):
+        return is_possible
+    return (
+        found[0].isdisjoint(found[1])
         and bool(_CHANGE.search(later.text))
         and len(words & others) >= SAME * max(1, len(words | others))
     )
