@@ -12,6 +12,7 @@ import typer
 
 from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.exporting import FORMAT, import_export
+from neurigraph_pipelines.cli.import_reports import show_report
 from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import (
     AnyUserSlug,
@@ -20,7 +21,6 @@ from neurigraph_pipelines.cli.session import (
     UserSlug,
     argument,
     claims_of,
-    next_step,
     opened,
 )
 from neurigraph_pipelines.cli.uploading import (
@@ -40,14 +40,13 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.records import BatchResult
     from neurigraph_pipelines.ingestion.triggers import Queue
     from neurigraph_pipelines.knowledge.reading import FactsRead
-    from neurigraph_pipelines.model import ImportReport, Privacy, RejectedItem
+    from neurigraph_pipelines.model import Privacy, RejectedItem
     from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
 
 _ADDRESSES = ("http://", "https://")
-_NOTHING_ACCEPTED = 2
 _NOTHING_STORED = 5
 _NOT_ALL = 1
 _RETURNED_REMEDY = "`neurigraph ingest` tries those that are pending again, `neurigraph failures` shows the others"
@@ -233,36 +232,7 @@ def _import_conversations(
         estimated = not installation.tokens.exact
     data = {"user": user if owner is None else owner.slug, "user_created": created, "dry_run": dry_run}
     data |= {"file": str(file), "format": chosen, **asdict(report)}
-    _show_report(data, report, output, estimated)
-
-
-def _show_report(data: dict[str, Any], report: ImportReport, output: Output, estimated: bool) -> None:
-    output.result(data, lambda: _import_view(report, estimated, data["dry_run"]))
-    if report.rejected and not report.conversations_seen:
-        raise typer.Exit(_NOTHING_ACCEPTED)
-
-
-def _import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
-    from neurigraph_pipelines.cli import views
-
-    about = "about " if estimated else ""
-    tokens = f" ({about}{report.tokens_added:,} tokens)" if report.tokens_added else ""
-    text = (
-        f"{counted(report.messages_added, 'message')} {'would be ' if dry_run else ''}added{tokens} in "
-        f"{counted(report.conversations_seen, 'conversation')}, {report.conversations_added:,} of them new; "
-        f"{counted(report.messages_known, 'message')} already there"
-    )
-    if report.messages_repaired:
-        text += f", {report.messages_repaired:,} had text repaired"
-    if report.redacted:
-        text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
-    if report.rejected:
-        text += f", {len(report.rejected):,} items rejected"
-    return views.lines(
-        text + ".",
-        *(f"Note: {note}." for note in report.notes),
-        *([next_step()] if report.messages_added and not dry_run else []),
-    )
+    show_report(data, report, output, estimated)
 
 
 @commands.command()
