@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import InstallationDep, Owner
+from neurigraph_pipelines.api.authentication import Author, InstallationDep
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.api.problems import documented
@@ -96,7 +96,7 @@ def _form_schema() -> dict[str, Any]:
     },
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
-async def upload(request: Request, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+async def upload(request: Request, response: Response, caller: Author, installation: InstallationDep) -> dict[str, Any]:
     """Upload a file, or without one have the web page at `url` fetched.
 
     A `url` that ends with `.git`, or comes with the `document_type` `repository`, is fetched as a repository.
@@ -148,9 +148,9 @@ async def upload_state(upload_id: UUID, reading: sources.ReadingDep) -> Mapping[
 
 @router.patch("/uploads/{upload_id}", status_code=204, responses=documented(412))
 def share_upload(
-    upload_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep, guard: UploadGuard
+    upload_id: UUID, body: requests.Sharing, caller: Author, installation: InstallationDep, guard: UploadGuard
 ) -> None:
-    """Make an upload and all memories from it private, or share them again. Only the owner may do so."""
+    """Make an upload and all memories from it private, or share them again, as the owner or the member who sent it."""
     sources.set_privacy(installation, caller, SourceKind.UPLOAD, upload_id, body, guard)
 
 

@@ -12,7 +12,6 @@ import typer
 
 from neurigraph_pipelines.cli import source_options
 from neurigraph_pipelines.cli.exporting import FORMAT, import_export
-from neurigraph_pipelines.cli.import_reports import show_report
 from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import (
     AnyUserSlug,
@@ -32,7 +31,7 @@ from neurigraph_pipelines.cli.uploading import (
     read_uploads,
     stated_privacy,
 )
-from neurigraph_pipelines.cli.vaults import format_of, import_notes
+from neurigraph_pipelines.cli.vaults import format_of, import_notes, import_view
 from neurigraph_pipelines.ingestion.export_formats import NAMES
 
 if TYPE_CHECKING:
@@ -40,13 +39,14 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.records import BatchResult
     from neurigraph_pipelines.ingestion.triggers import Queue
     from neurigraph_pipelines.knowledge.reading import FactsRead
-    from neurigraph_pipelines.model import Privacy, RejectedItem
+    from neurigraph_pipelines.model import ImportReport, Privacy, RejectedItem
     from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
 
 _ADDRESSES = ("http://", "https://")
+_NOTHING_ACCEPTED = 2
 _NOTHING_STORED = 5
 _NOT_ALL = 1
 _RETURNED_REMEDY = "`neurigraph ingest` tries those that are pending again, `neurigraph failures` shows the others"
@@ -232,7 +232,13 @@ def _import_conversations(
         estimated = not installation.tokens.exact
     data = {"user": user if owner is None else owner.slug, "user_created": created, "dry_run": dry_run}
     data |= {"file": str(file), "format": chosen, **asdict(report)}
-    show_report(data, report, output, estimated)
+    _show_report(data, report, output, estimated)
+
+
+def _show_report(data: dict[str, Any], report: ImportReport, output: Output, estimated: bool) -> None:
+    output.result(data, lambda: import_view(report, estimated, data["dry_run"]))
+    if report.rejected and not report.conversations_seen:
+        raise typer.Exit(_NOTHING_ACCEPTED)
 
 
 @commands.command()

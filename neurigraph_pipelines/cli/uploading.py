@@ -55,6 +55,7 @@ def import_document(
         UnreadableFileError: The file was received, and its text cannot be read.
     """
     from neurigraph_pipelines.model import Claims, ReceivedThrough
+    from neurigraph_pipelines.text.note_dates import day_of_file
 
     try:
         status = path.stat()
@@ -72,7 +73,7 @@ def import_document(
                 path.name,
                 _chunks(path, lambda more: progress.advance(task, more)),
                 external_id=argument(external_id) if external_id is not None else None,
-                occurred_at=datetime.fromtimestamp(status.st_mtime, UTC),
+                occurred_at=day_of_file(path.name) or datetime.fromtimestamp(status.st_mtime, UTC),
                 details=details,
                 privacy=stated_privacy(private),
                 is_document=True,

@@ -1,4 +1,4 @@
-"""Vaults of Markdown notes: the part of ``import`` for a folder."""
+"""Vaults of Markdown notes: the part of ``import`` for a folder or a zip of them; and the view of an import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from neurigraph_pipelines.cli.uploading import ensure_owner, find_owner
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.vaults import VaultReport
-    from neurigraph_pipelines.model import Privacy, RejectedItem
+    from neurigraph_pipelines.model import ImportReport, Privacy, RejectedItem
     from neurigraph_pipelines.model.sources import SourceDetails
 
 _NOTHING_ACCEPTED = 2
@@ -124,3 +124,27 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
         text += f", {counted(len(report.rejected), 'note')} rejected"
     waits = (report.added or report.changed) and not dry_run
     return views.lines(text + ".", *([next_step()] if waits else []))
+
+
+def import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
+    """Return what an import of conversations did."""
+    from neurigraph_pipelines.cli import views
+
+    about = "about " if estimated else ""
+    tokens = f" ({about}{report.tokens_added:,} tokens)" if report.tokens_added else ""
+    text = (
+        f"{counted(report.messages_added, 'message')} {'would be ' if dry_run else ''}added{tokens} in "
+        f"{counted(report.conversations_seen, 'conversation')}, {report.conversations_added:,} of them new; "
+        f"{counted(report.messages_known, 'message')} already there"
+    )
+    if report.messages_repaired:
+        text += f", {report.messages_repaired:,} had text repaired"
+    if report.redacted:
+        text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
+    if report.rejected:
+        text += f", {len(report.rejected):,} items rejected"
+    return views.lines(
+        text + ".",
+        *(f"Note: {note}." for note in report.notes),
+        *([next_step()] if report.messages_added and not dry_run else []),
+    )

@@ -18,6 +18,7 @@ from neurigraph_pipelines.ports import Database, DropPlace
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.external_ids import external_id_of
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.text.note_dates import day_of_file
 
 _QUERIES = statements("uploads")
 _LISTED_AT_ONCE = 1_000
@@ -74,7 +75,7 @@ def ingest_drops(
                 file.name,
                 place.read(file),
                 external_id=external_id_of("drop", _storable(file.name)),
-                occurred_at=file.modified_at,
+                occurred_at=day_of_file(file.name) or file.modified_at,
                 details=SourceDetails(updated_at=file.modified_at),
             )
             result = DropResult(file, received.upload_id)

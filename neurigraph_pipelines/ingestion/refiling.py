@@ -19,6 +19,7 @@ from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import pinned_filing
+from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
 from neurigraph_pipelines.ingestion.record_locations import locate
 from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.model import Detector, Filing, ItemFailure, MentionRole, Segment
@@ -52,7 +53,7 @@ def refile(context: Context, record_id: UUID, segment: Segment, entities: Sequen
         if location is None:
             raise NotFoundError
         filing = _allowed(tx, segment, filing)
-        places = Places(tx, ref.user_id, slug)
+        places = Places(tx, ref.user_id, slug, personas=may_enter_personas(ref))
         planned = (*filing.new_nodes, *filing.beside)
         node = places.reach(filing.path, planned)
         for one in filing.beside:
@@ -78,7 +79,7 @@ def _filing_of(context: Context, segment: Segment) -> Filing:
     """Return the filing of most of a segment's messages, with the links of all."""
     ref = segment.ref
     with context.database.pipeline() as tx:
-        found = outline(tx, ref.user_id, context.embedder.model)
+        found = outline(tx, ref.user_id, context.embedder.model).without_personas()
         pinned = pinned_filing(tx, segment) if ref.note is not None and ref.note.pinned else None
     threshold = context.settings.ingestion.node_creation_confidence
     (answer,) = [pinned] if pinned else assign_batch([segment], {ref.user_id: found}, context.language_model, threshold)

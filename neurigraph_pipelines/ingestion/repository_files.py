@@ -47,10 +47,11 @@ def commit_of(file_name: str) -> str:
     return file_name.removesuffix(SUFFIX)[-_COMMIT_LENGTH:]
 
 
-def known_commit(database: Database, user_id: UUID, external_id: str) -> tuple[UUID, str] | None:
+def known_commit(database: Database, claims: Claims, external_id: str) -> tuple[UUID, str] | None:
     """Return the newest version of a repository: its upload and its commit; None if there is none, or it failed."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["newest_commit"], {"user_id": user_id, "external_id": external_id}).fetchone()
+        values = {"user_id": claims.user_id, "member_id": claims.member_id, "external_id": external_id}
+        row = tx.execute(_QUERIES["newest_commit"], values).fetchone()
     return (row["source_id"], commit_of(row["file_name"])) if row is not None else None
 
 
@@ -82,7 +83,7 @@ def take_files(
         row = tx.execute(_QUERIES["repository"], {"source_id": source_id}).fetchone()
         assert row is not None
         prefix = f"file-of:{hashlib.sha256(row['external_id'].encode()).hexdigest()[:32]}"
-        values = {"user_id": row["user_id"], "prefix": f"{prefix}:"}
+        values = {"user_id": row["user_id"], "member_id": row["member_id"], "prefix": f"{prefix}:"}
         known = {one["external_id"]: one for one in tx.execute(_QUERIES["files"], values)}
     files: list[RepositoryFile] = []
     found = extractor.unpack(content, most_files, files.append)
@@ -108,7 +109,7 @@ def _notice_of(title: str) -> RepositoryFile:
 
 def _receiver(uploads: Uploads, row: Mapping[str, Any], committed: datetime) -> Callable[[RepositoryFile, str], None]:
     """Return what receives a file as the repository was handed in: the same owner, privacy and spaces."""
-    claims = Claims.of_user(row["user_id"], ReceivedThrough.WEB)
+    claims = Claims.of_author(row["user_id"], row["member_id"], ReceivedThrough.WEB)
     claims = replace(claims, key_id=row["key_id"])
     details = SourceDetails(
         origin=row["origin"],

@@ -70,7 +70,7 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
     with context.database.pipeline() as tx:
         stated = tx.execute(_QUERIES["stated_of_upload"], {"source_id": upload["source_id"]}).fetchone()
     assert stated is not None
-    caller = context.acting_for(Claims.of_user(upload["user_id"], ReceivedThrough.IMPORT))
+    caller = context.acting_for(Claims.of_author(upload["user_id"], stated["member_id"], ReceivedThrough.IMPORT))
     privacy = Privacy.PRIVATE if stated["privacy"] == Privacy.PRIVATE else None
     report = ImportReport()
     content = context.objects.get(upload["staging_key"])

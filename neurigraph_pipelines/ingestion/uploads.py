@@ -46,6 +46,7 @@ from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.file_names import file_name_of
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
+from neurigraph_pipelines.text.note_dates import day_of_file
 
 STEP = "read_uploads"
 """The step name in failures of unreadable uploads."""
@@ -151,7 +152,8 @@ class Uploads:
         name = file_name_of(file_name)
         media = media_type_of(bytes(head), name)
         how = (is_labelled, is_document, may_repeat)
-        arrival = _Arrival(name, stored, media, title, external_id, occurred_at, privacy, *how)
+        day = occurred_at or day_of_file(name)
+        arrival = _Arrival(name, stored, media, title, external_id, day, privacy, *how)
         return self._keep(claims, key, arrival, details)
 
     def _keep(self, claims: Claims, key: str, arrival: _Arrival, details: SourceDetails) -> Received:
@@ -243,9 +245,9 @@ class Uploads:
         if size == 0:
             raise InvalidInputError("the file is empty")
 
-    def known_commit(self, user_id: UUID, external_id: str) -> tuple[UUID, str] | None:
+    def known_commit(self, claims: Claims, external_id: str) -> tuple[UUID, str] | None:
         """Return the upload and the commit of the newest version of a repository; None if there is none to keep."""
-        return known_commit(self._database, user_id, external_id)
+        return known_commit(self._database, claims, external_id)
 
     def receive_read(self, claims: Claims, file_name: str, file: RepositoryFile, **stated: Any) -> None:
         """Receive a file whose text is known already; one whose text is not waits to be read like any other.

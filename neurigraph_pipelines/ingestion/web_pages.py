@@ -67,7 +67,7 @@ def receive_address(
     if not is_repository:
         page = fetcher.fetch(url)
         return receive(page.file_name, [page.content], details=details)
-    known = uploads.known_commit(claims.user_id, external_id) if details.replaces is None else None
+    known = uploads.known_commit(claims, external_id) if details.replaces is None else None
     return _receive_repository(fetcher, url, known, details, receive)
 
 

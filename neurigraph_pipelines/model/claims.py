@@ -19,7 +19,7 @@ class Claims:
     What a caller may see does not depend on its key or door: claims that differ only there are equal, and share caches.
 
     Attributes:
-        role: ``user``, ``bound``, ``persona`` or ``third_party``.
+        role: ``user``, ``bound``, ``member``, ``persona`` or ``third_party``.
         key_id: The API key that was used; None for the command line and for tokens.
         received_through: The door that the call came through.
         container_tags: The spaces that the caller is limited to, in alphabetical order; None is no limit.
@@ -36,6 +36,18 @@ class Claims:
     def of_user(cls, user_id: UUID, received_through: ReceivedThrough = ReceivedThrough.API) -> Claims:
         """Return the claims of the owner of a graph."""
         return cls(sub=str(user_id), role="user", user_id=user_id, received_through=received_through)
+
+    @classmethod
+    def of_author(cls, user_id: UUID, member_id: UUID | None, received_through: ReceivedThrough) -> Claims:
+        """Return the claims of who handed something in: a member of an organization, or the owner of a graph."""
+        if member_id is None:
+            return cls.of_user(user_id, received_through)
+        return cls(sub=str(member_id), role="member", user_id=user_id, received_through=received_through)
+
+    @property
+    def member_id(self) -> UUID | None:
+        """The member of an organization; None for all other callers."""
+        return UUID(self.sub) if self.role == "member" else None
 
     @property
     def acts_for_owner(self) -> bool:

@@ -30,6 +30,9 @@ _NUMBERS = {word: number for number, word in enumerate(_WORDED.split(" "))} | {
     "several": 3,
 }
 
+_LETTERS = str.maketrans("İıſ\u212a", "iisk")
+"""Letters that patterns without regard to case take for those of the alphabet; the last is the sign of the kelvin."""
+
 MONTH = rf"(?P<month>{'|'.join([*MONTHS, *(m + '[.]?' for m in MONTHS_SHORT if m != 'may')])})"
 DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 YEAR = r"(?P<year>(?:19|20)\d\d)"
@@ -40,15 +43,20 @@ FOREIGN_DATE = re.compile(r"\b[0-3]?\d\.? (?:de )?[^\W\d_]{3,12}\.? (?:de )?(?:1
 """A possible date with a month name of another language, such as ``8 mai 2023``."""
 
 
+def plain(words: str) -> str:
+    """Return words that a pattern matched whatever their case, in the small letters of the pattern."""
+    return " ".join(words.translate(_LETTERS).lower().split())
+
+
 def month_number(name: str) -> int:
     """Return the number of a month, 1 to 12, by its name or abbreviation."""
-    short = name.lower().rstrip(".")
+    short = plain(name).rstrip(".")
     return MONTHS.get(short) or MONTHS_SHORT[short]
 
 
 def count_of(words: str) -> int:
     """Return the number that ``COUNT`` matched, in digits or in words."""
-    return int(words) if words.isdigit() else _NUMBERS[" ".join(words.lower().split())]
+    return int(words) if words.isdigit() else _NUMBERS[plain(words)]
 
 
 def weekday_before(today: date, weekday: int) -> date:

@@ -18,6 +18,7 @@ _IN_FOLDERS = re.compile(r"(?:^|/)(?P<year>(?:19|20)\d\d)/(?P<month>[01]?\d)(?:[
 _MONTH_FIRST = re.compile(rf"{MONTH} {DAY},? {YEAR}", re.IGNORECASE)
 _DAY_FIRST = re.compile(rf"{DAY} {MONTH},? {YEAR}", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?P<first>\d{1,2})(?P<gap>[-_./])(?P<second>\d{1,2})(?P=gap)(?P<year>(?:19|20)\d\d)")
+_TEXTS = (".md", ".markdown", ".txt")
 _LONGEST = 40
 _MOST_MONTHS = 12
 
@@ -36,6 +37,16 @@ def date_in_name(path: str) -> datetime | None:
     if (found := _IN_FOLDERS.search(whole)) is not None:
         return _day(found)
     return _written(name)
+
+
+def day_of_file(name: str) -> datetime | None:
+    """Return the day that the name of a text says; None for other files, and for a name with two readings."""
+    if not name.lower().endswith(_TEXTS):
+        return None
+    try:
+        return date_in_name(name)
+    except InvalidInputError:
+        return None
 
 
 def stated_time(value: Any) -> datetime | None:

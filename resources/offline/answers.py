@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -20,6 +19,7 @@ from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
 from resources.offline.candidates import Candidate, add_meaning, add_relation, judged
+from resources.offline.choosing import undominated, varied, without_repetition
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
 from resources.offline.prose import sentences
@@ -57,9 +57,6 @@ LEAST_SAID = 0.45
 SAME = 0.6
 """Share of the question's words that two sentences have in common if one replaces the other."""
 
-REPEATED = 0.6
-"""Share of a sentence that stands in another one from which it only repeats it."""
-
 _CHANGE = re.compile(
     r"\b(?:instead|now|moved|changed|no longer|not any ?more|after all|postponed|cancel\w*|correction|"
     r"jetzt|verschoben|stattdessen|nicht mehr|ahora|al final|retras\w+|ya no|finalement|désormais|reporté\w*)\b",
@@ -74,7 +71,7 @@ def answer(
     language = language_of_parts([question, *(one.text for one in evidence)]) or language
     words = questions.words_of(language)
     asked = questions.read(question, words)
-    candidates = judged(asked, evidence, words)
+    candidates = judged(question, asked, evidence, words)
     add_meaning(question, candidates, evidence, embedder)
     _score(candidates, evidence)
     best_of = add_relation(question, asked, candidates, evidence, words, embedder)
@@ -88,9 +85,14 @@ def answer(
         best.setdefault(candidate.evidence, candidate)
     first = next(iter(best.values())).score
     close = [one for one in best.values() if one.score >= first - CLOSE and (one.own or one.around or one.meaning)]
+    if any(one.fit for one in close):
+        close = [one for one in close if one.fit]
+    close = undominated(asked, question, [one for one in close if not one.is_question], evidence)
     if asked.trust is Trust.NONE:  # an open question, which no single memory answers
-        close = _varied(close, evidence)
-    chosen = _without_repetition(close)[:MAX_STATEMENTS]
+        close = varied(close, evidence)
+    chosen = without_repetition(close)[:MAX_STATEMENTS]
+    if not chosen:
+        return []
     return list(_stated(asked, chosen, evidence, language))
 
 
@@ -140,31 +142,6 @@ def _without_others(candidates: list[Candidate], evidence: Sequence[Evidence]) -
 
 def _yields(one: Evidence) -> bool:
     return one.is_of_others and one.voice is not Voice.OTHER_PERSON
-
-
-def _varied(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:
-    """Return the best sentence of each memory before the second best of any."""
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int, Candidate]] = []
-    for one in candidates:
-        title = evidence[one.evidence].title
-        turns.append((seen[title], len(turns), one))
-        seen[title] += 1
-    return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
-
-
-def _without_repetition(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Leave out sentences that say little more than a better one."""
-    kept: list[Candidate] = []
-    for one in candidates:
-        if not any(_repeats(one.text, other.text) for other in kept):
-            kept.append(one)
-    return kept
-
-
-def _repeats(text: str, other: str) -> bool:
-    short, long = sorted((" ".join(text.casefold().split()), " ".join(other.casefold().split())), key=len)
-    return short in long and len(short) >= REPEATED * len(long)
 
 
 def _stated(asked: Asked, chosen: list[Candidate], evidence: Sequence[Evidence], language: str) -> Iterator[Statement]:

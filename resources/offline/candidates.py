@@ -16,10 +16,12 @@ from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Evidence, Voice
 from neurigraph_pipelines.ports import Embedder
 from resources.offline import questions
+from resources.offline.deeds import tells_deed
 from resources.offline.elliptic import may_be_anyone, persons_meant
 from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
 from resources.offline.prose import sentences
-from resources.offline.questions import LISTS, Asked, Trust, Words
+from resources.offline.questions import LISTS, Asked, Kind, Trust, Words
+from resources.offline.whose import Others
 
 MAX_SENTENCES = 40
 """Most sentences that are embedded for one answer."""
@@ -61,6 +63,9 @@ RELATED = 6
 SUPPORT_OF_PLACE, SUPPORT_OF_ANYTHING = 0.15, 0.25
 """Least fit times match for a time, a person or a place, and for what cannot be checked. The sum above gains nothing
 there."""
+
+DEED = 0.9
+"""How well the day of a message fits a question for a time if the message tells the deed that is asked about."""
 
 _FIRST_PERSON = re.compile(
     r"\b(?:i|my|me|mine|we|our|us|ich|mein\w*|mir|mich|wir|uns\w*|yo|mi|mis|me|nos\w*|je|mon|ma|mes|nous)\b", re.I
@@ -156,8 +161,8 @@ class Candidate:
         return found >= LEAST
 
 
-def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Candidate]:
-    """Return the sentences that share most with the question."""
+def judged(question: str, asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Candidate]:
+    """Return the sentences that share most with the question, without those that are about somebody else."""
     speakers = {one.speaker: frozenset(words.lexemes(one.speaker)) for one in evidence}
     ordinary = frozenset().union(*(uncapitalised(one.text) for one in evidence))
     capitalised = (names_in(one.text, words, ordinary) for one in evidence)
@@ -167,6 +172,8 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
         for number, one in enumerate(evidence)
         for candidate in _candidates(number, one, speakers[one.speaker], words)
     ]
+    others = Others(question, asked, [f"{one.speaker}: {one.text}" for one in evidence], words)
+    found = [one for one in found if not others.are_subject(one.text, one.near)]
     kin = _add_families(asked, found)
     found = _of_subject(asked, found, evidence, speakers, words)
     spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
@@ -180,6 +187,8 @@ def judged(asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Can
         one.rest = sum(weights[lexeme] for lexeme in (one.near | one.title) & asked.rest) / total_of_rest
         one.place = 1 - one.evidence / len(evidence)
         one.fit = fit(asked, one.text, words, people)
+        if not one.fit and Kind.WHEN in asked.kinds and _is_told_by_subject(question, asked, one, evidence, words):
+            one.fit = DEED
         one.sets_date = sets_date(asked, one.text)
         one.proof = 1.0 if asked.trust is Trust.NONE else one.fit
     found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.evidence))
@@ -215,6 +224,17 @@ def _of_subject(
         if not is_other or not asked.anchors.isdisjoint(words.lexemes(one.person)):
             kept.append(one)
     return kept
+
+
+def _is_told_by_subject(
+    question: str, asked: Asked, one: Candidate, evidence: Sequence[Evidence], words: Words
+) -> bool:
+    """Return whether the person asked about tells that they did it, so that the message's day says when."""
+    spoken = evidence[one.evidence]
+    is_english = " when " in f" {asked.text} "
+    is_asker = spoken.voice in (None, Voice.OWNER) and (asked.is_own or not is_english)
+    is_subject = is_asker or not asked.subjects.isdisjoint(words.lexemes(spoken.speaker))
+    return is_subject and tells_deed(question, one.text, asked.anchors, one.said, words)
 
 
 def _judge_clauses(

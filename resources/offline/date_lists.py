@@ -17,6 +17,9 @@ _SHARING = ("figures", "figure_days", "days", "day_of_month", "month")
 """Kinds of phrases that take the year of the next one."""
 
 _NAMING = (*_SHARING, "iso_day", "month_and_year")
+_OF_YEAR = ("days", "day_of_month", "month_and_year")
+"""Kinds in which ``last`` and ``next`` speak of a year, as in ``5 June last year``."""
+
 _MOST_APART = timedelta(days=150)
 
 
@@ -32,10 +35,17 @@ def shared_years(found: Sequence[tuple[str, re.Match[str]]], scene: Scene) -> di
         (kind, match), (next_kind, following) = found[number], found[number + 1]
         if kind not in _SHARING or next_kind not in _NAMING or names_year(match):
             continue
-        year = years.get(number + 1) or int(part(following, "year") or NO_YEAR)
+        year = years.get(number + 1) or _named_year(next_kind, following, scene)
         if year and are_linked(scene.text, match.end(), following.start(), scene.words):
             years[number] = _year_before(number, found, year, scene)
     return years
+
+
+def _named_year(kind: str, match: re.Match[str], scene: Scene) -> int:
+    if year := part(match, "year"):
+        return int(year)
+    shift = part(match, "before") or part(match, "after")
+    return scene.today.year + scene.words.relative[shift] if shift and kind in _OF_YEAR else NO_YEAR
 
 
 def names_year(match: re.Match[str]) -> bool:

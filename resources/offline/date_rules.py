@@ -49,7 +49,7 @@ RULES = (
         r"(?={joined}{on_the}(?:{any_month} \d|{item}(?: of)? {any_month}))",
     ),
     ("days", "", r"\b(?:{item}{listed_by})*{item}{joined}{on_the}{form}(?!\w){of_year}"),
-    ("days", "en", r"\b{month} {item}(?:{listed_by}{item}{item_ends})+{of_year}"),
+    ("days", "en", r"\b{month} {item}(?:(?:{listed_by}|/){item}{item_ends})+{of_year}"),
     ("day_of_month", "", r"\b(?:{any_weekday}{part_of_day},? {article})?{form}(?!\w){of_year}"),
     ("nth_weekday", "", r"\b{nth} (?P<weekday>{weekdays}) (?:of|in|im|des|de|du|d['’]|en) ?{month}{of_year}"),
     ("month_and_year", "", r"\b{month}(?:{of_month})\b"),

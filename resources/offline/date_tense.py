@@ -110,6 +110,12 @@ def is_yearly(text: str, lean: float, cues: Cues | None) -> bool:
     return cues.born.search(text) is not None or (lean > PARTICIPLE and cues.yearly.search(text) is not None)
 
 
+def is_weekly(text: str, lean: float, cues: Cues | None) -> bool:
+    """Whether the weekday of a sentence is that of something which takes place every week, such as a market."""
+    is_general = cues is not None and lean > PARTICIPLE and cues.sure.search(text) is None
+    return is_general and cues is not None and cues.regular.search(text) is not None
+
+
 def is_certain(kind: str, text: str, match: re.Match[str], cues: Cues | None, lean: float, apart: int) -> bool:
     """Whether a date is the only one that the words can mean, if they do not speak of what happens again and again.
 

@@ -70,6 +70,7 @@ class Cues:
         habit: Weekdays and months of the sentence come again and again.
         weekly: Weekdays of the whole sentence do.
         sure: Verbs of what surely lies ahead; others in ``future`` may speak of every year.
+        regular: What takes place every week, on the weekday of the sentence.
         yearly: Days of the sentence do every year, unless it tells of one year.
         born: They are those of a birth, in a year long ago.
         early: What was planned happens on another day.
@@ -95,6 +96,7 @@ class Cues:
     habit: re.Pattern[str]
     weekly: re.Pattern[str]
     sure: re.Pattern[str]
+    regular: re.Pattern[str]
     yearly: re.Pattern[str]
     born: re.Pattern[str]
     moved: re.Pattern[str]
@@ -307,6 +309,7 @@ def _cues(data: Mapping[str, Any], groups: Mapping[str, str]) -> Cues:
         habit=words(_filled(data["habit"], groups)),
         weekly=words(data["weekly"]),
         sure=words(data["sure"]),
+        regular=words(data["regular"]),
         yearly=words(data["yearly"]),
         born=words(data["born"]),
         early=words(data["early"]),

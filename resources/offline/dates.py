@@ -19,7 +19,7 @@ from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_ch
 from resources.offline.date_lists import are_linked, names_year, shared_years
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
-from resources.offline.date_tense import is_certain, is_refuted, is_repeated, is_unsure, is_yearly, lean_of
+from resources.offline.date_tense import is_certain, is_refuted, is_repeated, is_unsure, is_weekly, is_yearly, lean_of
 from resources.offline.date_words import DateWords, date_words, part
 from resources.offline.prose import Prose
 from resources.offline.sentence_language import language_of_short
@@ -163,7 +163,7 @@ class _Reader:
                 dates = READINGS[kind](match, scene)
             except (ValueError, OverflowError):
                 continue  # such as 31 February, or a year before the calendar
-            if number not in years and (self._lacks_year(kind, match) or _is_every_year(kind, match, scene)):
+            if number not in years and (self._lacks_year(kind, match) or _comes_again(kind, match, scene)):
                 dates = []
             refuted = is_refuted(text, match, cues)
             dropped = refuted or is_unsure(kind, text, match, cues)
@@ -239,7 +239,10 @@ class _Reader:
         )
 
 
-def _is_every_year(kind: str, match: re.Match[str], scene: Scene) -> bool:
+def _comes_again(kind: str, match: re.Match[str], scene: Scene) -> bool:
+    """Whether a phrase means a day of every week or of every year."""
+    if kind == "weekday" and not names_year(match):
+        return is_weekly(scene.text, scene.lean, scene.words.cues)
     is_yearless = kind in YEARLESS and not names_year(match)
     return is_yearless and is_yearly(scene.text, scene.lean, scene.words.cues)
 

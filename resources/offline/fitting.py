@@ -31,6 +31,7 @@ _DATE = re.compile(
     rf"(?:\d{{1,2}}\.? (?:of |de |to |bis |a |al )?){{0,3}}(?:{_DATE_WORDS})s?"
     r"(?:,? (?:den |the )?\d{1,2}\b(?![.,:]\d))?"
     r"|May|\d{1,2}(?:st|nd|rd|th)|(?:1[5-9]|20)\d\d(?!\d)|(?:am|dem|den|vom|zum|der) \d{1,2}\.?"
+    r"|(?:at|um|a las|alle|às) \d{1,2}(?![\w%]|[.,:]\d|\s?[€$£])"
     r"|\d{1,2}:\d\d|\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|uhr|h)"
     r"|(?:last|next|this|past|nächste\w?|letzte\w?|seit|vor|since|el próximo|la próxima|hace|desde) (?:\w+ ){0,2}"
     r"(?:week|month|year|night|day|woche|monat|jahr|tag|semana|mes|año|día)\w{0,2}"
@@ -70,7 +71,7 @@ _FORBIDS = re.compile(
 )
 _DENIES = re.compile(rf"\b(?:{any_of(LISTS['limits']['denials'])})\b|n['’]t\b", re.I)
 _NO_NAME = ("ing", "ly")
-_AFTER_NAME = re.compile(rf",|['’]s\b|\s(?:{any_of(LISTS['people']['after_name'])})\b|\s[A-Z]")
+_AFTER_NAME = re.compile(rf",|['’]s\b|\s(?:{any_of(LISTS['people']['after_name'])})\b|\s[A-Z]|\s[a-z]{{2,}}(?:s|ed)\b")
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d[\d /-]{2,}")
 _FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)*(?![\w:/-]|[.,]\d)")

@@ -99,7 +99,7 @@ def retold(sentence: str, speaker: str, hearer: str | None) -> str | None:
             if not _agree(pieces, words, place, is_you=person == 2, was_subject=bool(subject)):
                 return None
             # "Nora called and Nora asked" is said with one name.
-            again = subject == name and _lower(pieces[words[place - 1]]) in {"and", "but"} and _is_past(_lower(verb))
+            again = subject == name and _lower(pieces[words[place - 1]]) in {"and", "but"} and is_past(_lower(verb))
             pieces[number : number + 2] = ["", ""] if again else [name, *pieces[number + 1 : number + 2]]
             subject = subject or name
     return "".join(pieces) if told else sentence
@@ -111,7 +111,7 @@ def lacks_subject(sentence: str) -> bool:
     return (
         first in english().verbs
         or first in {"don't", "please", "let", "let's", "never", "will", "had", "was", "am"}
-        or _is_past(first)
+        or is_past(first)
     )
 
 
@@ -168,11 +168,12 @@ def _contracted(form: str, pieces: Sequence[str], following: Sequence[int]) -> s
     for number in following:
         word = _lower(pieces[number])
         if word not in _ADVERBS:
-            return "had" if word in {"better", "been"} or _is_past(word) else "would"
+            return "had" if word in {"better", "been"} or is_past(word) else "would"
     return None
 
 
-def _is_past(word: str) -> bool:
+def is_past(word: str) -> bool:
+    """Return whether a word is certainly or probably the past form of an English verb."""
     return word in IRREGULAR_PAST or (word.endswith("ed") and word not in _NO_PAST)
 
 
@@ -201,7 +202,7 @@ def _agree(pieces: list[str], words: Sequence[int], place: int, *, is_you: bool,
         return before not in {"", *_CLAUSE_OPENERS}  # "told you the truth"
     if verb in _FIXED:
         return True
-    if _is_past(verb):
+    if is_past(verb):
         return not _returns_to_present(pieces, words[at + 1 :])
     if shared and (verb in {"are", "were", "aren't", "weren't"} or "," not in "".join(pieces[: words[place - 1]][-2:])):
         return False

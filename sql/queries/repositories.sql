@@ -1,13 +1,14 @@
 -- Repositories that were fetched, and their files.
 
 -- name: newest_commit
--- The newest version of a repository of the owner, unless it failed: then it is fetched again.
+-- The newest version of a repository of the owner or a member, unless it failed: then it is fetched again.
 SELECT
     u.source_id,
     u.file_name
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
-WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND s.external_id = %(external_id)s
+WHERE s.user_id = %(user_id)s AND s.member_id IS NOT DISTINCT FROM %(member_id)s::uuid
+    AND s.kind = 'upload' AND s.external_id = %(external_id)s
     AND s.received_through = 'web' AND u.state <> 'failed'
     AND NOT EXISTS (SELECT FROM neurigraph.sources AS n WHERE n.replaces = s.source_id);
 
@@ -15,6 +16,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND s.external_id = %(extern
 -- Return what the owner stated of a repository, which holds for its files, too.
 SELECT
     s.user_id,
+    s.member_id,
     s.external_id,
     s.url,
     s.origin,
@@ -43,5 +45,6 @@ SELECT DISTINCT ON (s.external_id)
     u.sha256
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
-WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND starts_with(s.external_id, %(prefix)s)
+WHERE s.user_id = %(user_id)s AND s.member_id IS NOT DISTINCT FROM %(member_id)s::uuid
+    AND s.kind = 'upload' AND starts_with(s.external_id, %(prefix)s)
 ORDER BY s.external_id, s.version DESC;

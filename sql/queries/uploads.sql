@@ -7,7 +7,7 @@ SELECT pg_advisory_xact_lock(
 );
 
 -- name: find_by_content
--- The upload of the same bytes by the same user, rather one that no later version replaces.
+-- The upload of the same bytes by the same user or member, rather one that no later version replaces.
 SELECT
     u.source_id,
     u.sha256,
@@ -18,6 +18,7 @@ FROM neurigraph.uploads AS u
 INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
 LEFT JOIN neurigraph.sources AS l ON u.source_id = l.replaces
 WHERE u.user_id = %(user_id)s AND u.sha256 = %(sha256)s
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
 ORDER BY l.source_id IS NOT NULL, s.metadata ->> 'dates' IS DISTINCT FROM %(dates)s::text, u.received_at
 LIMIT 1;
 
@@ -33,6 +34,7 @@ SELECT
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
 WHERE s.user_id = %(user_id)s AND s.kind = 'upload' AND s.persona_id IS NULL AND s.binding IS NULL
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
     AND (s.external_id = %(external_id)s::text OR s.external_id = (
         SELECT r.external_id FROM neurigraph.sources AS r
         WHERE r.source_id = %(replaces)s::uuid AND r.user_id = %(user_id)s AND r.kind = 'upload'
@@ -107,6 +109,7 @@ RETURNING source_id;
 -- Return what the sender of an upload stated, for the conversations in it.
 SELECT
     s.started_at,
+    s.member_id,
     s.privacy,
     s.origin,
     s.url,
@@ -124,11 +127,14 @@ FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s;
 
 -- name: note_in_export
--- Conversations and events of the owner, new or not, are in this export.
+-- Conversations and events of its sender, new or not, are in this export.
 UPDATE neurigraph.sources AS s SET upload_id = %(source_id)s
 FROM unnest(%(kinds)s::text [], %(external_ids)s::text []) AS n (kind, external_id)
 WHERE s.user_id = %(user_id)s AND s.kind = n.kind::neurigraph.source_kind AND s.external_id = n.external_id
-    AND s.persona_id IS NULL AND s.member_id IS NULL AND s.binding IS NULL
+    AND s.persona_id IS NULL AND s.binding IS NULL
+    AND s.member_id IS NOT DISTINCT FROM (
+        SELECT u.member_id FROM neurigraph.sources AS u WHERE u.source_id = %(source_id)s
+    )
     AND s.upload_id IS DISTINCT FROM %(source_id)s;
 
 -- name: imported

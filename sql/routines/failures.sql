@@ -64,7 +64,8 @@ BEGIN
 END
 $$;
 
--- The same for the failures of the user who is the caller: the only way for an interface to change the queue.
+-- The same for the failures of the user who is the caller, and of a member those of own sources: the only way for an
+-- interface to change the queue.
 CREATE OR REPLACE FUNCTION neurigraph.replay_own_failures(wanted uuid [])
 RETURNS TABLE (failure_id uuid, outcome text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -73,6 +74,18 @@ DECLARE
 BEGIN
     IF asking IS NOT NULL THEN
         RETURN QUERY SELECT r.failure_id, r.outcome FROM neurigraph.replay_failures(wanted, asking) AS r;
+    ELSIF neurigraph.asking_member() IS NOT NULL THEN
+        RETURN QUERY SELECT r.failure_id, r.outcome
+        FROM neurigraph.replay_failures(
+            ARRAY(
+                SELECT f.failure_id
+                FROM neurigraph.pipeline_failures AS f
+                LEFT JOIN neurigraph.storage_triggers AS t ON f.trigger_id = t.trigger_id
+                WHERE f.failure_id = ANY(wanted)
+                    AND coalesce(f.upload_id, t.source_id) IN (SELECT neurigraph.sources_of_member())
+            ),
+            (neurigraph.claims() ->> 'user_id')::uuid
+        ) AS r;
     END IF;
 END
 $$;

@@ -24,13 +24,13 @@ FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.asking_member(), neurigraph.asking_member_name(), neurigraph.sources_of_member()
 TO neurigraph_agent, neurigraph_pipeline;
 
--- A member sends conversations, events and notes, sees how far the storing of these is, and why it failed.
+-- A member sends conversations, events, notes and files, sees how far the storing of these is, and why it failed.
 ALTER TABLE neurigraph.sources ALTER COLUMN member_id SET DEFAULT neurigraph.asking_member();
 DROP POLICY IF EXISTS by_member ON neurigraph.sources;
 CREATE POLICY by_member ON neurigraph.sources TO neurigraph_agent
 USING (member_id = (SELECT neurigraph.asking_member()))
 WITH CHECK (
-    member_id = (SELECT neurigraph.asking_member()) AND kind <> 'upload'
+    member_id = (SELECT neurigraph.asking_member())
     AND user_id = (SELECT (neurigraph.claims() ->> 'user_id')::uuid)
 );
 DROP POLICY IF EXISTS true_member ON neurigraph.sources;
@@ -42,6 +42,9 @@ USING (source_id IN (SELECT neurigraph.sources_of_member()));
 DROP POLICY IF EXISTS by_member ON neurigraph.notes;
 CREATE POLICY by_member ON neurigraph.notes TO neurigraph_agent
 USING (source_id IN (SELECT neurigraph.sources_of_member()));
+DROP POLICY IF EXISTS by_member ON neurigraph.uploads;
+CREATE POLICY by_member ON neurigraph.uploads TO neurigraph_agent
+USING (source_id IN (SELECT neurigraph.sources_of_member()));
 DROP POLICY IF EXISTS by_member ON neurigraph.storage_triggers;
 CREATE POLICY by_member ON neurigraph.storage_triggers FOR SELECT TO neurigraph_agent
 USING (source_id IN (SELECT neurigraph.sources_of_member()));
@@ -52,6 +55,7 @@ USING (
         SELECT t.trigger_id FROM neurigraph.storage_triggers AS t
         WHERE t.source_id IN (SELECT neurigraph.sources_of_member())
     )
+    OR upload_id IN (SELECT neurigraph.sources_of_member())
 );
 
 -- The owner of a graph makes sources private, and a member of an organization own ones; what others send starts as

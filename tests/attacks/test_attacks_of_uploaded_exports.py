@@ -52,9 +52,10 @@ def test_zip_bomb_is_not_unpacked(shared_installation: Installation, bob: Claims
 
 
 @pytest.mark.parametrize("content", [b'[{"mapping":{"x":' * 5_000, b'{"messages":' + b"[" * 50_000])
-def test_nested_export_is_stored_as_a_file(shared_installation: Installation, bob: Claims, content: bytes) -> None:
+def test_nested_export_fails_alone(shared_installation: Installation, bob: Claims, content: bytes) -> None:
     state = sent(shared_installation, bob, "deep.json", content)
-    assert (state["state"], state["imported"]) == ("stored", None)
+    assert (state["state"], state["imported"]) == ("failed", None)
+    assert "send it with format=document" in state["error"]
 
 
 def test_names_and_titles_stay_text(shared_installation: Installation, bob: Claims) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from neurigraph_pipelines.erasure.receipts import SubjectKind
 from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.knowledge import stating
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
@@ -100,8 +101,9 @@ def test_ways_through_hidden_nodes_are_closed(graph: SharedGraph) -> None:
 def test_private_quarantined_and_forgotten_facts_are_absent(graph: SharedGraph) -> None:
     here, user = graph.installation, graph.owner.user_id
     start = plant_fact(here, graph.record_of("Work/Legal")[0], "The start.")
-    source = converse(here, graph.owners, "#Work/Legal A second floor.")
+    source = converse(here, graph.owners, "#Work A second floor.")
     (record,) = [one.record_id for one in stored(ingest(plain_context(here), graph.owner))]
+    move_records(here.database, graph.owners, [record], graph.persona_id)
     middle, end = (
         plant_fact(here, record, "The middle."),
         plant_fact(here, graph.record_of("Work/Legal")[0], "The end."),

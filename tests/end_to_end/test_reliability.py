@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.support.api_server import serving
 from tests.support.breakable_stack import ALONE, BreakableStack, SmallDisk, breakable_stack, locked, unique, waiters
 from tests.support.command_line import PROGRAM
 from tests.support.dagster_stack import (
+    PATIENCE_SECONDS,
     another_daemon,
     await_true,
     is_fork,
@@ -34,6 +36,7 @@ from tests.support.dagster_stack import (
     run_statuses,
 )
 from tests.support.embedded_server import server_pid
+from tests.support.hits import KINDS, Hits
 from tests.support.memories import rows
 from tests.support.model_provider import Fault
 from tests.support.record_checks import Reader, orphans, whole_records
@@ -308,3 +311,28 @@ def test_killed_postgres(running: BreakableStack) -> None:
         running.provider.mend()
         running.stored_once(user)
     assert stack.pids() == parts, "all other parts outlive it"
+
+
+def test_hits_of_every_kind(running: BreakableStack) -> None:
+    """Conversations arrive while their runs are killed, interrupted and terminated at random moments.
+
+    With ``HIT_SECONDS=600`` it takes ten minutes, and is to be healed a minute later.
+    """
+    here, user = running.installation, running.user()
+    seconds = float(os.environ.get("HIT_SECONDS", "30"))
+    talks, pause = (100, 3.0) if seconds >= 600 else (20, 1.0)
+    hits, said, began = Hits(running.stack, seed=41), 0, time.monotonic()
+    with Reader(here, [user], "Who says hello?"):
+        while (elapsed := time.monotonic() - began) < seconds or len(hits.count) < len(KINDS):
+            assert elapsed < seconds + PATIENCE_SECONDS
+            while said < talks * elapsed / seconds:
+                running.say(user, f"Hit{said}")
+                said += 1
+            time.sleep(hits.random.uniform(0, 2 * pause) if hits.strike() else 0.3)
+        ended = time.monotonic()
+        running.stored_once(user, records=said)
+        healed = time.monotonic() - ended
+    print(f"{said} conversations, {dict(hits.count)}, healed after {healed:.0f} s")
+    assert healed < 60 or seconds < 600
+    audit_objects(here.context.using(settings=here.settings.changed(orphan_grace_hours=0.0)))
+    assert orphans(here, [user]) == set()

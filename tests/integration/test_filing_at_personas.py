@@ -15,7 +15,10 @@ from neurigraph_pipelines.doctor.findings import Finding, Level
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.batch import assign_nodes, commit, embed, extract_keywords, summarize
+from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.ingestion.triggers import lease_due
 from neurigraph_pipelines.ingestion.vaults import import_vault
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.wiring import Installation
@@ -84,6 +87,26 @@ def test_words_that_name_a_persona_are_filed_above_it(
     assert found == path if path is not None else not found.startswith((LAWYER, "Money/Banker"))
     assert record.node_path == "/".join(filter(None, (user.slug, found)))
     assert findings(here, user) == []
+
+
+@pytest.mark.usefixtures("lawyer")
+def test_no_step_files_at_a_persona(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    user, claims = bob
+    converse(here, claims, "#Agent They meet on Monday.")
+    ingest(context, user)
+    with here.database.agent(claims) as tx:
+        agent = find_node(tx, user.user_id, "Agent")
+    converse(here, claims, "#Lawyer My hidden account is in Vaduz.")
+    converse(here, claims, "#Agent My other account is in Bern.")
+    detect(context)
+    batch = lease_due(context, "test", user.user_id)
+    assert batch is not None
+    assigned = assign_nodes(context, batch.batch_id)
+    assert [plan.filing.path for plan in assigned.plans] == [(), ("Agent",)], "the model sees no persona"
+    make_persona(here, agent)
+    summarized, described = summarize(context, assigned), extract_keywords(context, assigned)
+    commit(context, assigned, summarized, described, embed(context, assigned, summarized))
+    assert paths(here, user) == ["Agent", "", ""], "the commit looks again"
 
 
 @pytest.mark.usefixtures("lawyer")

@@ -16,6 +16,8 @@ from neurigraph_pipelines.knowledge.replacing import supersede_fact
 from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model.actions import ActionState
+from neurigraph_pipelines.quarantine.holding import quarantine, release
+from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
@@ -140,6 +142,23 @@ def test_what_is_confirmed_again_is_compared_with_what_came_meanwhile(shared_ins
     retract(owner, lisbon)
     (madrid,) = tell(people, "Madrid")
     confirm(owner, lisbon)
+    assert_compared(people, porto, lisbon, madrid)
+
+
+def test_what_is_released_is_compared_with_what_came_meanwhile(shared_installation: Installation) -> None:
+    people = People(shared_installation, "auto")
+    owner = people.context.acting_for(people.claims)
+    (porto,) = tell(people, "Porto")
+    source, record = people.record()
+    lisbon = people.tell(record, "Ana lives in Lisbon.", 5)
+    people.reconcile()
+    held = quarantine(owner, Rule(source_id=source), "a test")
+    (madrid,) = tell(people, "Madrid")
+    release(owner, held.quarantine_id)
+    assert_compared(people, porto, lisbon, madrid)
+
+
+def assert_compared(people: People, porto: UUID, lisbon: UUID, madrid: UUID) -> None:
     assert forks(people) == set(), "it waits to be compared"
     assert people.reconcile().records == 1
     verdicts = people.rows("SELECT later_id, earlier_id FROM neurigraph.fact_verdicts WHERE user_id = %s")

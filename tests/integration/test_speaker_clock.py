@@ -11,8 +11,9 @@ import pytest
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.imports.zones import with_zone
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ingestion.imports import detect_format, read_conversations
+from neurigraph_pipelines.ingestion.imports.zones import in_zone, with_zone, zone_named
+from neurigraph_pipelines.model import Claims, NewConversation
 from neurigraph_pipelines.model.sources import NO_DETAILS
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -67,3 +68,32 @@ def test_time_zone_of_an_import(
     assert f"Yesterday ({day})" in answer(context, "When did I sell my red kayak?")
     again = import_file(context, path, "jsonl", details=with_zone(NO_DETAILS, zone))
     assert (again.messages_added, again.messages_known) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said_at"),
+    [
+        ("chat.txt", "24/12/2023, 23:05 - Ann: Hello.\n24/12/2023, 23:06 - Bo: Yes.", "2023-12-24T23:05:00+01:00"),
+        (
+            "result.json",
+            '{"name": "Ann", "type": "personal_chat", "id": 7, "messages": [{"id": 2, "type": "message", '
+            '"from": "Ann", "date": "2024-05-21T02:30:00", "date_unixtime": "1716251400", "text": "Hello."}]}',
+            "2024-05-21T02:30:00+02:00",
+        ),
+        (
+            "mail.eml",
+            "From: Ann <ann@example.org>\nSubject: Boat\nDate: Wed, 1 May 2024 00:10:00 +0900\n"
+            "Message-ID: <m@example.org>\n\nHello.\n",
+            "2024-05-01T00:10:00+09:00",
+        ),
+    ],
+)
+def test_clock_of_a_format(tmp_path: Path, name: str, content: str, said_at: str) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    chosen = detect_format(path)
+    zone = zone_named("Europe/Berlin") if chosen == "whatsapp" else zone_named("UTC")
+    items = in_zone(read_conversations(path, chosen), chosen, zone)
+    (first, *_) = [message for item in items if isinstance(item, NewConversation) for message in item.messages]
+    assert first.occurred_at is not None
+    assert first.occurred_at.isoformat() == said_at

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import pytest
 from psycopg import sql
 
+from neurigraph_pipelines import sharing
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion import assign, detection, graph_updates, note_records, passage_words, record_rows
 from neurigraph_pipelines.ingestion.failures import ReplayOutcome, replay
@@ -18,6 +19,7 @@ from neurigraph_pipelines.ingestion.resummarize import resummarize
 from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unfinished
 from neurigraph_pipelines.ingestion.vaults import import_vault
 from neurigraph_pipelines.knowledge import reading
+from neurigraph_pipelines.model import NodeType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -154,3 +156,14 @@ def test_links_of_a_vault_are_made_again(here: Installation, tmp_path: Path, mon
     edges = rows(here, "SELECT relation FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
     assert [edge["relation"] for edge in edges] == ["links to"]
     assert count_unfinished(here.database, user.user_id) == 0
+
+
+def test_words_are_never_filed_again_into_a_persona(here: Installation, context: Context) -> None:
+    user, claims = new_user(here)
+    sharing.add_node(here.database, claims, user.root_node_id, "Lawyer", node_type=NodeType.PERSONA)
+    converse(here, claims, "#Lawyer My hidden account is in Vaduz.")
+    ingest(context.using(language_model=BrokenModel("place")), user)
+    assert resummarize(context, None, FOREVER, user.user_id).failed == []
+    assert count_unfinished(here.database, user.user_id) == 0
+    (hit,) = search(context.acting_for(claims), Question("hidden account")).hits
+    assert hit["node_path"] == user.slug

@@ -12,7 +12,7 @@ from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports import vault
 from neurigraph_pipelines.ingestion.note_links import MAX_LINKS, NoteIndex, NoteLink, links_in, parts_of
 from neurigraph_pipelines.text.front_matter import MAX_FRONT_MATTER_CHARACTERS, FrontMatter, front_matter
-from neurigraph_pipelines.text.note_dates import date_in_name
+from neurigraph_pipelines.text.note_dates import date_in_name, day_of_file
 
 
 def targets(text: str) -> list[str]:
@@ -211,3 +211,8 @@ def test_what_is_no_folder_is_refused(folder: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="cannot be read as a vault"):
         vault.open_vault(tmp_path / folder)
     assert not vault.is_vault(tmp_path / folder)
+
+
+@pytest.mark.parametrize(("name", "day"), [("2023-05-20.md", 20), ("04-03-2022.txt", None), ("2023-05-20.pdf", None)])
+def test_text_is_of_the_day_in_its_name(name: str, day: int | None) -> None:
+    assert day_of_file(name) == (datetime(2023, 5, day, tzinfo=UTC) if day else None)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner
+from neurigraph_pipelines.api.authentication import Author, Caller, InstallationDep
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import read_record
 from neurigraph_pipelines.api.problems import documented
@@ -39,7 +39,7 @@ router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422
     },
 )
 def add_document(
-    body: forms.NewDocument, response: Response, caller: Owner, installation: InstallationDep
+    body: forms.NewDocument, response: Response, caller: Author, installation: InstallationDep
 ) -> dict[str, Any]:
     """Add a document, which is read and stored in the background as an uploaded file is.
 

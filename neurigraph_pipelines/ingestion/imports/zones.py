@@ -59,15 +59,21 @@ def in_zone(
 ) -> Iterator[NewConversation | RejectedItem]:
     """Yield conversations with the times of a zone, where their format says of none in which zone it is."""
 
-    def placed(moment: datetime | None) -> datetime | None:
+    def placed(moment: datetime | None, is_clock: bool) -> datetime | None:
         if moment is None or offset_of(moment) is not None:
             return moment
-        return spoken(moment.replace(tzinfo=zone) if format_name in _CLOCKS else moment.astimezone(zone))
+        return spoken(moment.replace(tzinfo=zone) if is_clock else moment.astimezone(zone))
 
     for item in items:
-        if isinstance(item, RejectedItem):
+        if not isinstance(item, NewConversation):
             yield item
-        else:
-            messages = tuple(replace(one, occurred_at=placed(one.occurred_at)) for one in item.messages)
-            started_at, ended_at = placed(item.started_at), placed(item.ended_at)
-            yield replace(item, messages=messages, started_at=started_at, ended_at=ended_at)
+            continue
+        is_clock = format_name in _CLOCKS or (format_name == "discord" and _has_only_minutes(item))
+        messages = tuple(replace(one, occurred_at=placed(one.occurred_at, is_clock)) for one in item.messages)
+        started_at, ended_at = (placed(moment, is_clock) for moment in (item.started_at, item.ended_at))
+        yield replace(item, messages=messages, started_at=started_at, ended_at=ended_at)
+
+
+def _has_only_minutes(item: NewConversation) -> bool:
+    """Whether the times are those of a text of Discord, which has the clock of its exporter; its JSON has fractions."""
+    return all(one.occurred_at is None or one.occurred_at.second == 0 for one in item.messages)

@@ -23,6 +23,7 @@ from neurigraph_pipelines.text.calendar_words import (
     count_of,
     foreign_date,
     month_number,
+    plain,
     weekday_before,
     weekend_before,
 )
@@ -154,7 +155,7 @@ def _month_and_year(match: re.Match[str], _today: date, _by: date) -> Days:
 
 
 def _relative_month(match: re.Match[str], today: date, _by: date) -> Days:
-    month, word = month_number(match["month"]), match["word"].lower()
+    month, word = month_number(match["month"]), plain(match["word"])
     year = today.year
     if word == "last":
         year -= month >= today.month
@@ -170,8 +171,8 @@ def _bare_month(match: re.Match[str], _today: date, by: date) -> Days:
 
 
 def _season(match: re.Match[str], today: date, by: date) -> Days:
-    months = SEASONS[match["season"].lower()]
-    word = (match["word"] or "").lower()
+    months = SEASONS[plain(match["season"])]
+    word = plain(match["word"] or "")
     if match["year"]:
         return _season_of(int(match["year"]), months)
     # The latest that has begun, so in January the winter of the year before.
@@ -185,16 +186,16 @@ def _season(match: re.Match[str], today: date, by: date) -> Days:
 
 
 def _in_relative_year(match: re.Match[str], today: date, _by: date) -> Days:
-    year = today.year + {"last": -1, "previous": -1, "this": 0, "next": 1}[match["word"].lower()]
+    year = today.year + {"last": -1, "previous": -1, "this": 0, "next": 1}[plain(match["word"])]
     return (
-        _season_of(year, SEASONS[match["season"].lower()])
+        _season_of(year, SEASONS[plain(match["season"])])
         if match["season"]
         else _month(year, month_number(match["month"]))
     )
 
 
 def _seasons_ago(match: re.Match[str], today: date, _by: date) -> Days:
-    months = SEASONS[match["season"].lower()]
+    months = SEASONS[plain(match["season"])]
     latest = today.year
     while _season_of(latest, months).last >= today:
         latest -= 1
@@ -213,7 +214,7 @@ def _quarter(match: re.Match[str], _today: date, by: date) -> Days:
 
 
 def _holiday(match: re.Match[str], _today: date, by: date) -> Days:
-    name = " ".join(match["holiday"].lower().replace("’", "'").split())
+    name = plain(match["holiday"]).replace("’", "'")
     year = int(match["year"]) if match["year"] else by.year - (_holiday_in(by.year, name) > by)
     return replace(_day(_holiday_in(year, name), certain=bool(match["year"])), yearless=not match["year"])
 
@@ -238,11 +239,11 @@ def _easter(year: int) -> date:
 
 
 def _ago(match: re.Match[str], today: date, _by: date) -> Days:
-    count, unit = count_of(match["count"]), match["unit"].lower()
+    count, unit = count_of(match["count"]), plain(match["unit"])
     for name, number in WEEKDAYS.items():
         if unit.startswith(name):
             return _day(weekday_before(today, number) - timedelta(weeks=count - 1))
-    if match["count"].lower() in _VAGUE:
+    if plain(match["count"]) in _VAGUE:
         return Days(_unit_ago(unit, 5, today).first, _unit_ago(unit, 2, today).last, certain=False)
     return _unit_ago(unit, count, today)
 
@@ -252,7 +253,7 @@ def _half_years_ago(match: re.Match[str], today: date, _by: date) -> Days:
 
 
 def _before_last(match: re.Match[str], today: date, _by: date) -> Days:
-    return _unit_ago(match["unit"].lower(), 2, today)
+    return _unit_ago(plain(match["unit"]), 2, today)
 
 
 def _unit_ago(unit: str, count: int, today: date) -> Days:
@@ -276,14 +277,14 @@ def _unit_ago(unit: str, count: int, today: date) -> Days:
 def _rolling(match: re.Match[str], today: date, _by: date) -> Days:
     """Return that many units up to today, as in ``the past three weeks``."""
     count = count_of(match["count"]) if match["count"] else 1
-    vague = (match["count"] or "").lower() in _VAGUE
-    unit = match["unit"].lower()
+    vague = plain(match["count"] or "") in _VAGUE
+    unit = plain(match["unit"])
     length = {"d": 1, "w": 7, "m": 30.44, "y": 365.25}[unit[0]]
     return Days(today - timedelta(days=round(length * (count + 2 if vague else count))), today, certain=not vague)
 
 
 def _relative_unit(match: re.Match[str], today: date, _by: date) -> Days:
-    word, unit = match["word"].lower().split()[-1], match["unit"].lower()
+    word, unit = plain(match["word"]).split()[-1], plain(match["unit"])
     count = {"last": 1, "previous": 1, "this": 0, "next": -1, "coming": -1}[word]
     if unit == "weekend" and count < 1:
         saturday = today + timedelta(days=5 - today.weekday()) - timedelta(weeks=count)
@@ -292,11 +293,11 @@ def _relative_unit(match: re.Match[str], today: date, _by: date) -> Days:
 
 
 def _near_day(match: re.Match[str], today: date, _by: date) -> Days:
-    return _day(today + timedelta(days=_NEAR_DAYS[" ".join(match.group().lower().split())]))
+    return _day(today + timedelta(days=_NEAR_DAYS[plain(match.group())]))
 
 
 def _weekday(match: re.Match[str], today: date, _by: date) -> Days:
-    number, word = WEEKDAYS[match["weekday"].lower()], (match["word"] or "").lower()
+    number, word = WEEKDAYS[plain(match["weekday"])], plain(match["word"] or "")
     if word in ("next", "this coming"):
         return _day(weekday_before(today, number) + timedelta(weeks=1 + (number == today.weekday())), certain=False)
     return _day(weekday_before(today, number), certain=word == "last")

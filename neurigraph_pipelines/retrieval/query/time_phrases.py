@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.retrieval.query.day_expressions import ONE_DAY, Expression, expressions
-from neurigraph_pipelines.text.calendar_words import COUNT, count_of
+from neurigraph_pipelines.text.calendar_words import COUNT, count_of, plain
 
 MAX_PHRASES = 8
 """Most phrases of one question that are read; with more it is not a question about a time."""
@@ -97,7 +97,7 @@ def event_phrases(text: str) -> list[EventPhrase]:
         if words and words[0].lower() not in _NO_EVENTS and not words[0][0].isdigit():
             event = " ".join([article, *words])
             said = " ".join(f"{text[match.start() : match.start('event')]} {event}".split())
-            found.append(EventPhrase(_RELATIONS[match["relation"].lower()], event, said, _apart(match)))
+            found.append(EventPhrase(_RELATIONS[plain(match["relation"])], event, said, _apart(match)))
     return found
 
 
@@ -115,7 +115,7 @@ def _apart(match: re.Match[str]) -> tuple[timedelta, timedelta] | None:
     """Return the distances of a phrase such as ``two weeks before``: one week and two weeks."""
     if match["unit"] is None:
         return None
-    unit = timedelta(days={"d": 1, "w": 7, "m": 30, "y": 365}[match["unit"][0].lower()])
+    unit = timedelta(days={"d": 1, "w": 7, "m": 30, "y": 365}[plain(match["unit"])[0]])
     count = count_of(match["count"]) if match["count"] else 1
     return (count - 1) * unit, count * unit
 
@@ -191,10 +191,10 @@ def _single(text: str, here: Expression, by: date) -> _Bounds | None:
         words, relation, part, apart = text[here.start : here.end], "", None, None
     else:
         words = text[before.start() : here.end]
-        relation, part = (before["relation"] or "").lower(), before["part"] or before["alone"]
+        relation, part = plain(before["relation"] or ""), before["part"] or before["alone"]
         apart = _apart(before)
     if part:
-        days = days.part(part.lower())
+        days = days.part(plain(part))
     if apart is not None and relation in _RELATIONS:
         beside = _beside(days.first, days.last + ONE_DAY, _RELATIONS[relation], apart)
         return _Bounds(beside, words, days.certain, days.yearless)

@@ -1,0 +1,93 @@
+"""Chooses which of the best sentences an answer quotes: those that answer as much of the question as the best ones.
+
+A sentence that has only a part of the question's words that a better one has is about something else: of "the rent for
+flat A" and "the rent for flat B", one answers a question about flat B. Scoring belongs in ``answers``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from neurigraph_pipelines.model import Evidence
+from resources.offline.candidates import Candidate
+from resources.offline.questions import WORD, Asked, Trust
+
+REPEATED = 0.6
+"""Share of a sentence that stands in another one from which it only repeats it."""
+
+PARALLEL = 0.5
+"""Share of their words, in order, that two parallel sentences have in common."""
+
+_LABEL = re.compile(r"(?<=\w )(?!I\b)[A-Z]\b(?![.'’])")
+"""A single letter that names one of several things, such as flat A; as a word it would be empty."""
+
+
+def labels_of(text: str) -> frozenset[str]:
+    """Return the single letters that name one of several things in a text."""
+    return frozenset(_LABEL.findall(text))
+
+
+def undominated(
+    asked: Asked, question: str, best: Sequence[Candidate], evidence: Sequence[Evidence]
+) -> list[Candidate]:
+    """Leave out sentences that answer less of the question than a better one: best first.
+
+    Only parallel sentences are left out where an open question is answered by meaning, or a sentence has all the names
+    of the question. Of others, the best one that was said later may be news and stays.
+    """
+    if len(asked.kinds) > 1:
+        return list(best)
+    labels = labels_of(question)
+    matched = [(one.near & asked.anchors) | (labels_of(one.text) & labels) for one in best]
+    kept: list[Candidate] = []
+    has_news = False
+    for one, own in zip(best, matched, strict=True):
+        known = own or one.title & asked.anchors  # a title often is the first sentence of its memory
+        better = [other for other, its in zip(best, matched, strict=True) if known < its and other.fit > 0]
+        if better:
+            is_open = asked.trust is Trust.NONE or bool(asked.names and asked.names <= own)
+            if any(are_parallel(one.text, other.text) for other in better):
+                continue
+            if not is_open and (has_news or not all(_is_later(one, other, evidence) for other in better)):
+                continue
+            has_news = has_news or not is_open
+        kept.append(one)
+    return kept
+
+
+def _is_later(one: Candidate, other: Candidate, evidence: Sequence[Evidence]) -> bool:
+    return evidence[one.evidence].occurred_at > evidence[other.evidence].occurred_at
+
+
+def are_parallel(one: str, other: str) -> bool:
+    """Return whether two sentences say the same of two things, such as "Ana likes tea" and "Ben likes milk"."""
+    words = [WORD.findall(text.casefold()) for text in (one, other)]
+    return SequenceMatcher(None, *words, autojunk=False).ratio() >= PARALLEL
+
+
+def varied(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:
+    """Return the best sentence of each memory before the second best of any."""
+    seen: Counter[str] = Counter()
+    turns: list[tuple[int, int, Candidate]] = []
+    for one in candidates:
+        title = evidence[one.evidence].title
+        turns.append((seen[title], len(turns), one))
+        seen[title] += 1
+    return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
+
+
+def without_repetition(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Leave out sentences that say little more than a better one."""
+    kept: list[Candidate] = []
+    for one in candidates:
+        if not any(_repeats(one.text, other.text) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _repeats(text: str, other: str) -> bool:
+    short, long = sorted((" ".join(text.casefold().split()), " ".join(other.casefold().split())), key=len)
+    return short in long and len(short) >= REPEATED * len(long)

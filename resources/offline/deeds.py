@@ -1,0 +1,57 @@
+"""Whether a sentence tells what its speaker did: then the day of the message answers when they did it.
+
+``I planted the quince tree`` answers ``When did I plant the quince tree?``. A plan, a habit or a denial does not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from resources.offline.questions import Words
+from resources.offline.retelling import SAME_IN_PAST, is_past
+
+_UNDONE = re.compile(
+    r"\b(?:will|won't|going to|wants?|wanted|would|could|should|might|may|hope|hoped|plan|planned|if|not|never|always|"
+    r"usually|every|used to|wish|almost|werde|möchte|wollte|nicht|keine?n?|nie|fast|immer|wenn|quiero|quería|voy|"
+    r"no|nunca|casi|siempre|si|vais|veux|voulais|ne|pas|jamais|presque|toujours|non|voglio|volevo|mai|quasi|sempre|niet|"
+    r"geen|wil|wilde|zal|bijna|als|não|vou|quero|queria|quase|se)\b|n['’]t\b|['’]ll\b|['’]d\b|\bn['’]",
+    re.I,
+)
+_DONE = re.compile(
+    r"\b(?:I|[Ww]e)(?P<has>['’]ve| have)?(?: (?:just|finally|already|also|then|only|both|at last))* (?P<verb>[a-z]+)"
+)
+_SPEAKS = {
+    "wann": re.compile("ich|wir"),
+    "quand": re.compile("j|je|nous"),
+    "wanneer": re.compile("ik|we|wij"),
+    "cuándo": re.compile(r"\w{2,}[éí]|he|hemos|\w+[aei]mos|fui|hice|tuve|puse|dije|traje|vine"),
+    "quando": re.compile(r"ho|sono|abbiamo|siamo|\w{2,}i|\w+mos|fiz|tive|pus|disse|trouxe|vim"),
+}
+"""What shows the first person of the past, by the word that asks for a time: short texts do not tell their language."""
+
+_PIECE = re.compile(r"[^\W_]+")
+
+
+def tells_deed(question: str, text: str, anchors: frozenset[str], said: frozenset[str], words: Words) -> bool:
+    """Return whether a sentence of the person asked about tells that they did what the question asks about.
+
+    Args:
+        anchors: The lexemes that an answer is about.
+        said: The lexemes of the sentence and its speaker.
+    """
+    if _UNDONE.search(text) or text.rstrip().endswith("?"):
+        return False
+    asked = frozenset(_PIECE.findall(question.casefold()))
+    asks = asked & _SPEAKS.keys()
+    if not asks:
+        return anchors <= said and any(_is_done(match, anchors, words) for match in _DONE.finditer(text))
+    told = frozenset(_PIECE.findall(text.casefold()))
+    is_own = any(_SPEAKS[ask].fullmatch(word) for ask in asks for word in asked - asks)
+    # French elides the pronoun: "ai-je planté" is told as "j'ai planté".
+    return is_own and asked - asks <= told | ({"je"} if "j" in told else frozenset())
+
+
+def _is_done(match: re.Match[str], anchors: frozenset[str], words: Words) -> bool:
+    verb = match["verb"]
+    is_told = bool(match["has"]) or is_past(verb) or verb in SAME_IN_PAST or verb in ("was", "had", "did", "were")
+    return is_told and (not anchors.isdisjoint(words.lexemes(verb)) or verb in ("was", "were"))

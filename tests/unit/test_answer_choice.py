@@ -1,0 +1,124 @@
+"""Which sentences an answer without a model quotes: those about the same person and thing, with what is asked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from neurigraph_pipelines.model import Evidence, Voice
+from resources.offline.language_model import OfflineLanguageModel
+
+AT = datetime(2025, 3, 1, 10, tzinfo=UTC)
+MODEL = OfflineLanguageModel(None)
+
+FLATS = [f"The rent for flat {flat} is {rent} euros." for flat, rent in (("A", 900), ("B", 950), ("C", 1200))]
+WOHNUNGEN = [
+    f"Die Miete für Wohnung {flat} beträgt {rent} Euro." for flat, rent in (("A", 900), ("B", 950), ("C", 1200))
+]
+PISOS = [f"El alquiler del piso {flat} es de {rent} euros." for flat, rent in (("A", 900), ("B", 950), ("C", 1200))]
+LOYERS = [
+    f"Le loyer de l'appartement {flat} est de {rent} euros." for flat, rent in (("A", 900), ("B", 950), ("C", 1200))
+]
+ROOMS = [f"Room {room} costs {price} euros." for room, price in ((1, 40), (2, 55), (3, 70))]
+OPENING = [f"The museum opens at {hour} on {day}." for hour, day in ((9, "Monday"), (10, "Saturday"), (11, "Sunday"))]
+HOMES = ["Ana lives in Rome.", "Ben lives in Oslo.", "Carl lives in Bern."]
+PHONES = ["Ana's phone number is 555 1234.", "Ben's phone number is 555 9876."]
+
+
+def quoted(question: str, texts: list[str]) -> list[int]:
+    """Return the numbers of the messages that an answer quotes, in order of the messages."""
+    evidence = [Evidence(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
+    return sorted(number for said in MODEL.answer(question, AT, evidence) for number in said.evidence)
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "right"),
+    [
+        ("What is the rent for flat B?", FLATS, [2]),
+        ("How much is flat A?", FLATS, [1]),
+        ("What are the rents of the flats?", [*FLATS, "The cat sleeps."], [1, 2, 3]),
+        ("Wie hoch ist die Miete für Wohnung B?", WOHNUNGEN, [2]),
+        ("Wie hoch sind die Mieten?", [*WOHNUNGEN, "Die Katze schläft."], [1, 2, 3]),
+        ("¿Cuánto es el alquiler del piso B?", PISOS, [2]),
+        ("Quel est le loyer de l'appartement B ?", LOYERS, [2]),
+        ("Quels sont les loyers des appartements ?", [*LOYERS, "Le chat dort."], [1, 2, 3]),
+        ("What do the rooms cost?", ROOMS, [1, 2, 3]),
+        ("How much is room 2?", ROOMS, [2]),
+        ("When does it open on Saturday?", OPENING, [2]),
+        ("When does the museum open on Sunday?", OPENING, [3]),
+        ("When does the museum open?", OPENING, [1, 2, 3]),
+        (
+            "Was kosten Brot, Käse und Wein?",
+            ["Brot kostet 3 Euro.", "Käse kostet 5 Euro.", "Wein kostet 8 Euro.", "Die Katze schläft."],
+            [1, 2, 3],
+        ),
+        ("Who fixed the boiler?", ["Tom fixed the boiler.", "Ana likes the boiler.", "The boiler is old."], [1]),
+        ("Where do we eat on Friday?", ["On Friday we eat at Luigi's.", "On Saturday we eat at Ada's."], [1]),
+        ("Where does Ben live?", HOMES, [2]),
+        ("Who lives in Rome?", HOMES, [1]),
+        ("What is Ben's phone number?", PHONES, [2]),
+        ("Where does my sister live?", ["My sister lives in Leeds.", "I live in Kiel."], [1]),
+        ("Wo wohnt meine Schwester?", ["Meine Schwester wohnt in Leeds."], [1]),
+    ],
+)
+def test_what_answers_is_quoted_and_nothing_else(question: str, texts: list[str], right: list[int]) -> None:
+    assert quoted(question, texts) == right
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("Where does my brother live?", ["My sister lives in Leeds."]),
+        ("Wo wohnt mein Bruder?", ["Meine Schwester wohnt in Leeds."]),
+        ("¿Dónde vive mi hermano?", ["Mi hermana vive en Leeds."]),
+        ("Où habite mon frère ?", ["Ma sœur habite à Leeds."]),
+        ("What is my daughter called?", ["My son is called Viktor."]),
+        ("What is Dora's phone number?", PHONES),
+        ("Where does Dora live?", HOMES),
+        ("How much does Dora earn?", ["Ana earns 3000 euros.", "Ben earns 3500 euros."]),
+    ],
+)
+def test_nobody_else_answers(question: str, texts: list[str]) -> None:
+    assert quoted(question, texts) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("When did I plant the quince tree?", "I planted the quince tree."),
+        ("When did I read the book Extraordinaires?", "I read the book Extraordinaires."),
+        ("When did I move into the new flat?", "I've finally moved into the new flat."),
+        ("Wann habe ich die Quitte gepflanzt?", "Ich habe die Quitte gepflanzt."),
+        ("Quand ai-je planté le tilleul ?", "J'ai planté le tilleul."),
+        ("¿Cuándo planté el membrillo?", "Planté el membrillo."),
+        ("¿Cuándo he plantado el membrillo?", "He plantado el membrillo."),
+        ("Quando ho piantato il melo cotogno?", "Ho piantato il melo cotogno."),
+        ("Wanneer heb ik de kweepeer geplant?", "Ik heb de kweepeer geplant."),
+        ("Quando plantei o marmeleiro?", "Plantei o marmeleiro."),
+    ],
+)
+def test_day_of_a_message_says_when_its_deed_was_done(question: str, told: str) -> None:
+    (said,) = MODEL.answer(question, AT, [Evidence(told, "user", AT, voice=Voice.OWNER)])
+    assert said.text == f"user, 1 March 2025: {told}"
+    assert MODEL.answer(question, AT, [Evidence(told, "Ben", AT, voice=Voice.OTHER_PERSON)]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ben planted the quince tree.",
+        "I will plant the quince tree.",
+        "I want to plant the quince tree.",
+        "I plant the quince tree.",
+        "I never planted the quince tree.",
+        "I'd have planted the quince tree.",
+        "The quince tree is old.",
+    ],
+)
+def test_plans_habits_and_deeds_of_others_do_not_say_when(text: str) -> None:
+    assert quoted("When did I plant the quince tree?", [text]) == []
+
+
+def test_question_alone_is_no_answer() -> None:
+    assert quoted("Where is the spare key?", ["Where is the spare key?"]) == []
