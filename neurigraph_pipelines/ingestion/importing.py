@@ -73,7 +73,7 @@ def import_file(
         dry_run: Add everything as usual, and undo each transaction at its end.
         on_bytes: Called with the number of bytes read since the last call.
         on_rejected: Called at once for each rejected item.
-        date_order: The order of day, month and year in dates in numbers. Default: as the file shows.
+        date_order: Of dates in numbers. Default: as the file shows.
 
     Raises:
         InvalidInputError: The file cannot be read in this format.
@@ -97,8 +97,7 @@ def import_file(
     )
     if details.replaces is not None:
         items = _as_version(items, details.replaces)
-    importer = Importer(context, format_name, privacy, details, report, on_rejected, dry_run=dry_run)
-    deque(importer.add(items), maxlen=0)
+    deque(Importer(context, format_name, privacy, details, report, on_rejected, dry_run=dry_run).add(items), maxlen=0)
     return report
 
 

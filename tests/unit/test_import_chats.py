@@ -134,6 +134,25 @@ def test_whatsapp_says_which_order_of_dates_it_assumes(
 
 
 @pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("2024/5/20 下午9:43 - Theo: 好", "2024-05-20T21:43"),
+        ("[2024/5/20 上午12:43:05] Theo: 好", "2024-05-20T00:43"),
+        ("[2024/05/20 午後9:43:05] Theo: はい", "2024-05-20T21:43"),
+        ("2024. 5. 20. 오후 9:43, Theo : 네", "2024-05-20T21:43"),
+        ("20/5/24, 9:43 p.\u00a0m. - Theo: Sí", "2024-05-20T21:43"),
+        ("20.5.2024 klo 21.43 - Theo: Joo", "2024-05-20T21:43"),
+    ],
+)
+def test_whatsapp_of_phones_in_other_languages(line: str, expected: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "chat.txt", line)
+    assert detect_format(path) == "whatsapp"
+    (conversation,), _ = read(path, "whatsapp")
+    assert times([conversation])[0].isoformat().startswith(expected)
+    assert conversation.messages[0].author == "Theo"
+
+
+@pytest.mark.parametrize(
     ("sent", "expected"),
     [
         (

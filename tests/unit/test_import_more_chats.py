@@ -153,7 +153,10 @@ DEEPSEEK = {
             "parent": "1",
             "message": {
                 "inserted_at": "2025-06-01T10:00:09+08:00",
-                "fragments": [{"type": "THINK", "content": "hm"}, {"type": "RESPONSE", "content": "Bake longer."}],
+                "fragments": [
+                    {"type": "THINK", "content": "hm"},
+                    {"type": "RESPONSE", "content": "Bake longer [citation:2]."},
+                ],
             },
         },
     },
@@ -262,6 +265,19 @@ def test_more_chats_are_read(name: str, indent: int | None, tmp_path: Path) -> N
     found, rejected = read(path, name)
     assert not rejected
     assert found[0].external_id.startswith(external_id)
+
+
+def test_chats_of_another_program_in_a_zip_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "takeout.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("Takeout/My Activity/Gemini Apps/MyActivity.json", json.dumps([GEMINI]))
+        archive.writestr("Takeout/Google Chat/Groups/Space A/messages.json", json.dumps(GOOGLE_CHAT))
+    assert detect_format(path) == "gemini"
+    notes: list[str] = []
+    read(path, "gemini", on_note=notes.append)
+    assert notes == [
+        "not read, because it is of another program: Takeout/Google Chat/Groups/Space A/messages.json",
+    ]
 
 
 def test_discord_as_text(tmp_path: Path) -> None:

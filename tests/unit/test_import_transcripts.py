@@ -107,6 +107,7 @@ NO_DIALOGUES = {
     "cars.txt": "Wagen: Golf\nFarbton: Rot\nHalter: Ana\n\nWagen: Polo\nFarbton: Blau\nHalter: Ben\n",
     "app.log": "Info: service started\nWarning: disk full\nError: cannot open db\nInfo: retry\nError: no db\n",
     "compose.txt": "services:\n  web:\n    image: nginx\n    ports:\n  db:\n    image: postgres\n    ports:\n",
+    "system.txt": "kernel: usb 1-1 new device found\nsshd: accepted a key for bob\n" * 2,
     "config.txt": "host: a.example\nport: 80\nhost: b.example\nport: 81\n",
     "recipe.md": "# Soup\nStep one: cut the leeks\nStep two: boil\nNote: no salt\nStep one: peas\nNote: for four\n",
     "rezept.md": "Zutaten: 3 Eier\nSchritt eins: Eier trennen.\nZutaten: Mehl\nSchritt eins: Alles verrühren.\n",

@@ -5,6 +5,7 @@ DeepSeek does not document the format. The trees are those of ``chatgpt``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -22,6 +23,7 @@ from neurigraph_pipelines.ingestion.imports.chatgpt import branch_of
 from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 
+_CITED = re.compile(r"[ \t]*\[citation:\d+\]")
 _UNSEEN = {"THINK", "SEARCH", "READ_LINK"}
 """Fragments that are the model's thinking and its searches."""
 
@@ -56,7 +58,9 @@ def _messages(nodes: dict[str, dict[str, Any]], branch: list[str]) -> Iterator[S
         files = [f"[attached: {name}]" for one in objects_of(message.get("files")) if (name := _name(one))]
         fragments = objects_of(message.get("fragments"))
         is_asked = any(one.get("type") == "REQUEST" for one in fragments)
-        said = [text_of(one.get("content")) for one in fragments if one.get("type") not in _UNSEEN]
+        said = [
+            _CITED.sub("", text_of(one.get("content")) or "") for one in fragments if one.get("type") not in _UNSEEN
+        ]
         if words := "\n".join(filter(None, [*said, *files])):
             yield NewMessage(Role.USER if is_asked else Role.ASSISTANT, words, external_id=key, occurred_at=time)
 

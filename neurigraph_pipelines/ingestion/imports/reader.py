@@ -39,7 +39,7 @@ from neurigraph_pipelines.ingestion.imports import (
 from neurigraph_pipelines.ingestion.imports.assemble import Item, moment
 from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
 from neurigraph_pipelines.ingestion.imports.recognition import UNKNOWN_MESSAGES, format_of_object
-from neurigraph_pipelines.ingestion.imports.source import Part, Reading, parts_of
+from neurigraph_pipelines.ingestion.imports.source import Part, Reading, parts_of, unread_members
 from neurigraph_pipelines.model import ImportNote, NewConversation, RejectedItem
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
@@ -83,6 +83,9 @@ FORMATS: tuple[str, ...] = tuple(EXPORT_FORMATS)
 
 _OF_TEXT = ("whatsapp", "subtitles", "text")
 """Formats of plain text in any encoding."""
+
+_SHOWN = 5
+"""Names of what is not read that a note has."""
 
 _TEXT_SUFFIXES = (".txt", ".md", ".text", ".log")
 
@@ -161,7 +164,7 @@ def read_conversations(
     readings = [
         Reading(part, moment(part.modified), on_bytes, max_message_bytes, date_order, everything) for part in parts
     ]
-    return _noted(_read(readings, format), on_note or (lambda _: None))
+    return _noted(_read(readings, format), unread_members(path), on_note or (lambda _: None))
 
 
 def _require_format(part: Part, wanted: str) -> None:
@@ -178,7 +181,7 @@ def _require_format(part: Part, wanted: str) -> None:
         raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
 
 
-def _noted(items: _Items, on_note: Callable[[str], None]) -> Iterator[_Read]:
+def _noted(items: _Items, unread: Sequence[str], on_note: Callable[[str], None]) -> Iterator[_Read]:
     """Yield items without the notes, and hand on each note once, with the number of its cases, at the end."""
     notes: Counter[str] = Counter()
     for item in items:
@@ -188,6 +191,9 @@ def _noted(items: _Items, on_note: Callable[[str], None]) -> Iterator[_Read]:
             yield item
     for said, count in notes.items():
         on_note(f"{said}: {count:,}" if count else said)
+    if unread:
+        more = f" and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
+        on_note(f"not read, because it is of another program: {', '.join(unread[:_SHOWN])}{more}")
 
 
 def _read(readings: Sequence[Reading], wanted: str) -> _Items:

@@ -187,6 +187,21 @@ def _written(info: zipfile.ZipInfo) -> float | None:
     return written.timestamp() if written.year > _FIRST_YEAR_OF_ZIPS else None
 
 
+def unread_members(path: Path) -> list[str]:
+    """Return the names of chats inside a zip that belong to another program than those that are read."""
+    if not zipfile.is_zipfile(path):
+        return []
+    with zipfile.ZipFile(path) as archive:
+        names = [info.filename for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]
+    deciding = next((pattern for pattern in _MEMBERS if any(map(pattern.fullmatch, names))), None)
+    others = [pattern for pattern in _MEMBERS if pattern is not deciding]
+    return [
+        name
+        for name in names
+        if deciding is not None and not deciding.fullmatch(name) and any(one.fullmatch(name) for one in others)
+    ]
+
+
 def _conversations_in(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the members with conversations, by the first of ``_MEMBERS`` that any has."""
     listed = [info for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]

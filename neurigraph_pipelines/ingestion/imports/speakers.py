@@ -75,8 +75,10 @@ def _is_dialogue(spoken: Sequence[tuple[str, str, str]], roles: Collection[str])
     if sum(line[:1] in (" ", "\t") for _, _, line in spoken) > len(spoken) / 2:
         return False
     talk = sum(_is_talk(words) for _, words, _ in spoken) / len(spoken)
-    small = sum(name[0].islower() for name in names) > len(names) / 2
-    return talk >= (_LEAST_TALK_OF_CYCLES if small or _is_cycle(names) else _LEAST_TALK)
+    if sum(name[0].islower() for name in names) > len(names) / 2:  # programs that write logs have such names
+        ended = sum(words.strip().endswith(_TALK_ENDS) for _, words, _ in spoken) / len(spoken)
+        return talk >= _LEAST_TALK_OF_CYCLES and ended >= _LEAST_TALK
+    return talk >= (_LEAST_TALK_OF_CYCLES if _is_cycle(names) else _LEAST_TALK)
 
 
 def _is_talk(words: str) -> bool:

@@ -23,10 +23,14 @@ from neurigraph_pipelines.ingestion.imports.text import read_text
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
 
+_AFTER_NOON = ("下午", "晚上", "午後", "오후")
+_PARTS = "|".join(("上午", "凌晨", "早上", "中午", "清晨", "午前", "오전", *_AFTER_NOON))
+"""Parts of the day that stand before the hour, in Chinese, Japanese and Korean."""
+
 _LINE = re.compile(
-    rf"{MARK}?(?P<open>\[)?(?P<date>\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}),?\s(?:klo\s)?"
+    rf"{MARK}?(?P<open>\[)?(?P<date>\d{{1,4}}[./-]\s?\d{{1,2}}[./-]\s?\d{{1,4}})\.?,?\s(?:klo\s)?(?P<part>{_PARTS})?\s?"
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?(?:\s?(?P<half>[AaPp])\.?\s?[Mm]\.?)?"
-    r"(?(open)\]\s|\s-\s)(?P<rest>.*)"
+    r"(?(open)\]\s|(?(part)(?:\s-|,)\s|\s-\s))(?P<rest>.*)"
 )
 _AUTHOR = re.compile(r"[~\u202a-\u202f\u00a0 ]*(?P<author>[^:\n]{1,100}?)[\u202a-\u202e]?:(?:\s(?P<words>.*)|$)")
 _EDITED = re.compile(rf"(?<=\S)\s*{MARK}<[^<>]{{3,60}}>$")
@@ -121,10 +125,12 @@ def _lines(text: str) -> tuple[list[_Line], int]:
 
 
 def _begun(match: re.Match[str], said: re.Match[str]) -> _Line:
-    first, second, third = re.split(r"[./-]", match["date"])
+    first, second, third = re.split(r"[./-]\s?", match["date"])
     hour = int(match["hour"])
     if match["half"]:
         hour = hour % 12 + (12 if match["half"] in "Pp" else 0)
+    elif match["part"] and match["part"] != "中午":
+        hour = hour % 12 + (12 if match["part"] in _AFTER_NOON else 0)
     minute, seconds = int(match["minute"]), int(match["second"] or 0)
     return _Line((first, second, third), hour, minute, seconds, said["author"].strip(), [said["words"] or ""])
 
