@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from urllib.parse import parse_qsl
 
 from anyio import CapacityLimiter, to_thread
@@ -127,6 +128,9 @@ class Dispatcher:
         self._known: dict[str, _Home] = {}
         self._names: tuple[str, ...] = (MAIN,)
         self._names_at = float("-inf")
+        self._knows_names = False
+        self._reading: asyncio.Task[None] | None = None
+        self._thread = CapacityLimiter(1)
         self._places: dict[Hint, tuple[Place | None, float]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -176,16 +180,23 @@ class Dispatcher:
 
     async def _is_alone(self) -> bool:
         """Return whether there is one database only, as it was a second ago at most."""
-        if time.monotonic() - self._names_at >= CACHE_SECONDS:
+        is_read = self._reading is None or self._reading.done()
+        if is_read and time.monotonic() - self._names_at >= CACHE_SECONDS:
             self._names_at = time.monotonic()  # others go by the old names meanwhile
-            try:
-                if len(self._names) > 1:
-                    await self._home(MAIN).require_answers()
-                listed = await to_thread.run_sync(self._homes.directory.databases)
-                self._names = tuple(one.name for one in listed)
-            except (NeurigraphError, OperationalError):
-                pass  # the application says what is wrong
+            reading = asyncio.create_task(self._read_names(), context=Context())  # not within the waits of this request
+            self._reading = reading
+            await asyncio.wait({reading}, timeout=PATIENCE_SECONDS if self._knows_names else None)
         return len(self._names) == 1
+
+    async def _read_names(self) -> None:
+        try:
+            if len(self._names) > 1:
+                await self._home(MAIN).require_answers()
+            listed = await to_thread.run_sync(self._homes.directory.databases, limiter=self._thread)
+            self._names = tuple(one.name for one in listed)
+            self._knows_names = True
+        except (NeurigraphError, OperationalError):
+            pass  # the application says what is wrong
 
     async def _find(self, hint: Hint) -> Place | None:
         """Return where a user lives, as it was a second ago at most, or if the directory does not answer, as it was."""

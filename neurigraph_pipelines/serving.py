@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from neurigraph_pipelines.api import server
 from neurigraph_pipelines.api.app import create_app
+from neurigraph_pipelines.api.connection_waits import ConnectionWaits
 from neurigraph_pipelines.dispatching import Dispatcher
 from neurigraph_pipelines.mcp.http import Endpoint
 from neurigraph_pipelines.wiring import Installation
@@ -29,4 +30,5 @@ def http_server(installation: Installation, log_config: dict[str, Any] | None = 
         return create_app(one, [Endpoint(one)])
 
     dispatcher = Dispatcher(make(installation), installation.homes, make)
-    return server.http_server(dispatcher, installation.settings, log_config)
+    bounded = ConnectionWaits(dispatcher, installation.settings.database.wait_seconds)
+    return server.http_server(bounded, installation.settings, log_config)

@@ -24,7 +24,10 @@ _bound: ContextVar[_Bound | None] = ContextVar("waits", default=None)
 
 @contextmanager
 def bounded_waits(seconds: float) -> Iterator[None]:
-    """Let everything within the block wait for at most as many seconds, together."""
+    """Let everything within the block wait for at most as many seconds, together; a bound around it holds as it is."""
+    if _bound.get() is not None:
+        yield
+        return
     token = _bound.set(_Bound(seconds, time.monotonic()))
     try:
         yield

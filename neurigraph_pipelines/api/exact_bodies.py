@@ -5,6 +5,9 @@ Numbers that a double does not hold become texts, and an object with a name twic
 
 from __future__ import annotations
 
+from functools import partial
+
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,6 +16,8 @@ from neurigraph_pipelines.api.authentication import GUARDED
 from neurigraph_pipelines.api.problems import problem
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.text.exact_json import keep_exactly
+
+_LARGE_BYTES = 1 << 18  # reading as much takes some milliseconds, for which others do not wait
 
 
 class ExactBodies:
@@ -38,7 +43,8 @@ class ExactBodies:
             body += message.get("body", b"")
             is_whole = not message.get("more_body", False)
         try:
-            body = keep_exactly(body, names_twice=False)
+            kept = partial(keep_exactly, body, names_twice=False)
+            body = kept() if len(body) < _LARGE_BYTES else await run_in_threadpool(kept)
         except InvalidInputError as error:
             await problem(422, str(error))(scope, receive, send)
             return

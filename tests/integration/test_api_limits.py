@@ -152,7 +152,7 @@ def test_exhausted_pool_is_transient(here: Installation) -> None:
 def test_waits_of_one_request_have_one_bound(here: Installation) -> None:
     """A write takes several connections one after the other, and the readiness check some of its own."""
     with (
-        Installation(here.settings.changed(database_pool_size=1, database_wait_seconds=2.0)) as other,
+        Installation(here.settings.changed(database_pool_size=1, database_wait_seconds=6.0)) as other,
         serving(other) as address,
         httpx.Client(base_url=address, timeout=30.0, limits=httpx.Limits(max_connections=60)) as client,
         ExitStack() as taken,
@@ -161,14 +161,12 @@ def test_waits_of_one_request_have_one_bound(here: Installation) -> None:
         for connection in (other.database.agent(None), other.database.pipeline()):
             taken.enter_context(connection)
         with ThreadPoolExecutor(60) as callers:
-            started = time.monotonic()
             calls = [callers.submit(_timed, client, "POST", "/v1/conversations", bob) for _ in range(50)]
             calls.append(callers.submit(_timed, client, "GET", "/readyz", bob))
             answers = [call.result() for call in calls]
         assert {status for status, _ in answers} == {503}
-        assert max(seconds for _, seconds in answers[:-1]) < 4.0
-        assert answers[-1][1] < 6.0
-        assert time.monotonic() - started < 7.0
+        assert max(seconds for _, seconds in answers[:-1]) < 10.0
+        assert answers[-1][1] < 9.5
 
 
 def _timed(client: httpx.Client, method: str, path: str, headers: dict[str, str]) -> tuple[int, float]:

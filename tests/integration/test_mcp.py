@@ -171,7 +171,7 @@ def test_wrong_arguments_are_refused(address: str, key: str) -> None:
             ("memory_history", {"record_id": str(uuid4())}, "not found"),
             ("memory_facts", {"fact_id": str(uuid4())}, "not found"),
             ("memory_facts", {"fact_id": "true"}, "fact_id: "),
-            ("supersede", {"record_id": str(uuid4())}, "the argument by is missing"),
+            ("supersede", {"by": str(uuid4())}, "the argument record_id is missing"),
             ("forget", {}, "give record_ids or node_ids"),
             ("who_am_i", {"of": "bob"}, "there is no argument 'of'"),
         ):
