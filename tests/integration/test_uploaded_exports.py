@@ -287,6 +287,7 @@ def test_same_bytes_say_that_they_keep_their_privacy(installation: Installation)
         assert client.get(f"/v1/uploads/{upload_id}", headers=headers).json()["privacy"] == "shared"
         assert client.patch(f"/v1/uploads/{upload_id}", headers=headers, json={"privacy": "private"}).status_code == 204
         assert send(privacy="private").json()["notes"] == []
+        store(installation)
 
 
 def test_rejected_parts_are_named(installation: Installation, bob: Claims) -> None:
