@@ -193,9 +193,8 @@ class RecordRows:
         addition = Addition(node, shell_keywords, vectors.summary if vectors is not None and is_current else None)
         stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at)
         witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
-        shown = addition if not record.quarantines else None
         committed = Committed(*stored, left_out=tuple(left_out))
-        return Inserted(record, committed, node.node_id, shown, witness)
+        return Inserted(record, committed, node.node_id, addition if not record.quarantines else None, witness)
 
     def _left_out_before(self, plan: RecordPlan) -> list[str]:
         """Return what the steps before left out of a record."""
