@@ -22,6 +22,7 @@ from neurigraph_pipelines.defs.run_metadata import table
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
+    Committed,
     Described,
     Embedded,
     RecordPlan,
@@ -178,11 +179,6 @@ def commit(
     pack_after_commit(installation.context, {plan.ref.user_id for plan in assigned.plans})
     for failure, state in result.returned:
         context.log.error("segment %s is %s after %s", failure.trigger_id, state, failure.step)
-    for record in result.stored:
-        if record.left_out:
-            context.log.warning(
-                "record %s lacks, because of a defect: %s", record.record_id, ", ".join(record.left_out)
-            )
     taken = embedded.seconds + sum(sum(step.seconds.values()) for step in (assigned, summarized, described, result))
     plans = {plan.record_id: plan for plan in assigned.plans}
     model = installation.context.language_model.name
@@ -196,18 +192,9 @@ def commit(
             "records stored": len(result.stored),
             "passages": sum(record.passages for record in result.stored),
             "embeddings pending": sum(record.pending_embedding for record in result.stored),
-            **_left_out(result),
+            **_left_out(context, result),
             "tokens": sum(tokens[trigger_id] for trigger_id in {record.trigger_id for record in result.stored}),
-            "items": table(
-                {
-                    "record": str(record.record_id),
-                    "passages": record.passages,
-                    "already stored": record.already_stored,
-                    "tokens": tokens[record.trigger_id],
-                    "seconds": round(result.seconds.get(record.trigger_id, 0.0), 3),
-                }
-                for record in result.stored
-            ),
+            "items": table(_stored_row(record, tokens, result.seconds) for record in result.stored),
             "given back": table(
                 {"segment": str(failure.trigger_id), "step": failure.step, "state": state}
                 for failure, state in result.returned
@@ -248,11 +235,25 @@ def _plan_row(plan: RecordPlan, seconds: Mapping[UUID, float] | None = None) -> 
     }
 
 
-def _left_out(result: BatchResult) -> dict[str, Any]:
-    """Return the records that lack something because of a defect, if there are any."""
+def _stored_row(
+    record: Committed, tokens: Mapping[UUID, int], seconds: Mapping[UUID, float]
+) -> dict[str, str | int | float]:
+    return {
+        "record": str(record.record_id),
+        "passages": record.passages,
+        "already stored": record.already_stored,
+        "tokens": tokens[record.trigger_id],
+        "seconds": round(seconds.get(record.trigger_id, 0.0), 3),
+    }
+
+
+def _left_out(context: dg.OpExecutionContext, result: BatchResult) -> dict[str, Any]:
+    """Log and return the records that lack something because of a defect, if there are any."""
     lacking = [record for record in result.stored if record.left_out]
     if not lacking:
         return {}
+    for record in lacking:
+        context.log.warning("record %s lacks, because of a defect: %s", record.record_id, ", ".join(record.left_out))
     rows = [{"record": str(record.record_id), "lacks": ", ".join(record.left_out)} for record in lacking]
     return {"unfinished": len(lacking), "left out because of a defect": table(rows)}
 

@@ -64,11 +64,7 @@ def map_records(
         ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix=step) as pool,
     ):
         results = list(pool.map(carried(attempt), assigned.plans))
-    done: dict[UUID, Result] = {}
-    failures: list[ItemFailure] = []
-    for plan, result in zip(assigned.plans, results, strict=True):
-        if isinstance(result, ItemFailure):
-            failures.append(result)
-        else:
-            done[plan.record_id] = result
-    return done, tuple(failures), clock.seconds, left_out
+    pairs = zip(assigned.plans, results, strict=True)
+    done = {plan.record_id: result for plan, result in pairs if not isinstance(result, ItemFailure)}
+    failures = tuple(result for result in results if isinstance(result, ItemFailure))
+    return done, failures, clock.seconds, left_out

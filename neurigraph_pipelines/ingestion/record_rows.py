@@ -174,8 +174,7 @@ class RecordRows:
             stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
             return Inserted(record, Committed(*stored, already_stored=True), node.node_id)
         schema = sql.Identifier(node.schema_name)
-        marks = (plan.filing.left_out, *(marks.get(plan.record_id) for marks in self._left_out))
-        left_out = [mark for mark in marks if mark is not None]
+        left_out = self._left_out_before(plan)
         summary = _with_distinct_title(tx, record, summary, keywords, left_out)
         self._titles[plan.record_id] = summary.title
         mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
@@ -194,9 +193,13 @@ class RecordRows:
         addition = Addition(node, shell_keywords, vectors.summary if vectors is not None and is_current else None)
         stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at)
         witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
-        shown = addition if not record.quarantines else None
         committed = Committed(*stored, left_out=tuple(left_out))
-        return Inserted(record, committed, node.node_id, shown, witness)
+        return Inserted(record, committed, node.node_id, addition if not record.quarantines else None, witness)
+
+    def _left_out_before(self, plan: RecordPlan) -> list[str]:
+        """Return what the steps before left out of a record."""
+        marks = (plan.filing.left_out, *(marks.get(plan.record_id) for marks in self._left_out))
+        return [mark for mark in marks if mark is not None]
 
     def words(self, inserted: Inserted) -> dict[str, Any]:
         """Return the title and the keywords of a new record, by column."""
