@@ -43,7 +43,7 @@ def _iso_day(match: re.Match[str], _scene: Scene) -> list[str]:
 
 
 def _iso_month(match: re.Match[str], _scene: Scene) -> list[str]:
-    return [f"{match['year']}-{match['m']}"]
+    return [_month_of(int(match["year"]), int(match["m"]))]
 
 
 def _figures(match: re.Match[str], scene: Scene) -> list[str]:
