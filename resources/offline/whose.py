@@ -18,7 +18,7 @@ _OWNED = re.compile(
     r"(?i:^\W*(?:and |but |und |y |et |e |en )?(?:my|our|mein\w?|unser\w?|mi|mis|nuestr[oa]|mon|ma|mes|notre|"
     r"(?:il )?mio|(?:la )?mia|mijn|onze|meu|minha|o meu|a minha))\s+(?P<kin>[\w'’-]+(?: [\w-]+)?)"
 )
-_NAMED = re.compile(r"^\W*(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*)(?P<of>['’]s)?")
+_NAMED = re.compile(r"^[\s\"'“„«(]*(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*)(?P<of>['’]s)?")
 _SPEAKING = re.compile(r"^\W*(?:(?:i|ich|je|yo|io|ik|eu)\b|j['’])", re.I)
 _POSSESSED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*)['’]s\b")
 _OWN = re.compile(r"\b(?:my|mein\w?|mi|mon|ma|mio|mia|mijn|meu|minha)\b")
