@@ -25,6 +25,12 @@ _LEAST_TALK = 0.34
 _LEAST_TALK_OF_CYCLES = 0.8
 _SHORTEST_CYCLE = 3
 _WORDS_OF_TALK = 4
+_SHORT_TALK = frozenset(
+    """hi hello hey bye goodbye yes no yeah yep nope ok okay thanks sure hallo tschüss ja nein danke hola adiós sí gracias
+    salut bonjour oui non merci ciao sì grazie hoi nee bedankt olá oi tchau sim não obrigado obrigada""".split()
+)
+"""Words that are said alone, and stand in no list."""
+
 _TALK_ENDS = tuple('.!?…。！？~)"”»')
 
 
@@ -84,7 +90,10 @@ def _is_dialogue(spoken: Sequence[tuple[str, str, str]], roles: Collection[str])
 def _is_talk(words: str) -> bool:
     words = words.strip()
     return (
-        words.endswith(_TALK_ENDS) or len(words.split()) >= _WORDS_OF_TALK or (not words.isascii() and len(words) > 7)
+        words.endswith(_TALK_ENDS)
+        or words.casefold() in _SHORT_TALK
+        or len(words.split()) >= _WORDS_OF_TALK
+        or (not words.isascii() and len(words) > 7)
     )
 
 
