@@ -26,7 +26,7 @@ _LEAST_TALK_OF_CYCLES = 0.8
 _SHORTEST_CYCLE = 3
 _WORDS_OF_TALK = 4
 _SHORT_TALK = frozenset(
-    """hi hello hey bye goodbye yes no yeah yep nope ok okay thanks sure hallo tschüss ja nein danke hola adiós sí gracias
+    """hi hello hey bye goodbye yes no yeah yep nope ok okay thanks sure hallo ja nein danke hola adiós sí gracias
     salut bonjour oui non merci ciao sì grazie hoi nee bedankt olá oi tchau sim não obrigado obrigada""".split()
 )
 """Words that are said alone, and stand in no list."""
