@@ -22,7 +22,6 @@ from benchmarks.report import Section, number, spread, table
 from benchmarks.rows import provision, record
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.ingestion.stored_files import StoredFile, write_transcript
 from neurigraph_pipelines.lifecycle import control
@@ -41,6 +40,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.retrieval.open import open_file, open_message, text_at
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.transcript import transcript_writer
 from neurigraph_pipelines.wiring import Installation
 
 DATA = PROJECT_ROOT.parent / "shared" / "data"

@@ -15,9 +15,9 @@ from typing import LiteralString
 
 import psycopg
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.migrations import migrate
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.statements import SQL_ROOT
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.embedded import EmbeddedPostgres

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.access import Secret, api_key_hash, key_of, new_api_key, require_owner
+from neurigraph_pipelines.access import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.errors import (
     ForbiddenError,
     InvalidInputError,
@@ -28,6 +28,7 @@ from neurigraph_pipelines.errors import (
 )
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text

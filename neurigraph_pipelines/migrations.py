@@ -22,9 +22,9 @@ import psycopg
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.statements import BASELINE, Migration, Routine, newest, numbered, routines, statements
 
 MINIMUM_POSTGRES = 150_000

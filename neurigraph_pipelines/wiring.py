@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.migrations import MigrationReport, migrate
@@ -29,6 +28,7 @@ from neurigraph_pipelines.ports import (
     WebFetcher,
 )
 from neurigraph_pipelines.process_tracing import trace_this_process
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.storage_wiring import WiredStorage
 from resources.home_secrets import HomeSecrets

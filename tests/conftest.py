@@ -17,8 +17,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.migrations import migrate
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.minilm.embedder import MiniLmEmbedder

@@ -16,9 +16,6 @@ from neurigraph_pipelines import model
 from neurigraph_pipelines.api.source_fields import ONLY_SPACES, PRIVACY, SourceFields, VersionFields
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion import notes
-from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
-from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
-from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
 from neurigraph_pipelines.ingestion.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
@@ -32,6 +29,7 @@ from neurigraph_pipelines.model import (
     Role,
     SourceKind,
 )
+from neurigraph_pipelines.model.limits import MAX_KEYWORDS, MAX_RECORD_TITLE_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.quarantine.rules import MAX_REASON, Rule
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
@@ -181,7 +179,7 @@ class NewNote(Form, SourceFields):
     title: str | None = Field(
         default=None,
         description="Title of the memory. Default: the language model finds one.",
-        json_schema_extra={"maxLength": MAX_NOTE_TITLE_LENGTH},
+        json_schema_extra={"maxLength": MAX_RECORD_TITLE_LENGTH},
     )
     path: str | None = Field(
         default=None,

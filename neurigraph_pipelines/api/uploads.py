@@ -24,9 +24,9 @@ from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, PRIVACY, Vers
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.date_order import DateOrder, with_order
 from neurigraph_pipelines.ingestion.imports.zones import with_zone
-from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.web_pages import receive_address
 from neurigraph_pipelines.model import Privacy, SourceKind
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.erasure.forget import contents
 from neurigraph_pipelines.erasure.receipts import Subject
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.secret import Secret
 
 LIFETIME_SECONDS = 300
 """Lifetime of a token: time to show somebody what would be erased, and to ask."""

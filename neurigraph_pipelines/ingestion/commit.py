@@ -21,7 +21,6 @@ from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.batch_totals import count_stored, count_times
-from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import settle_versions
@@ -52,6 +51,7 @@ from neurigraph_pipelines.measuring import carried, measured
 from neurigraph_pipelines.model import ItemFailure, Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.transcript import transcript_writer
 from neurigraph_pipelines.voices import voices_of
 
 STEP = "commit"

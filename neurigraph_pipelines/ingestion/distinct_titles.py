@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from neurigraph_pipelines.model.limits import MAX_RECORD_TITLE_LENGTH
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import name_words
-
-MAX_TITLE_LENGTH = 200
 
 MAX_COUNT = 20
 """Highest number that is tried to tell titles of one day apart; beyond it a part of the record's id does."""
@@ -43,7 +42,7 @@ def distinct_title(
     return str(row["title"]) if row is not None and row["title"] is not None else titles[-1]
 
 
-def shortened(title: str, limit: int = MAX_TITLE_LENGTH) -> str:
+def shortened(title: str, limit: int = MAX_RECORD_TITLE_LENGTH) -> str:
     """Return a title of at most ``limit`` characters."""
     return title if len(title) <= limit else title[: limit - 1].rstrip() + "…"
 
@@ -69,4 +68,4 @@ def with_id(title: str, record_id: UUID) -> str:
 
 
 def _with(title: str, addition: str) -> str:
-    return f"{shortened(title, MAX_TITLE_LENGTH - len(addition) - 3)} ({addition})"
+    return f"{shortened(title, MAX_RECORD_TITLE_LENGTH - len(addition) - 3)} ({addition})"

@@ -37,7 +37,7 @@ from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, ItemFailure
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.disguises import undisguised
-from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
+from neurigraph_pipelines.text.transcript import Passage, transcript_writer
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 
 STEP = "embed"
@@ -223,14 +223,3 @@ def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vecto
         windows = window_means(record.passages, passages[first:middle])
         windows[record.windows] = passages[middle:end]
         yield Vectors(summaries[begin], passages[first:middle], windows)
-
-
-def transcript_writer(context: Context) -> TranscriptWriter:
-    """Return the transcript writer of the settings, which embedding and storing share."""
-    settings = context.settings
-    return TranscriptWriter(
-        context.tokens,
-        settings.ingestion.passage_max_tokens,
-        settings.objects.gzip_member_bytes,
-        settings.objects.gzip_level,
-    )

@@ -16,7 +16,7 @@ from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
-from neurigraph_pipelines.ingestion.triggers import renewed, retry_delay
+from neurigraph_pipelines.leases import renewed, retry_delay
 from neurigraph_pipelines.statements import statements
 
 MAX_HEALED = 2_000

@@ -25,14 +25,13 @@ from neurigraph_pipelines.ingestion.redaction import redact_message
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.ingestion.source_versions import version_after
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Privacy, Role, SourceKind
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.spaces import naming_spaces
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import clean_text, utc, validate_message
-
-MAX_TITLE_LENGTH = 500
 
 _QUERIES = statements("inbox")
 

@@ -10,12 +10,10 @@ from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress
 from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Segment
+from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
 from neurigraph_pipelines.ports import LanguageModel
 
 STEP = "extract_keywords"
-MAX_KEYWORDS = 64
-"""Keywords in one field of one record; with more, every record would match everything."""
-MAX_KEYWORD_LENGTH = 120
 
 
 @measured("ingestion.extract_keywords")

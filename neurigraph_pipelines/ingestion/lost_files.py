@@ -27,7 +27,7 @@ from neurigraph_pipelines.model import CompressionState, Message, NewMessage, Se
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.stored_text import decompress
-from neurigraph_pipelines.text.transcript import Layout
+from neurigraph_pipelines.text.transcript import Layout, transcript_writer
 
 _LOOKERS = 8  # threads; they wait for a disk or a network
 _QUERIES = statements("lost_files")
@@ -129,8 +129,6 @@ def _lost(context: Context, tx: Transaction, records: Sequence[Mapping[str, Any]
 
 def _transcript(context: Context, file: LostFile, sent: Sequence[NewMessage]) -> VerifiedBytes | None:
     """Return the text of a lost transcript, if these messages give the recorded checksum."""
-    from neurigraph_pipelines.ingestion.embed import transcript_writer  # imports numpy
-
     values = {"record_id": file.manifest["record_id"]}
     with context.database.pipeline() as tx:
         part = tx.execute(_QUERIES["part"].format(schema=file.location.schema), values).fetchone()

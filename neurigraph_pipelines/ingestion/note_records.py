@@ -19,12 +19,12 @@ from neurigraph_pipelines.ingestion.assign import STEP
 from neurigraph_pipelines.ingestion.note_links import NoteIndex, NoteLink, links_in, parts_of, wanted_parts
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.ingestion.source_versions import author_of, supersede
+from neurigraph_pipelines.ingestion.vaults import VAULT_PREFIX
 from neurigraph_pipelines.model import Filing, ItemFailure, PlannedAlias, PlannedEdge, Segment, SegmentRef
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.front_matter import front_matter
 
-VAULT_PREFIX = "vault:"
 """Begins the ids of notes that come from a vault; only their links become edges."""
 
 LINK_RELATION = "links to"

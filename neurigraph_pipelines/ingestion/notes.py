@@ -26,12 +26,11 @@ from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR, find_node
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.history import superseded_of
-from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH
 from neurigraph_pipelines.ingestion.redaction import redact_message
 from neurigraph_pipelines.ingestion.source_details import checked_details
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, NewMessage, Privacy, ReceivedThrough, Role, SourceKind
+from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_RECORD_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails, starting_privacy
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -249,7 +248,7 @@ class _Words:
                 raise InvalidInputError(f"{what} has {len(cleaned):,} characters and the limit is {limit}: shorten it")
             return cleaned if redactor is None else redactor.redact(cleaned)[0][:limit]
 
-        title = short(note.title, "the title", MAX_TITLE_LENGTH) if note.title is not None else None
+        title = short(note.title, "the title", MAX_RECORD_TITLE_LENGTH) if note.title is not None else None
         if len(note.tags) > MAX_TAGS:
             raise InvalidInputError(f"the note has {len(note.tags):,} tags and the limit is {MAX_TAGS}")
         tags: dict[str, str] = {}

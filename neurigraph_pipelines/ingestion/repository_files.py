@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from neurigraph_pipelines.errors import UnreadableFileError
-from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model import (
     Claims,
     ExtractedPart,
@@ -24,6 +23,7 @@ from neurigraph_pipelines.model import (
     RepositoryFile,
     Tier,
 )
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
 from neurigraph_pipelines.ports import Database, TextExtractor
 from neurigraph_pipelines.statements import statements

@@ -19,10 +19,9 @@ from neurigraph_pipelines.graph.revised import carry_revision
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
-from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
-from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, lock_record
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, Claims
+from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_KEYWORDS, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text

@@ -6,20 +6,16 @@ decide how often to look, and the other modules of this package store leased seg
 
 from __future__ import annotations
 
-import random
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from psycopg import OperationalError
-
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.ingestion.queue_hold import end_try, is_open, note_try
+from neurigraph_pipelines.leases import renewed, retry_delay
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
@@ -33,13 +29,10 @@ from neurigraph_pipelines.model import (
     TriggerType,
 )
 from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import on_clock
 from neurigraph_pipelines.totals import count
 
-MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
-_MAX_DOUBLINGS = 64  # far beyond the longest delay, and within the range of a float
 _QUERIES = statements("triggers")
 
 
@@ -182,25 +175,6 @@ def keep_lease(context: Context, batch_id: UUID) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def renewed(lease_seconds: float, renewal: Callable[[], object]) -> Iterator[None]:
-    """Call ``renewal`` in a thread while the block runs, three times in the seconds that a lease lasts."""
-    done = threading.Event()
-
-    def renew_until_done() -> None:
-        while not done.wait(lease_seconds / 3):
-            with suppress(NeurigraphError, OperationalError):  # the next renewal may succeed
-                renewal()
-
-    thread = threading.Thread(target=renew_until_done, name="lease", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
 def release(database: Database, batch_id: UUID) -> int:
     """End the lease of a batch at once, as if its segments had never been leased.
 
@@ -324,16 +298,6 @@ def give_back(
         if row is not None:
             count(tx, {("failed_segments" if row["state"] == "failed" else "retried_segments", failure.step): 1})
     return row["state"] if row is not None else None
-
-
-def retry_delay(settings: Settings, attempts: int, retry_after: float | None = None) -> float:
-    """Return the seconds until the next attempt: doubled each time, half of it random, at least ``retry_after``.
-
-    Source: "Exponential Backoff And Jitter", AWS Architecture Blog, 2015 (the "equal jitter" variant).
-    """
-    doublings = min(max(attempts - 1, 0), _MAX_DOUBLINGS)
-    ceiling = min(settings.ingestion.retry_base_seconds * 2.0**doublings, MAX_RETRY_DELAY_SECONDS)
-    return max(ceiling / 2 + random.uniform(0, ceiling / 2), retry_after or 0.0)  # noqa: S311 - spreads load, guards nothing
 
 
 def queue(database: Database, user_id: UUID | None = None) -> Queue:

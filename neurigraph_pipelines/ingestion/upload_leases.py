@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from neurigraph_pipelines.errors import TransientError
-from neurigraph_pipelines.ingestion.triggers import renewed
+from neurigraph_pipelines.leases import renewed
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 

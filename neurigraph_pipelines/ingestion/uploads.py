@@ -21,14 +21,14 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
 from neurigraph_pipelines.ingestion.imports.date_order import stated_order
-from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
+from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.lost_files import lost_of_upload, mend_upload, rewrite_transcripts
 from neurigraph_pipelines.ingestion.repository_files import known_commit, take_files
 from neurigraph_pipelines.ingestion.source_details import checked_details
-from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.ingestion.upload_leases import LEASE_SECONDS, kept
 from neurigraph_pipelines.ingestion.upload_notes import kept_as, notes_of, reader_of
 from neurigraph_pipelines.ingestion.uploaded_exports import import_export, may_be_export
+from neurigraph_pipelines.leases import retry_delay
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import (
@@ -40,6 +40,7 @@ from neurigraph_pipelines.model import (
     SourceKind,
     StoredObject,
 )
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.ports import ExportReader, TextExtractor, Transaction
 from neurigraph_pipelines.statements import statements

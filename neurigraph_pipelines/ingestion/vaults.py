@@ -16,19 +16,18 @@ from uuid import UUID
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR
-from neurigraph_pipelines.ingestion.distinct_titles import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.imports.vault import NoteFile, Vault, open_vault, read_note
-from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH
 from neurigraph_pipelines.ingestion.note_links import NoteIndex, links_in
-from neurigraph_pipelines.ingestion.note_records import VAULT_PREFIX
 from neurigraph_pipelines.ingestion.notes import MAX_TAGS, NewNote, OnConflict, known_notes, node_at, write_note
 from neurigraph_pipelines.model import Privacy, RejectedItem
+from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_RECORD_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.external_ids import external_id_of
 from neurigraph_pipelines.text.front_matter import front_matter
 from neurigraph_pipelines.text.note_dates import date_in_name
 
+VAULT_PREFIX = "vault:"
 _ORIGIN = "obsidian"
 _MOST_SHOWN = 100
 _AT_ONCE = 500
@@ -194,7 +193,7 @@ class _Writer:
         stated = SourceDetails(metadata={"vault_path": note.path[-500:]}, updated_at=said.updated_at)
         return NewNote(
             text,
-            title=(said.title or note.names[-1])[:MAX_TITLE_LENGTH],
+            title=(said.title or note.names[-1])[:MAX_RECORD_TITLE_LENGTH],
             node_id=self._nodes.get(key),
             tags=tuple(tag for tag in said.tags if len(tag) <= MAX_KEYWORD_LENGTH)[:MAX_TAGS],
             on_conflict=OnConflict.VERSION,

@@ -23,12 +23,12 @@ from neurigraph_pipelines.ingestion.extraction import DESCRIPTION
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
-from neurigraph_pipelines.ingestion.triggers import renewed, retry_delay
 from neurigraph_pipelines.knowledge.grounding import Said, within_bounds
 from neurigraph_pipelines.knowledge.links import link_facts
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import stated_by, write_read, write_stated
+from neurigraph_pipelines.leases import renewed, retry_delay
 from neurigraph_pipelines.model import Segment, SourceKind
 from neurigraph_pipelines.model.chat import rests_on_search
 from neurigraph_pipelines.ports import Transaction

@@ -9,11 +9,11 @@ from uuid import UUID
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import PeerClient
+from neurigraph_pipelines.secret import Secret
 
 _NONCE_BYTES = 12
 

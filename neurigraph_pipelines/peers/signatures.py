@@ -13,8 +13,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import InvalidInputError, ProviderError
+from neurigraph_pipelines.secret import Secret
 
 HEADER = "Neurigraph-Signature"
 KEY_BYTES = 32

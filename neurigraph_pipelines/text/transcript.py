@@ -17,6 +17,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.model import Message, Role, Segment, ToolEvent
 from neurigraph_pipelines.ports import TokenCounter
 from neurigraph_pipelines.text.stored_text import compress
@@ -194,3 +195,14 @@ def _sentences(text: str, max_tokens: int) -> Iterator[str]:
         sentence = match.group()
         for start in range(0, len(sentence), max_characters):
             yield sentence[start : start + max_characters]
+
+
+def transcript_writer(context: Context) -> TranscriptWriter:
+    """Return the transcript writer of the settings, which embedding and storing share."""
+    settings = context.settings
+    return TranscriptWriter(
+        context.tokens,
+        settings.ingestion.passage_max_tokens,
+        settings.objects.gzip_member_bytes,
+        settings.objects.gzip_level,
+    )

@@ -11,10 +11,10 @@ import hmac
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import WebhookSender
+from neurigraph_pipelines.secret import Secret
 
 _PREFIX = "whsec_"
 

@@ -23,7 +23,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import (
     ClockError,
     ConfigurationError,
@@ -35,6 +34,7 @@ from neurigraph_pipelines.errors import (
 from neurigraph_pipelines.measuring import done, is_heard
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.statements import name_of, statements
 from neurigraph_pipelines.waits import Wait
 from resources.postgres import signed_statements

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import Secret, issue_api_key
+from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving

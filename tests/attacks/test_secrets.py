@@ -9,10 +9,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.migrations import LOGIN_ROLES
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import url_for_role

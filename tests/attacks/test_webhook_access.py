@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.model import Claims, NodeType, SubjectType
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.webhooks import subscriptions
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET

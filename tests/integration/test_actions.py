@@ -12,7 +12,6 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.deciding import actions, execution, upkeep
 from neurigraph_pipelines.deciding.actions import Action
@@ -24,6 +23,7 @@ from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
 from neurigraph_pipelines.model.actions import ActionKind, ActionState, Rule
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import ROOT, SECRET

@@ -15,7 +15,6 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import AbsentObjectError, ConfigurationError
 from neurigraph_pipelines.graph.provisioning import create_user, find_user, provision_node
 from neurigraph_pipelines.graph.upgrades import upgrade_nodes
@@ -25,6 +24,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import BASELINE, newest, numbered, routines
 from neurigraph_pipelines.wiring import Installation
@@ -38,7 +38,7 @@ DUMP = ROOT / "tests" / "data" / "schema_before_baseline.sql.gz"
 KILLED = """
 import os, signal, sys
 from neurigraph_pipelines import migrations
-from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.secret import Secret
 noted = migrations._note_applied
 def note(connection, migration):
     if migration.number == 25:

@@ -13,10 +13,11 @@ import httpx
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import CLAIMS_LIFETIME_SECONDS, Secret, issue_api_key
+from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.errors import ClockError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.secret import CLAIMS_LIFETIME_SECONDS, Secret
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET

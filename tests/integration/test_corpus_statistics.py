@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from benchmarks.retrieval.synthetic import make_graph
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.graph.provisioning import User, resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.migrations import migrate, require_current, require_secret
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.statements import newest, numbered, routines
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
@@ -26,7 +26,7 @@ FIRST, NEWEST = numbered("shared")[0].number, newest("shared")
 COUNT = len(numbered("shared"))
 MIGRATE = """
 import sys
-from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.migrations import migrate
 sys.stdin.readline()
 print(*migrate(sys.argv[1], Secret(sys.argv[2])).applied)

@@ -14,11 +14,11 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ForbiddenError, NotFoundError, ProviderError
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.peers import offering, signatures
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET

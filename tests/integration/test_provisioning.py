@@ -10,7 +10,6 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.naming import schema_name
 from neurigraph_pipelines.graph.provisioning import (
@@ -25,6 +24,7 @@ from neurigraph_pipelines.graph.provisioning import (
     resolve_path,
 )
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.statements import BASELINE, newest, numbered
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase
@@ -37,7 +37,7 @@ from tests.support.waiting import wait_until
 PROVISION = """
 import sys
 from uuid import UUID
-from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from resources.postgres.database import PostgresDatabase

@@ -12,8 +12,9 @@ from psycopg import sql
 
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
+from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.portability.tables import SHARED, tables_of
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation

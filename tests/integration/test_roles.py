@@ -7,7 +7,7 @@ import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import SECRET

@@ -18,8 +18,8 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ClockError, NodeGoneError
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.statements import Statement, statements
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase, pipelined_transaction, url_for_role

@@ -11,11 +11,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
+from neurigraph_pipelines.leases import retry_delay
 from neurigraph_pipelines.model import Claims, ItemFailure, SourceKind
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase
@@ -27,7 +28,7 @@ from tests.support.waiting import wait_until
 CLAIM = """
 import sys
 from types import SimpleNamespace
-from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.settings import Settings
@@ -385,8 +386,8 @@ def test_permanent_error_becomes_failure(installation: Installation, bob: tuple[
 
 def test_retry_delays(settings: Settings) -> None:
     for attempts, ceiling in [(0, 30), (1, 30), (2, 60), (5, 480), (50, 21_600), (5_000, 21_600)]:
-        delays = {triggers.retry_delay(settings, attempts) for _ in range(200)}
+        delays = {retry_delay(settings, attempts) for _ in range(200)}
         assert all(ceiling / 2 <= delay <= ceiling for delay in delays)
         assert len(delays) > 100
-    assert triggers.retry_delay(settings, 1, retry_after=99.0) == 99.0
-    assert 0.25 <= triggers.retry_delay(changed(settings, retry_base_seconds=0.5), 1) <= 0.5
+    assert retry_delay(settings, 1, retry_after=99.0) == 99.0
+    assert 0.25 <= retry_delay(changed(settings, retry_base_seconds=0.5), 1) <= 0.5

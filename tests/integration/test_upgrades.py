@@ -15,7 +15,6 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.graph.provisioning import create_user, find_user
 from neurigraph_pipelines.graph.upgrades import upgrade_nodes
 from neurigraph_pipelines.history import record_at
@@ -24,6 +23,7 @@ from neurigraph_pipelines.migrations import migrate, require_current
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import newest
 from neurigraph_pipelines.wiring import Installation

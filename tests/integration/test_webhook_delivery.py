@@ -12,12 +12,12 @@ import pytest
 from standardwebhooks.webhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.webhooks import DeliveryState, WebhookState
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.webhooks import delivery, subscriptions, upkeep
 from neurigraph_pipelines.webhooks.background import delivering
 from neurigraph_pipelines.webhooks.outbox import Outbox

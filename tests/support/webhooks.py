@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.webhooks.outbox import Outbox
 from neurigraph_pipelines.wiring import Installation
 from resources.webhook_sender import HttpWebhookSender

@@ -11,7 +11,7 @@ import sys
 from neurigraph_pipelines.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES, SLOWEST_BYTES_PER_SECOND
 from neurigraph_pipelines.api.requests import MAX_FIELDS, MAX_MESSAGES
 from neurigraph_pipelines.api.server import MAX_HEAD_BYTES
-from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.paging import MAX_PAGE
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.settings import list_settings

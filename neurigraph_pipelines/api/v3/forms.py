@@ -18,8 +18,8 @@ from neurigraph_pipelines.api.requests import Form
 from neurigraph_pipelines.api.source_fields import CONTAINER_TAGS, ONLY_SPACES
 from neurigraph_pipelines.chat.loop import Asked, Mode
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.chat import Turn
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, DocumentType, SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD
