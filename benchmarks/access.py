@@ -13,12 +13,12 @@ from psycopg import sql
 from benchmarks.bench import Bench, in_turns
 from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
+from neurigraph_pipelines.exchange.sharing import Subject, grant
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.sharing import Subject, grant
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 SIZES = ((1_000, 20), (5_000, 200))
 QUICK_SIZES = ((200, 5),)

@@ -13,11 +13,11 @@ from benchmarks.bench import Bench
 from benchmarks.report import Section, number, table
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.stack.backup.check import check
-from neurigraph_pipelines.stack.backup.create import Listener, back_up
-from neurigraph_pipelines.stack.backup.folder import BackupFolder
-from neurigraph_pipelines.stack.backup.load import restore
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.backup.check import check
+from neurigraph_pipelines.runtime.stack.backup.create import Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.age_encryption import AgeKey
 from resources.postgres.dump import dump
 

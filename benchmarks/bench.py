@@ -20,7 +20,7 @@ from uuid import uuid4
 import psycopg
 
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import ensure_database
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 

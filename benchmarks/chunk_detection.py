@@ -13,10 +13,10 @@ from psycopg import sql
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, spread, table
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.detection import TAILS_AT_ONCE, detect_chunks
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 
 OPEN, QUICK_OPEN = 100_000, 2_000
 MESSAGES, MESSAGE_TOKENS = 1_000, 560

@@ -14,13 +14,13 @@ from benchmarks.bench import Bench, exported
 from benchmarks.chat import conversation, reference
 from benchmarks.report import Section, number, percentile, spread, table
 from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.stack.processes import LocalStack
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.wiring.installation import Installation
 
 ONE_BY_ONE = 5
 BURST = 50

@@ -12,12 +12,12 @@ import httpx
 from benchmarks.bench import Bench, in_turns
 from benchmarks.chat import conversations, reference
 from benchmarks.report import Section, number, spread, table
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 
 CONVERSATIONS, QUICK_CONVERSATIONS = 20, 5

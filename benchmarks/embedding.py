@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.minilm.embedder import MiniLmEmbedder, model_folder, open_session, read_weights
 from resources.minilm.graph import build_graph
 from resources.tokens.estimate import estimate_tokens

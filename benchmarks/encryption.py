@@ -10,7 +10,7 @@ from random import Random
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.ports import ObjectStore
 from resources.master_keys import MasterKeyFile
 from resources.storage.encrypted import EncryptedObjectStore
 from resources.storage.graph_keys import GraphKeys

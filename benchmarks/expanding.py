@@ -24,11 +24,11 @@ from benchmarks.report import Section, table
 from neurigraph_pipelines.knowledge.digesting import DAYS, sweep
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.lexemes import lexer_of
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 MESSAGES, FACTS, DIGESTS = 300, 10, 3
 STARTS = (3, 10)

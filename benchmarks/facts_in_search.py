@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from benchmarks.bench import Bench, in_turns
 from benchmarks.derived.labels import load
 from benchmarks.report import Section, number, spread, table
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 REPEATS, QUICK_REPEATS = 1_000, 5
 QUICK_CONVERSATIONS = 3

@@ -23,15 +23,15 @@ from benchmarks.bench import Bench, forget_own_settings
 from benchmarks.quality.measure import WORDS
 from benchmarks.quality.questions import ASSISTANT, MEETINGS, LabelledQuestion, Sample, beam, locomo, qmsum, together
 from benchmarks.report import table
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.weights import BOOSTS, SIGNALS, WEIGHTS
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 NAMES = (*SIGNALS, *BOOSTS)
 CANDIDATES = 300

@@ -15,11 +15,11 @@ from benchmarks.bench import Bench, exported
 from benchmarks.chat import conversation, reference
 from benchmarks.load import Caller
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines import readiness
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.stack.processes import LocalStack
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.ingestion import readiness
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.dagster_stack import graphql
 
 CLIENTS, QUICK_CLIENTS = 32, 4

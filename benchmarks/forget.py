@@ -12,12 +12,12 @@ from psycopg import sql
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, spread, table
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 MEMORIES = 10_000
 NODES = 100

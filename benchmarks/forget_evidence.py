@@ -14,11 +14,11 @@ from uuid import UUID
 from benchmarks.bench import Bench, forget_own_settings, in_turns
 from benchmarks.forget import fill_graph, forget_user
 from benchmarks.report import number, spread, table
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 MEMORIES = 200
 NODES = 11

@@ -22,10 +22,12 @@ from types import FrameType
 from uuid import UUID
 
 from benchmarks.hostile_inputs import TEXTS, Reader, cycled, documents, name_of, tails
+from neurigraph_pipelines.graph.voices import voices_of
+from neurigraph_pipelines.inbox.redaction import redact_message
 from neurigraph_pipelines.ingestion.assign import file_segment
 from neurigraph_pipelines.ingestion.embed import window_text
-from neurigraph_pipelines.ingestion.redaction import redact_message
 from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
+from neurigraph_pipelines.lifecycle.quarantine.suggestions import looks_like_instruction
 from neurigraph_pipelines.model import (
     Message,
     NewMessage,
@@ -36,13 +38,11 @@ from neurigraph_pipelines.model import (
     SourceKind,
     TriggerType,
 )
-from neurigraph_pipelines.quarantine.suggestions import looks_like_instruction
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.hygiene import validate_message
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import Layout, TranscriptWriter
-from neurigraph_pipelines.voices import voices_of
 from resources.offline.language_model import OfflineLanguageModel
 from resources.redaction import PatternRedactor
 from resources.tokens.tokenizer import EstimatedCounter

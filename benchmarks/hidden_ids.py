@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, table
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.attacks.test_node_isolation import call
 from tests.support.api_server import serving
 from tests.support.callers import ATTEMPTS, CallerGraph, share

@@ -12,11 +12,11 @@ from benchmarks.bench import Bench, in_turns
 from benchmarks.chat import conversation
 from benchmarks.report import Section, number, spread, table
 from benchmarks.rows import provision, record
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import append_delta, authored, diff, history, record_at
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.history import append_delta, authored, diff, history, record_at
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 DELTAS = (1, 100, 1_000, 10_000)
 QUICK_DELTAS = (1, 20)

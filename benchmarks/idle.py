@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.bench import Bench, SkippedError
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines.stack.services import installed_program
+from neurigraph_pipelines.runtime.stack.services import installed_program
 from resources.postgres.embedded import EmbeddedPostgres
 
 SETTLING_SECONDS = 60.0
@@ -22,9 +22,9 @@ QUIET_SECONDS = 120.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SECONDS_PER_DAY = 86_400.0
 _PARTS = {
-    "code server": "neurigraph_pipelines.code_server",
-    "webserver": "neurigraph_pipelines.ui",
-    "daemon": "neurigraph_pipelines.daemon",
+    "code server": "neurigraph_pipelines.runtime.code_server",
+    "webserver": "neurigraph_pipelines.runtime.ui",
+    "daemon": "neurigraph_pipelines.runtime.daemon",
     "API": "neurigraph serve",
     "keeper of Postgres": "stack.keeper",
     "`neurigraph up`": "neurigraph up",

@@ -21,9 +21,9 @@ from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.chat import conversations
 from benchmarks.report import Section, number, spread, table
 from neurigraph_pipelines.graph.provisioning import ensure_user
-from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims, NewConversation
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exports import chatgpt, chatgpt_node
 from tests.support.process_memory import resident
 

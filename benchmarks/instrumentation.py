@@ -10,8 +10,8 @@ from itertools import cycle
 from benchmarks.bench import Bench, in_turns
 from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import SyntheticEmbedder, make_graph
-from neurigraph_pipelines.api.metrics.process import ProcessMeasures
-from neurigraph_pipelines.measuring import Listener, listen
+from neurigraph_pipelines.faces.api.metrics.process import ProcessMeasures
+from neurigraph_pipelines.model.measuring import Listener, listen
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from resources.tracing import Tracer

@@ -20,10 +20,11 @@ from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError
 from benchmarks.chat import conversation
 from benchmarks.report import Section, number, spread, table
 from benchmarks.rows import provision, record
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.inbox.importing import import_file
+from neurigraph_pipelines.inbox.stored_files import StoredFile, write_transcript
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.stored_files import StoredFile, write_transcript
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
@@ -39,9 +40,8 @@ from neurigraph_pipelines.model import (
     TriggerType,
 )
 from neurigraph_pipelines.retrieval.open import open_file, open_message, text_at
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.transcript import transcript_writer
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 DATA = PROJECT_ROOT.parent / "shared" / "data"
 FORMATS = {"locomo": "locomo", "qmsum": "qmsum"}

@@ -23,11 +23,11 @@ from urllib.parse import urlsplit
 from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.chat import conversation, conversations, reference
 from benchmarks.report import Section, number, percentile, table
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 CLIENTS = (1, 8, 32)
 MINUTES = 10.0

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.chat import conversation
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines.ingestion.imports.reader import read_conversations
+from neurigraph_pipelines.inbox.imports.reader import read_conversations
 from neurigraph_pipelines.model import NewConversation
 from tests.support.process_memory import resident
 

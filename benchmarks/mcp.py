@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.report import Section, number, percentile, table
 from benchmarks.retrieval.synthetic import DIMENSIONS, MODEL, make_graph
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.ports.models import Embedder
-from neurigraph_pipelines.serving import http_server
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.faces.serving import http_server
+from neurigraph_pipelines.model.ports.models import Embedder
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 MESSAGES, NODES = 5_000, 200
 QUICK = (200, 5)

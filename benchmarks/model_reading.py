@@ -11,12 +11,12 @@ from benchmarks.bench import Bench
 from benchmarks.quality.questions import locomo
 from benchmarks.report import Section, number, percentile, table
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.model_provider import ModelProvider
 
 WORDINGS, READ, QUESTIONS = 4, 50, 100

@@ -16,12 +16,12 @@ import httpx
 from benchmarks.bench import Bench, in_turns
 from benchmarks.chat import conversations, reference
 from benchmarks.report import Section, number, percentile, table
-from neurigraph_pipelines.directory import MAIN
+from neurigraph_pipelines.exchange.portability.move_user import Moved, move_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.portability.move_user import Moved, move_user
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.directory import MAIN
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 
 SIZES = {0: 10, 1: 6, 10: 3}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.bench import Bench, SkippedError
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from resources.extractors.confined import Limits
 from resources.extractors.text_extractor import SubprocessExtractor, can_recognize
 

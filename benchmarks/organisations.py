@@ -13,7 +13,7 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 SIZES = ((1_000, 20), (5_000, 200))
 QUICK_SIZES = ((200, 5),)

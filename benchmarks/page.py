@@ -13,8 +13,8 @@ import httpx
 from benchmarks.bench import Bench, SkippedError, in_turns
 from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import make_graph
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.browser import Browser, Page, find_chromium
 

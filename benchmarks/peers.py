@@ -13,15 +13,15 @@ from psycopg.rows import dict_row
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.peers import subscriptions
+from neurigraph_pipelines.exchange.peers.peering import Peering
+from neurigraph_pipelines.exchange.peers.pulling import Pulled, pull
+from neurigraph_pipelines.exchange.peers.signatures import HomeKey
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model import Claims, SubjectType
-from neurigraph_pipelines.peers import subscriptions
-from neurigraph_pipelines.peers.peering import Peering
-from neurigraph_pipelines.peers.pulling import Pulled, pull
-from neurigraph_pipelines.peers.signatures import HomeKey
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.peer_client import HttpPeerClient
 from resources.postgres.installation import client_program
 from tests.support.api_server import serving

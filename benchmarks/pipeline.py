@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from benchmarks.bench import Bench
 from benchmarks.chat import conversations
 from benchmarks.report import Section, number, spread, table
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.measuring import listen
 from neurigraph_pipelines.model import Claims, NewConversation
-from neurigraph_pipelines.ports import Embedder
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.measuring import listen
+from neurigraph_pipelines.model.ports import Embedder
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 
 BATCHES = {1: 10, 10: 4, 100: 2}

@@ -14,7 +14,7 @@ from benchmarks.bench import Bench, in_turns
 from benchmarks.report import Section, number, percentile, table
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.ports import Database
 
 NODES = (10, 1_000)
 QUICK_NODES = (3, 10)

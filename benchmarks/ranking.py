@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.lexemes import Lexer
 
 K1, B = 1.5, 0.75

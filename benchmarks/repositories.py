@@ -9,9 +9,9 @@ from pathlib import Path
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, table
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.ingestion.web_pages import receive_address
+from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.git_server import commit, git, git_server
 
 FILES = (200, 2_000)

@@ -13,11 +13,11 @@ from psycopg import sql
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, table
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.lifecycle import archive
 from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 ROWS, DUE = 1_000_000, 1_000
 QUICK_ROWS, QUICK_DUE = 1_000, 20

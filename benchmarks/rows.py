@@ -10,7 +10,7 @@ from pgvector import Vector
 
 from neurigraph_pipelines.graph.provisioning import NodeRef, User, resolve_path
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, ConceptKind, PlannedNode
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 
 def provision(installation: Installation, user: User, name: str) -> NodeRef:

@@ -14,17 +14,17 @@ from psycopg import sql
 from benchmarks.bench import Bench
 from benchmarks.chat import conversations
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 _OF_PASSAGES = ("passages", "node_lexemes", "user_lexemes", "layer_packs")
 _OF_FACTS = ("facts", "fact_*", "pending_facts", "pending_verdicts", "read_windows", "link*")

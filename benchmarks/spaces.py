@@ -9,13 +9,13 @@ from itertools import cycle
 from benchmarks.bench import Bench, in_turns
 from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import authenticate
-from neurigraph_pipelines.listing.records import RecordFilter, list_records
+from neurigraph_pipelines.access.authentication import authenticate
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 MESSAGES, NODES, SOURCES = 20_000, 100, 10_000
 QUICK = (400, 5, 200)

@@ -12,10 +12,10 @@ from benchmarks.pipeline import TimedEmbedder
 from benchmarks.quality.questions import Sample, beam, locomo, qmsum, together
 from benchmarks.report import Section, number, table
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewMessage
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import open_session
 from resources.offline.language_model import OfflineLanguageModel
 

@@ -24,12 +24,12 @@ from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.chat import conversations
 from benchmarks.report import Section, number, spread, table
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_batch
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.language_model import OpenAiLanguageModel
 from tests.support.model_clients import TALK, make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider

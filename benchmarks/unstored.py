@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from benchmarks.bench import Bench, in_turns
 from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import DIMENSIONS, Graph, SyntheticEmbedder, make_graph
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.client import Memory
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.faces.client import Memory
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 
 MEMORIES, QUICK_MEMORIES = 1_000, 100

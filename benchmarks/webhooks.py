@@ -11,13 +11,13 @@ from uuid import UUID, uuid4
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, table
+from neurigraph_pipelines.exchange.webhooks import subscriptions
+from neurigraph_pipelines.exchange.webhooks.background import delivering
+from neurigraph_pipelines.exchange.webhooks.delivery import deliver_due
+from neurigraph_pipelines.exchange.webhooks.outbox import Outbox
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.webhooks import subscriptions
-from neurigraph_pipelines.webhooks.background import delivering
-from neurigraph_pipelines.webhooks.delivery import deliver_due
-from neurigraph_pipelines.webhooks.outbox import Outbox
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.webhook_sender import HttpWebhookSender
 
 EVENTS, SINGLE = 2_000, 40

@@ -23,13 +23,13 @@ from pydantic_core import PydanticUndefined
 from schema_page import schema_page
 from typer.core import TyperCommand, TyperGroup
 
-from neurigraph_pipelines.api.app import create_app
-from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.faces.api.app import create_app
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.settings import Settings, list_settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 DOCS = Path(__file__).resolve().parent
-CLIENT = DOCS.parent / "neurigraph_pipelines" / "client"
+CLIENT = DOCS.parent / "neurigraph_pipelines" / "faces" / "client"
 WRITTEN = "<!-- Written by docs/generate.py: change the code instead, then run `make docs`. -->"
 
 
@@ -194,7 +194,7 @@ def main() -> int:
         "openapi.json": openapi_document,
         "schema.md": partial(schema_page, WRITTEN),
         **{
-            f"../neurigraph_pipelines/client/{name}synchronous.py": partial(synchronous_client, name)
+            f"../neurigraph_pipelines/faces/client/{name}synchronous.py": partial(synchronous_client, name)
             for name in _SYNCHRONOUS
         },
     }

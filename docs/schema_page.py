@@ -15,10 +15,10 @@ from typing import LiteralString
 
 import psycopg
 
+from neurigraph_pipelines.database.migrations import migrate
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import SQL_ROOT
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.migrations import migrate
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.statements import SQL_ROOT
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.embedded import EmbeddedPostgres
 

@@ -6,6 +6,6 @@ S3), ``providers`` the model services reached over HTTP, ``minilm`` the local em
 instructions sent to language models. Single modules send failure reports (``webhook``), verify tokens that other
 services signed (``json_web_tokens``) and redact texts (``redaction``).
 
-Each adapter implements a protocol of ``neurigraph_pipelines.ports`` and contains no domain rules. SDKs that are slow to
-import are imported inside the methods that need them, because every Dagster run pays for module-level imports.
+Each adapter implements a protocol of ``neurigraph_pipelines.model.ports`` and contains no domain rules. SDKs that are
+slow to import are imported inside the methods that need them, because every Dagster run pays for module-level imports.
 """

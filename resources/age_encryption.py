@@ -16,7 +16,7 @@ from typing import Any
 import pyrage
 from pyrage import x25519
 
-from neurigraph_pipelines.errors import ConfigurationError, DamagedObjectError, InvalidInputError
+from neurigraph_pipelines.model.errors import ConfigurationError, DamagedObjectError, InvalidInputError
 
 _PIECE_BYTES = 1 << 20
 _IDENTITY, _RECIPIENT = "AGE-SECRET-KEY-1", "age1"

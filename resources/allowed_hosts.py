@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, ProviderError
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, ProviderError
 from resources.outgoing_guard import refuse_link_local, require_global, split_url
 from resources.outgoing_request import Answer, send
 

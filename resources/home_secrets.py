@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from neurigraph_pipelines.errors import ConfigurationError
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.files import kept_secret, new_secret, write_private
 
 _MINIMUM_LENGTH = 32

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
-from neurigraph_pipelines.errors import ConfigurationError, TransientError, UnauthenticatedError
+from neurigraph_pipelines.model.errors import ConfigurationError, TransientError, UnauthenticatedError
 from resources.outgoing_request import send
 
 MAX_KEY_SET_BYTES = 1 << 20

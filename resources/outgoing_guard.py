@@ -9,7 +9,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
-from neurigraph_pipelines.errors import ProviderError
+from neurigraph_pipelines.model.errors import ProviderError
 
 # They contain an IPv4 address, which a gateway on the way may take out again: NAT64 (also its local prefix), 6to4,
 # Teredo and ISATAP. The others are relays and what is meant for tests.

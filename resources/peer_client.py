@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from neurigraph_pipelines.errors import ProviderError, TransientError
-from neurigraph_pipelines.ports import PeerAnswer
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
+from neurigraph_pipelines.model.ports import PeerAnswer
 from resources.allowed_hosts import AllowedCalls, AllowedHosts
 from resources.outgoing_request import content_of
 

@@ -18,8 +18,8 @@ from urllib.parse import urljoin
 from dulwich.client import AbstractHttpGitClient
 from dulwich.errors import GitProtocolError
 
-from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, ProviderError, TransientError
-from neurigraph_pipelines.ports import FetchedRepository
+from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, ProviderError, TransientError
+from neurigraph_pipelines.model.ports import FetchedRepository
 from resources.allowed_hosts import AllowedHosts
 from resources.answer_statuses import MAX_REDIRECTS, REDIRECTS, TRY_AGAIN
 from resources.outgoing_request import Answer, send

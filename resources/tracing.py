@@ -21,7 +21,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.re import parse_env_headers
 
-from neurigraph_pipelines.measuring import Attribute, listen
+from neurigraph_pipelines.model.measuring import Attribute, listen
 
 _NANOSECONDS = 1_000_000_000
 _REQUEST = "http.request"

@@ -11,8 +11,8 @@ import time
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urljoin, urlsplit
 
-from neurigraph_pipelines.errors import InvalidInputError, ProviderError, TransientError
-from neurigraph_pipelines.ports import FetchedPage, FetchedRepository
+from neurigraph_pipelines.model.errors import InvalidInputError, ProviderError, TransientError
+from neurigraph_pipelines.model.ports import FetchedPage, FetchedRepository
 from resources.allowed_hosts import AllowedHosts
 from resources.answer_statuses import MAX_REDIRECTS, REDIRECTS, TRY_AGAIN
 from resources.outgoing_request import Answer, content_of, send

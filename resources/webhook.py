@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
+from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError, TransientError
 from resources.outgoing_guard import refuse_link_local, split_url
 from resources.outgoing_request import send
 

@@ -12,8 +12,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from neurigraph_pipelines.errors import TransientError
-from neurigraph_pipelines.ports import WebhookAnswer
+from neurigraph_pipelines.model.errors import TransientError
+from neurigraph_pipelines.model.ports import WebhookAnswer
 from resources.allowed_hosts import AllowedCalls, AllowedHosts
 
 

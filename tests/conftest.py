@@ -17,10 +17,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.migrations import migrate
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database.migrations import migrate
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import MiniLmEmbedder
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 

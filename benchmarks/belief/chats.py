@@ -20,21 +20,21 @@ import numpy as np
 from benchmarks.bench import Bench
 from benchmarks.quality.questions import BELIEF, DATA, BeliefQuestion, Sample, beam_beliefs
 from benchmarks.report import percentile, spread, table
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_days, reconcile_waiting
-from neurigraph_pipelines.listing import beliefs
-from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import LanguageModel, Transaction
 from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair, Verdict
-from neurigraph_pipelines.ports import LanguageModel, Transaction
 from neurigraph_pipelines.retrieval.ask import Reply, ask
+from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 DEPTH = 10
 QUICK_MESSAGES = 40

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from benchmarks.derived.observations import FILES, segment_of
 from benchmarks.derived.scoring import Share
 from benchmarks.report import table
-from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import NewConversation
 from resources.offline.language_model import OfflineLanguageModel
 

@@ -14,13 +14,13 @@ from benchmarks.derived.observe import statements_of
 from benchmarks.quality.questions import CATEGORIES, LabelledQuestion, Sample, locomo
 from benchmarks.report import table
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.lexemes import Lexer
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 ASKED_AT = datetime(2024, 6, 1, 12, tzinfo=UTC)
 """After the last conversation."""

@@ -14,7 +14,7 @@ from uuid import UUID
 from benchmarks.derived.scoring import Share
 from benchmarks.quality.questions import DATA
 from benchmarks.report import table
-from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import (
     Message,
     NewConversation,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from neurigraph_pipelines.measuring import Attribute, listen
+from neurigraph_pipelines.model.measuring import Attribute, listen
 
 STEPS = {
     "model.plan": "plan nodes",

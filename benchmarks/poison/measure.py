@@ -17,20 +17,20 @@ from benchmarks.bench import Bench
 from benchmarks.poison.attacks import SHAPES, Door, Planted, plant
 from benchmarks.poison.world import HELD_OUT, TUNED, Fact, World, make_world
 from benchmarks.report import Section, table
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.exchange.sharing import add_node
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, Evidence, NewConversation, NodeType
-from neurigraph_pipelines.quarantine.holding import quarantine
-from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import restating
 from neurigraph_pipelines.retrieval.ask import ACCORDING_TO, Reply, ask
 from neurigraph_pipelines.retrieval.query import rank
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.sharing import add_node
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 MEMORIES, QUESTIONS, EACH = 1_000, 160, 8
 """Honest memories, benign questions, and attacks of each shape."""

@@ -23,7 +23,7 @@ from benchmarks.quality.questions import (
 from benchmarks.ranking import Rank, fuse_by_rank, rank_by_bm25, rank_by_cosine
 from benchmarks.report import Section, table
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.ports import Embedder
 
 DEPTHS = (1, 5, 10, 20)
 WORDS = 1_000

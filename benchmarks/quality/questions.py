@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import PROJECT_ROOT, SkippedError
-from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import NewConversation, NewMessage, Role
 
 DATA = PROJECT_ROOT.parent / "shared" / "data"

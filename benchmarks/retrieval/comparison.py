@@ -24,7 +24,7 @@ from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 NODES = {1_000: 10, 10_000: 50, 100_000: 500}
 """Number of nodes by number of memories."""

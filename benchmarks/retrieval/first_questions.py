@@ -33,7 +33,7 @@ from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 USERS, LARGE_USERS, QUICK_USERS = 60, 2_000, 4
 MESSAGES = (200, 5_000)

@@ -11,7 +11,7 @@ from psycopg import sql
 from benchmarks.bench import Bench
 from benchmarks.report import Section, percentile, spread, table
 from benchmarks.retrieval.synthetic import MODEL, Asked, Graph, SyntheticEmbedder, make_graph
-from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
 from neurigraph_pipelines.retrieval.index.caches import Cache, caches_of
 from neurigraph_pipelines.retrieval.packing import pack_layers
@@ -20,7 +20,7 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
 from neurigraph_pipelines.retrieval.query.warming import prefetch
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 SIZES = (1_000, 5_000, 10_000, 20_000, 50_000)
 ASKED = 200

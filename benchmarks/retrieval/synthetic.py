@@ -22,7 +22,7 @@ from psycopg import sql
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
 from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
 from neurigraph_pipelines.text.lexemes import window_lengths
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 MODEL = "synthetic"
 DIMENSIONS = 384

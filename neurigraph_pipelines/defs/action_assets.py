@@ -4,11 +4,11 @@ from typing import Any
 
 import dagster as dg
 
-from neurigraph_pipelines.deciding import upkeep
 from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.knowledge.deciding import upkeep
+from neurigraph_pipelines.model.errors import NeurigraphError
 
 
 @dg.asset(

@@ -15,9 +15,9 @@ import dagster as dg
 from dagster import MAX_RUNTIME_SECONDS_TAG
 from dagster._core.storage.tags import WILL_RETRY_TAG
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.defs.run_states import WAITING
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.model.context import Context
 
 RUN_KEY = "dagster/run_key"
 

@@ -15,8 +15,8 @@ from neurigraph_pipelines.defs.embedding_assets import GROUP
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import table
-from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 _SHOWN = {"found_first": "first", "found": "among the first 10", "mean_reciprocal_rank": "mean reciprocal rank"}
 

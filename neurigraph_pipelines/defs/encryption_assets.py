@@ -15,7 +15,7 @@ from neurigraph_pipelines.defs.run_metadata import seconds_since
 from neurigraph_pipelines.lifecycle.encrypting import EncryptionReport, encrypt_stored
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.wiring import Installation
+    from neurigraph_pipelines.wiring.installation import Installation
 
 
 class EncryptionConfig(DryRunConfig):

@@ -9,8 +9,8 @@ from typing import Any
 import dagster as dg
 
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.ingestion.failures import count_open
+from neurigraph_pipelines.model.errors import NeurigraphError
 
 
 @dg.run_failure_sensor(

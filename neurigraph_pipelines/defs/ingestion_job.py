@@ -12,9 +12,9 @@ from uuid import UUID
 
 import dagster as dg
 
-from neurigraph_pipelines.daily_report import backlog
 from neurigraph_pipelines.defs import step_values
 from neurigraph_pipelines.defs.backfills import EMBEDDER_POOL, LANGUAGE_MODEL_POOL
+from neurigraph_pipelines.defs.daily_report import backlog
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.memory_assets import missing_marks, queue_observation, stored_by_day

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from pydantic import PrivateAttr
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.defs.step_values import KEY, step_values
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.wiring import Installation
+    from neurigraph_pipelines.wiring.installation import Installation
 
 
 class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
@@ -25,7 +25,7 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[InstallationResource, None, None]:
         """Open the installation for one run or tick; its modules are loaded only now."""
-        from neurigraph_pipelines.wiring import Installation
+        from neurigraph_pipelines.wiring.installation import Installation
 
         with Installation() as installation:
             self._installation = installation

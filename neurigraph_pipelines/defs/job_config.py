@@ -12,9 +12,9 @@ from uuid import UUID
 import dagster as dg
 from pydantic import ConfigDict, ValidationError
 
-from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.provisioning import find_user
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database
 
 _PLAIN: dict[Any, Any] = {str: dg.String, int: dg.Int, bool: dg.Bool, list[str]: dg.Array(dg.String)}
 

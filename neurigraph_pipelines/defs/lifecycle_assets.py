@@ -17,10 +17,10 @@ from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
+from neurigraph_pipelines.ingestion.readiness import beat
 from neurigraph_pipelines.lifecycle import dormancy, orphans, rehydration
 from neurigraph_pipelines.lifecycle import storage_report as storage
 from neurigraph_pipelines.lifecycle.object_keys import record_of
-from neurigraph_pipelines.readiness import beat
 
 GROUP = "lifecycle"
 MOST_COUNTED = 100_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import dagster as dg
 
-from neurigraph_pipelines import access
+from neurigraph_pipelines.access import authentication as access
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.lifecycle_assets import (
     MOST_COUNTED,
@@ -20,7 +20,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.lifecycle import dormancy, verification
-from neurigraph_pipelines.quarantine import suggestions
+from neurigraph_pipelines.lifecycle.quarantine import suggestions
 
 SAMPLE_FILES = 100
 EXPIRY_GRACE_SECONDS = 600.0

@@ -13,10 +13,10 @@ from typing import Any
 
 import dagster as dg
 
-from neurigraph_pipelines.daily_report import Backlog, records_of_days
 from neurigraph_pipelines.defs.backfills import FIRST_DAY, OWNERS, days, partition_of
+from neurigraph_pipelines.defs.daily_report import Backlog, records_of_days
 from neurigraph_pipelines.ingestion.records import BatchResult, Committed, RecordPlan
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.ports import Database
 
 GROUP = "memory"
 

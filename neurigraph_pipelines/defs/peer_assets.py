@@ -6,14 +6,14 @@ from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_states import waiting_already
-from neurigraph_pipelines.errors import NeurigraphError, RunningError
-from neurigraph_pipelines.peers import subscriptions
+from neurigraph_pipelines.exchange.peers import subscriptions
+from neurigraph_pipelines.model.errors import NeurigraphError, RunningError
 
 
 @dg.asset(group_name="peers", owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY)
 def peer_mirrors(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Mirrors of granted nodes of other installations, pulled from their homes."""
-    from neurigraph_pipelines.peers.pulling import pull  # loads numpy
+    from neurigraph_pipelines.exchange.peers.pulling import pull  # loads numpy
 
     peering = installation.opened.peers
     counts = {"mirrored": 0, "forgotten": 0, "requests": 0, "bytes": 0, "failed": 0}

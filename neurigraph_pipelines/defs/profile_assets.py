@@ -12,7 +12,7 @@ from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since
 from neurigraph_pipelines.defs.schedules import LIFECYCLE_TAG
-from neurigraph_pipelines.governance.doubles import propose_merges
+from neurigraph_pipelines.graph.governance.doubles import propose_merges
 
 
 class ProfileConfig(JobConfig):

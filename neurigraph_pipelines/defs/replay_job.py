@@ -7,8 +7,8 @@ from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
-from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion import failures
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 
 class ReplayConfig(JobConfig):

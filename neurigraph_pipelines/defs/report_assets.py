@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import dagster as dg
 
-from neurigraph_pipelines import daily_report as reports
+from neurigraph_pipelines.defs import daily_report as reports
 from neurigraph_pipelines.defs.backfills import asset_by_day
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource

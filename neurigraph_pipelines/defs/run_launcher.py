@@ -4,7 +4,7 @@ Dagster's own launcher leaves a run whose process died together with its code se
 runtime is over. Until then it occupies a place among the concurrent runs: after a power cut during four runs, nothing
 would be stored for an hour.
 ``dagster_home/dagster.yaml`` names this launcher, and Dagster's run monitoring calls it. The segments of a dead run are
-returned to the queue by ``ingestion.triggers``.
+returned to the queue by ``inbox.triggers``.
 
 Dagster has no public interface for this. ``tests/unit/test_dagster_internals.py`` pins the internal names used here.
 """

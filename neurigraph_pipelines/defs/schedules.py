@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from neurigraph_pipelines.access.idempotency import sweep
 from neurigraph_pipelines.defs.encryption_assets import encrypted_files
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.lifecycle_assets import (
@@ -14,8 +15,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
 from neurigraph_pipelines.defs.run_history import SECONDS_PER_DAY, purge_run_outputs, purge_runs
 from neurigraph_pipelines.defs.run_states import UNFINISHED, waiting_already
 from neurigraph_pipelines.graph.upgrades import has_outdated_nodes, upgrade_nodes
-from neurigraph_pipelines.idempotency import sweep
-from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
+from neurigraph_pipelines.inbox.conversations import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 
@@ -52,7 +52,7 @@ def purge_request_keys(installation: InstallationResource) -> dg.Output[int]:
 @dg.op
 def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
     """Continues erasures that a crash or a refusing object store interrupted."""
-    from neurigraph_pipelines.erasure import forget  # slow: not needed to load definitions
+    from neurigraph_pipelines.lifecycle.erasure import forget
 
     here = installation.opened
     finished = forget.finish_erasures(here.context)
@@ -62,7 +62,7 @@ def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
 @dg.op
 def forget_facts(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
     """Marks facts whose time to be forgotten has come, and erases those that were marked 30 days ago."""
-    from neurigraph_pipelines.knowledge import forgetting  # slow: not needed to load definitions
+    from neurigraph_pipelines.knowledge import forgetting
 
     done = forgetting.sweep(installation.context)
     for fact_id, reason in done.failed:

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from neurigraph_pipelines import readiness
 from neurigraph_pipelines.defs.batch_runs import look_after_runs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_coordinator import LARGE
 from neurigraph_pipelines.defs.run_states import UNFINISHED
 from neurigraph_pipelines.defs.upload_job import upload_job
-from neurigraph_pipelines.ingestion import drop_intake as drops
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import drop_intake as drops
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.queue_hold import current_hold
+from neurigraph_pipelines.ingestion import readiness
 from neurigraph_pipelines.ingestion.detection import DETECTORS
-from neurigraph_pipelines.ingestion.queue_hold import current_hold
 from neurigraph_pipelines.model import TriggerType
 
 LEAST_SECONDS_BETWEEN_TICKS = 1
-"""Less than any pause of the daemon's loop, which decides when sensors tick (``daemon.pause``)."""
+"""Less than any pause of the daemon's loop, which decides when sensors tick (``runtime.daemon.pause``)."""
 
 
 def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDefinition:

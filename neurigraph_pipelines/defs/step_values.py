@@ -12,7 +12,7 @@ from uuid import UUID
 import dagster as dg
 from psycopg import Error
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.model.context import Context
 
 KEY = "step_values"
 

@@ -21,7 +21,7 @@ from dagster._serdes import ConfigurableClassData
 from dagster_postgres import DagsterPostgresStorage
 
 DATABASE_FILE = "database_url"
-"""The file in ``DAGSTER_HOME`` with the address; ``stack.dagster_home`` writes it."""
+"""The file in ``DAGSTER_HOME`` with the address; ``runtime.stack.dagster_home`` writes it."""
 
 
 _IDLE_CONNECTIONS = 2

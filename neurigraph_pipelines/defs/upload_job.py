@@ -10,9 +10,9 @@ import dagster as dg
 from neurigraph_pipelines.defs.ingestion_job import RETRY_POLICY, RUN_TAGS
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
-from neurigraph_pipelines.ingestion import drop_intake as drops
-from neurigraph_pipelines.ingestion.drop_intake import DropResult
-from neurigraph_pipelines.ingestion.uploads import Read
+from neurigraph_pipelines.inbox import drop_intake as drops
+from neurigraph_pipelines.inbox.drop_intake import DropResult
+from neurigraph_pipelines.inbox.uploads import Read
 
 
 @dg.op(retry_policy=RETRY_POLICY, out=dg.Out(dg.Nothing))

@@ -10,7 +10,7 @@ import dagster as dg
 from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.webhooks import delivery, upkeep
+from neurigraph_pipelines.exchange.webhooks import delivery, upkeep
 
 
 @dg.asset(

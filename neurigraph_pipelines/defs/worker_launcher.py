@@ -4,7 +4,7 @@ It is dagster-celery's launcher, without Celery's store of results and without i
 process lives is known by a lock in the database (``sql/queries/run_workers.sql``), and a worker learns from Dagster's
 own record that its run is to stop. Celery would call the run of a dead worker started for ever.
 
-``stack.dagster_home`` names this launcher if the settings name a broker (docs/adr/0104-workers.md).
+``runtime.stack.dagster_home`` names this launcher if the settings name a broker (docs/adr/0104-workers.md).
 ``tests/unit/test_dagster_internals.py`` pins the internal names used here.
 """
 
@@ -23,8 +23,8 @@ from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.make_app import make_app
 from kombu.exceptions import OperationalError
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.defs.storage import home_engine, home_file
-from neurigraph_pipelines.statements import statements
 
 BROKER_FILE = "broker_url"
 """The file in ``DAGSTER_HOME`` with the broker's address, which may hold a password."""

@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import node_and_below, require_owner_of
+from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH, checked_name, name_key
 from neurigraph_pipelines.graph.witnesses import Witness
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.model import AliasType, Claims
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
 
 MAX_ALIASES = 16

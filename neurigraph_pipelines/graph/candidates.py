@@ -12,12 +12,12 @@ from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.edges import DEFAULT_RELATION, Places
 from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.graph.witnesses import Witness
 from neurigraph_pipelines.model import ConceptKind, NodeCandidate, PlannedNode
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 MAX_CANDIDATES = 2_000
 """Maximum number of a user's candidates in an outline, the likeliest first."""

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
-from neurigraph_pipelines.access import require_owner
-from neurigraph_pipelines.errors import ConflictError, NotFoundError
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import move_candidates
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import shown_path
-from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims, NodeType
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("graph_changes")
 

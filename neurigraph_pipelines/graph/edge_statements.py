@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.access import require_owner
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.model import Claims, Stance
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import utc
 
 MAX_STATEMENTS = 50

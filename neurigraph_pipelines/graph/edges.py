@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from uuid import UUID
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
 from neurigraph_pipelines.graph.witnesses import Said, Witness, as_columns
 from neurigraph_pipelines.model import Ending, PlannedEdge, PlannedNode
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 DEFAULT_RELATION = "related to"
 """The label of a relation for which the model gave none."""

@@ -18,9 +18,9 @@ from uuid import UUID
 
 from psycopg import errors, sql
 
-from neurigraph_pipelines.errors import NotFoundError, RehydratingError, TransientError
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.errors import NotFoundError, RehydratingError, TransientError
+from neurigraph_pipelines.model.ports import Transaction
 
 PATIENCE_SECONDS = 60.0
 """Longest time that a change of the graph waits for readers and writers of its rows."""

@@ -12,7 +12,8 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import (
     GraphChange,
     GraphNode,
@@ -21,15 +22,14 @@ from neurigraph_pipelines.graph.changes import (
     require_free_name,
     require_owner_of,
 )
+from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.graph.provisioning import resolve_path, upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, PlannedNode
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 MAX_RECORDS = 10_000
 """Maximum number of records in a list of ids."""

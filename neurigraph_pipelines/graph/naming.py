@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 MAX_NAME_LENGTH = 120
 """Longest name of a node in characters; longer names are truncated."""

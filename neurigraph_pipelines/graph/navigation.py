@@ -13,14 +13,14 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, Outline, OutlineNode
-from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.languages import code_of
 
 PATH_SEPARATOR = "/"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from neurigraph_pipelines.access import require_owner
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Database
 
 _QUERIES = statements("access")
 

@@ -20,14 +20,14 @@ from pgvector import HalfVector
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.clusters import Cluster, Floats, clusters, direction, scaled
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import CENTROID_DESCRIPTORS_SHOWN, DESCRIPTORS_SHOWN
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 MOST_NODES = 10_000
 """Default limit of nodes per run."""

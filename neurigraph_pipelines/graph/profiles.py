@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 DESCRIPTORS_SHOWN = 16
 CENTROID_DESCRIPTORS_SHOWN = 3

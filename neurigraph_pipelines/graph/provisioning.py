@@ -15,15 +15,15 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
-from neurigraph_pipelines.access import api_key_hash, key_of, new_api_key, require_owner
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.authentication import api_key_hash, key_of, new_api_key, require_owner
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import NEW_NODE, new_node, newest, numbered, statements
 from neurigraph_pipelines.graph import naming
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
 from neurigraph_pipelines.graph.naming import display_name, name_key
-from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import NEW_NODE, new_node, newest, numbered, statements
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("graph")
 _ACCESS = statements("access")

@@ -11,7 +11,8 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import ConflictError
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import give_former_name
 from neurigraph_pipelines.graph.changes import (
     GraphChange,
@@ -22,16 +23,15 @@ from neurigraph_pipelines.graph.changes import (
     require_owner_of,
     update_candidates,
 )
+from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.moving import RecordFilter, records_of, transfer_records
 from neurigraph_pipelines.graph.naming import checked_name, name_key
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, NodeType
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import ConflictError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("graph_changes")
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.witnesses import Witness, named, write_mentions
 from neurigraph_pipelines.model import Detector, MentionRole
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 STATED_WEIGHT = 0.8
 """The weight of a relation that somebody adds to a record."""

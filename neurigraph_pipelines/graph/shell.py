@@ -18,14 +18,14 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import LearnedName, learn_aliases
 from neurigraph_pipelines.graph.edges import Places, show_nodes
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import NodeRef, upgrade_node
 from neurigraph_pipelines.graph.witnesses import Followers, Witness
 from neurigraph_pipelines.model import ConceptKind, Keywords, PlannedAlias
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,9 +16,9 @@ from uuid import UUID
 
 from psycopg import errors
 
+from neurigraph_pipelines.database.statements import newest, statements
 from neurigraph_pipelines.graph.provisioning import apply_ddl
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import newest, statements
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 BATCH = 100
 """Nodes of a batch."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import Detector, MentionRole, Message
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 MAX_MESSAGES = 32
 """Most messages that a mention names: the first ones."""

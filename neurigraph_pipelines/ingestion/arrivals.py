@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.context import Context
 
 _QUERIES = statements("triggers")
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from uuid import UUID
 
-from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.graph.entities import OutlineIndex, with_filings
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.placement_plan import Plan, as_planned, plan_batch, with_plan
@@ -33,7 +32,8 @@ from neurigraph_pipelines.model import (
     Segment,
     SegmentRef,
 )
-from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.ports import LanguageModel
 
 STEP = "assign_nodes"
 

@@ -6,8 +6,8 @@ import threading
 import time
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.readiness import lagging_users
+from neurigraph_pipelines.ingestion.readiness import lagging_users
+from neurigraph_pipelines.model.context import Context
 
 REFRESH_SECONDS = 5.0
 

@@ -12,10 +12,8 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.navigation import outline
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.assign import STEP, assign_batch
 from neurigraph_pipelines.ingestion.commit import commit
 from neurigraph_pipelines.ingestion.detection import detect
@@ -26,8 +24,10 @@ from neurigraph_pipelines.ingestion.persona_filing import assign_for_persona, wr
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.ingestion.time_limits import StepClock
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Filing, ItemFailure, Segment
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.measuring import measured
 
 __all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "run_due", "summarize"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from neurigraph_pipelines.database.totals import add_totals, count
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -17,8 +18,7 @@ from neurigraph_pipelines.ingestion.records import (
     Summarized,
 )
 from neurigraph_pipelines.model import SegmentRef
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.totals import add_totals, count
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 
 def count_stored(tx: Transaction, ref: SegmentRef, committed: Sequence[Committed]) -> None:

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines.access import require_owner
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, NewMessage, Role, SourceKind
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database
 
 MOST_REPORTED = 100
 

@@ -15,17 +15,20 @@ from functools import partial
 from itertools import groupby
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.graph.voices import voices_of
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.queue_hold import end_hold, hold_queue
+from neurigraph_pipelines.inbox.source_versions import lock_versions, settle_source
+from neurigraph_pipelines.inbox.stored_files import Original, remove, write_original, write_transcript
 from neurigraph_pipelines.ingestion.batch_totals import count_stored, count_times
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import settle_versions
 from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
-from neurigraph_pipelines.ingestion.queue_hold import end_hold, hold_queue
 from neurigraph_pipelines.ingestion.record_rows import Inserted, RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
@@ -39,20 +42,17 @@ from neurigraph_pipelines.ingestion.records import (
     failed_triggers,
     failure_of,
 )
-from neurigraph_pipelines.ingestion.source_versions import lock_versions, settle_source
-from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_original, write_transcript
 from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.ingestion.unfinished import mark_unfinished
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.retention import keep_as_asked, keep_as_standards_say
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
-from neurigraph_pipelines.measuring import carried, measured
 from neurigraph_pipelines.model import ItemFailure, Segment, SegmentRef, SourceKind, Tier, Voice
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.measuring import carried, measured
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.transcript import transcript_writer
-from neurigraph_pipelines.voices import voices_of
 
 STEP = "commit"
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import enriched
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.segmentation import Chunk, Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Role, SourceKind, TriggerType
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 Detector = Callable[[Context], int]
 """Inserts triggers for the segments it finds, and returns their number."""

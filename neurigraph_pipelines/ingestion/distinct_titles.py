@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.limits import MAX_RECORD_TITLE_LENGTH
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.lexemes import name_words
 
 MAX_COUNT = 20

@@ -19,9 +19,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import TransientError
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     Embedded,
@@ -33,9 +31,11 @@ from neurigraph_pipelines.ingestion.records import (
     failure_of,
 )
 from neurigraph_pipelines.ingestion.time_limits import time_limit, unlimited
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, ItemFailure
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import TransientError
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.transcript import Passage, transcript_writer
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector

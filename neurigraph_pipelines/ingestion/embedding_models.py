@@ -16,13 +16,13 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import authored, pipeline_author
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import set_centroid
-from neurigraph_pipelines.history import authored, pipeline_author
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 _FINISHED_AT_ONCE = 100
 _QUERIES = statements("embeddings")

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from psycopg.sql import SQL
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims, SourceKind, TriggerType
-from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 MAX_FAILURES = 200
 """Maximum number of failures in one page."""

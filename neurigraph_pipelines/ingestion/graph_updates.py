@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.graph.candidates import add_candidates, promote_candidates
 from neurigraph_pipelines.graph.edges import Places, write_edges, write_endings
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.graph.witnesses import Said, Witness, define_nodes, write_mentions
 from neurigraph_pipelines.model import Filing, Keywords, PlannedAlias
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.ports import Transaction
 
 StatedAlias = tuple[Witness, PlannedAlias]
 

@@ -11,13 +11,13 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.database.leases import renewed, retry_delay
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
-from neurigraph_pipelines.leases import renewed, retry_delay
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import TransientError
 
 MAX_HEALED = 2_000
 """Default limit of pending records per run."""

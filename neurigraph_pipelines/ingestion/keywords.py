@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Segment
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
-from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import LanguageModel
 
 STEP = "extract_keywords"
 

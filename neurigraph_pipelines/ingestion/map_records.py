@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import enriched
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, failure_of
 from neurigraph_pipelines.ingestion.time_limits import StepClock
-from neurigraph_pipelines.measuring import carried
 from neurigraph_pipelines.model import ItemFailure, Segment
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.measuring import carried
 
 Result = TypeVar("Result")
 

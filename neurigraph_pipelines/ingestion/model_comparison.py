@@ -17,13 +17,13 @@ from uuid import UUID
 import numpy as np
 from psycopg import sql
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.reader import read_conversations
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.imports.reader import read_conversations
 from neurigraph_pipelines.ingestion.model_registry import describe_model, note_comparison
 from neurigraph_pipelines.model import NewConversation
-from neurigraph_pipelines.ports import Database, Embedder
-from neurigraph_pipelines.shipped import shipped
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.ports import Database, Embedder
+from neurigraph_pipelines.settings.shipped import shipped
 
 REGRESSION_SET = shipped("samples")
 """The folder with the conversations and questions of the regression set."""

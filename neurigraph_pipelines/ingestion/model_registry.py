@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.ports import Database, Embedder
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.ports import Database, Embedder
 
 _QUERIES = statements("embedding_models")
 

@@ -11,18 +11,18 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.enriching import enriched
-from neurigraph_pipelines.errors import ConflictError
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_node, upgrade_node
-from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.inbox.note_links import NoteIndex, NoteLink, links_in, parts_of, wanted_parts
+from neurigraph_pipelines.inbox.source_versions import author_of, supersede
+from neurigraph_pipelines.inbox.vaults import VAULT_PREFIX
 from neurigraph_pipelines.ingestion.assign import STEP
-from neurigraph_pipelines.ingestion.note_links import NoteIndex, NoteLink, links_in, parts_of, wanted_parts
 from neurigraph_pipelines.ingestion.records import failure_of
-from neurigraph_pipelines.ingestion.source_versions import author_of, supersede
-from neurigraph_pipelines.ingestion.vaults import VAULT_PREFIX
 from neurigraph_pipelines.model import Filing, ItemFailure, PlannedAlias, PlannedEdge, Segment, SegmentRef
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import ConflictError
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.front_matter import front_matter
 
 """Begins the ids of notes that come from a vault; only their links become edges."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.model import Message
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.text.languages import languages_of
 from neurigraph_pipelines.text.lexemes import LANGUAGE_MARK, count_plainly, lexer_of
 from neurigraph_pipelines.text.statement_key import statement_key

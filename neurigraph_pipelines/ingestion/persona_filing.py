@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from neurigraph_pipelines.errors import ForbiddenError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.assign import STEP, Limit, assign_batch
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.model import Filing, ItemFailure, Outline, Segment, SegmentRef
-from neurigraph_pipelines.ports import LanguageModel, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import ForbiddenError
+from neurigraph_pipelines.model.ports import LanguageModel, Transaction
 
 _NOT_WRITABLE = "the persona that sent this may not write to any node: grant it one, then replay this"
 _QUERIES = statements("access")

@@ -10,8 +10,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from neurigraph_pipelines.enriching import enriched
-from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.entities import as_outline_node
 from neurigraph_pipelines.graph.naming import display_name, is_presentable, name_key
 from neurigraph_pipelines.model import (
@@ -22,7 +20,9 @@ from neurigraph_pipelines.model import (
     PlannedNode,
     Segment,
 )
-from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.ports import LanguageModel
 
 LEAST_SEGMENTS = 3
 """Fewer segments of a user are not worth a call."""

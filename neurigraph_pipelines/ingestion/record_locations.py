@@ -13,10 +13,10 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 _PAGE = 500
 _EMBEDDINGS = statements("embeddings")

@@ -15,14 +15,15 @@ import numpy as np
 from pgvector import HalfVector, Vector
 from psycopg import sql
 
-from neurigraph_pipelines.array_literals import array_literal
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import enriched
+from neurigraph_pipelines.database.array_literals import array_literal
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.edges import Places
+from neurigraph_pipelines.graph.history import append_delta, pipeline_author
 from neurigraph_pipelines.graph.provisioning import NodeRef
 from neurigraph_pipelines.graph.shell import Addition
+from neurigraph_pipelines.graph.voices import common_origin
 from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
-from neurigraph_pipelines.history import append_delta, pipeline_author
+from neurigraph_pipelines.inbox.stored_files import StoredFile
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title, with_id
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
@@ -37,7 +38,6 @@ from neurigraph_pipelines.ingestion.records import (
     Summarized,
     Vectors,
 )
-from neurigraph_pipelines.ingestion.stored_files import StoredFile
 from neurigraph_pipelines.ingestion.unfinished import UNFINISHED
 from neurigraph_pipelines.model import (
     KEYWORD_COLUMNS,
@@ -52,12 +52,12 @@ from neurigraph_pipelines.model import (
     Summary,
     Voice,
 )
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.languages import CODES, stemmer_of
 from neurigraph_pipelines.text.lexemes import window_lengths
 from neurigraph_pipelines.text.transcript import TranscriptWriter
-from neurigraph_pipelines.voices import common_origin
 
 _PASSAGES_AT_ONCE = 1_000
 

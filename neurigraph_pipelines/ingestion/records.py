@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
-from neurigraph_pipelines.errors import AccountError, NeurigraphError, RefusedError, StorageError, TransientError
 from neurigraph_pipelines.model import Filing, ItemFailure, Keywords, SegmentRef, Summary
+from neurigraph_pipelines.model.errors import AccountError, NeurigraphError, RefusedError, StorageError, TransientError
 
 if TYPE_CHECKING:
     import numpy as np

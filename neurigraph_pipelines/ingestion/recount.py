@@ -13,13 +13,13 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.array_literals import array_literal
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError
+from neurigraph_pipelines.database.array_literals import array_literal
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.passage_words import count_lexemes
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.reembed import read_passages
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
 from neurigraph_pipelines.text.lexemes import window_lengths
 from neurigraph_pipelines.text.transcript import Passage

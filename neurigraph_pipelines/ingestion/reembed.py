@@ -20,18 +20,18 @@ from uuid import UUID
 from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, NotFoundError, TransientError
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import authored, pipeline_author
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import replace_vector
-from neurigraph_pipelines.history import authored, pipeline_author
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, TransientError
+from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.text.stored_text import passage_text
 from neurigraph_pipelines.text.transcript import Passage, read_messages
 

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import node_and_below
 from neurigraph_pipelines.graph.edges import Places
+from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
 from neurigraph_pipelines.graph.moving import transfer_records
 from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
-from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import pinned_filing
@@ -23,8 +22,9 @@ from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
 from neurigraph_pipelines.ingestion.record_locations import locate
 from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.model import Detector, Filing, ItemFailure, MentionRole, Segment
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("commit")
 

@@ -16,9 +16,8 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, NeurigraphError, NotFoundError, TransientError
-from neurigraph_pipelines.history import pipeline_author
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.keywords import keywords_of
 from neurigraph_pipelines.ingestion.record_locations import lock_record, pages_of_days
@@ -30,8 +29,9 @@ from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.summarize import summary_of
 from neurigraph_pipelines.ingestion.unfinished import UNFINISHED, end_mark
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Segment
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, NeurigraphError, NotFoundError, TransientError
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.vectors import to_record_vector
 
 _DOWN_AFTER = 3

@@ -11,19 +11,25 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import enriched
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.revised import carry_revision
 from neurigraph_pipelines.graph.shell import replace_vector
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, lock_record
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NeurigraphError,
+    NotFoundError,
+)
 from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_KEYWORDS, MAX_TITLE_LENGTH
-from neurigraph_pipelines.ports import Database, Embedder, Redactor, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
 
 if TYPE_CHECKING:

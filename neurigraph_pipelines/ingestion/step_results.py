@@ -13,11 +13,11 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.records import Assigned, Described, RecordPlan, Summarized
 from neurigraph_pipelines.model import Filing, ItemFailure, Keywords, Summary
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Database
 
 Value = TypeVar("Value")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, NotFoundError
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.triggers import ref_of
 from neurigraph_pipelines.ingestion.record_locations import lock_record
-from neurigraph_pipelines.ingestion.triggers import ref_of
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.model import Segment
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.text.transcript import read_messages
 
 _TRIGGERS = statements("triggers")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.ingestion.distinct_titles import shortened
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, Summarized
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Segment, SegmentRef, Summary
-from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ProviderError
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import LanguageModel
 
 STEP = "summarize"
 

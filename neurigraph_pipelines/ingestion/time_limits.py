@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from uuid import UUID
 
-from neurigraph_pipelines.errors import StepTimeoutError
 from neurigraph_pipelines.model import SegmentRef
+from neurigraph_pipelines.model.errors import StepTimeoutError
 from neurigraph_pipelines.settings import Settings
 
 _SHORTEST_WAIT_SECONDS = 0.01

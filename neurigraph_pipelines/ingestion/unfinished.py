@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.history import append_delta, pipeline_author
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import append_delta, pipeline_author
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 UNFINISHED = pipeline_author("unfinished")
 """The author of words that lack something."""

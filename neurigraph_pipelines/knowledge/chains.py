@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("verdicts")
 _Pair = tuple[UUID, UUID]

@@ -14,14 +14,20 @@ from uuid import UUID, uuid5
 
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import leave_out
-from neurigraph_pipelines.errors import ChangedError, InvalidInputError, NeurigraphError, NotFoundError, ProviderError
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
-from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Summary
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import leave_out
+from neurigraph_pipelines.model.errors import (
+    ChangedError,
+    InvalidInputError,
+    NeurigraphError,
+    NotFoundError,
+    ProviderError,
+)
+from neurigraph_pipelines.model.ports import Transaction
 
 DAYS = (7, 30, 90)
 """Lengths of windows; they begin at multiples of their length since 1970-01-01 UTC."""

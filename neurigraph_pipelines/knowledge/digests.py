@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.access import require_owner, require_visible
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.access.authentication import require_owner, require_visible
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database
 
 _QUERIES = statements("digests")
 _ALL: Mapping[str, Any] = {"digest_id": None, "node_id": None, "record_id": None, "days": None}

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.governance.proposals import Doubt, propose
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge import chains
 from neurigraph_pipelines.knowledge.believing import DISPUTED, Grounds, beliefs, is_shaken
 from neurigraph_pipelines.knowledge.superseding import Decision
 from neurigraph_pipelines.model.actions import ActionKind
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.verdicts import Effect, KnownFact, Verdict
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
 
 MAX_ACTIONS = 10
 """Most actions that one memory makes; its other conflicts are shown with it."""

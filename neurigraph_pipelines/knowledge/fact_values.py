@@ -11,9 +11,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, FactKind, Impact, StatedAs
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text, utc

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
-from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import authored
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
 
 MAX_FORGOTTEN = 1_000
 """Default limit of facts per run."""

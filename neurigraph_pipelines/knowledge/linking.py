@@ -15,11 +15,10 @@ import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from psycopg.sql import SQL
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.graph.locks import lock_graph_shared
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.knowledge import undoing
 from neurigraph_pipelines.knowledge.effects import ask_about_fallen, dependants, read_beliefs
 from neurigraph_pipelines.knowledge.links import row_of
@@ -33,6 +32,8 @@ from neurigraph_pipelines.knowledge.signing import (
     statement_bytes,
 )
 from neurigraph_pipelines.model import Detector
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.links import (
     MAX_LINK_MESSAGES,
     MAX_REASON,
@@ -42,7 +43,6 @@ from neurigraph_pipelines.model.links import (
     LinkVerdict,
     NewLink,
 )
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 
 _QUERIES = statements("links")

@@ -3,7 +3,7 @@
 What is not sure waits for the owner as an action. What a model finds is written once it is approved. Rules read closed
 forms: what they find is written at once, and rejecting the action rejects it.
 
-People state links in ``linking``; ``listing.links`` shows both.
+People state links in ``linking``; ``knowledge.link_lists`` shows both.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from uuid import UUID, uuid5
 
 import psycopg
 
-from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.governance.proposals import Doubt, propose
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge import references
 from neurigraph_pipelines.knowledge.cues import OBSERVER, StatedFact, find_links
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.actions import ActionKind
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End, EndKind, NewLink
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 SURE = 0.8
 """Least confidence of a link that nobody is asked about."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("verdicts")
 

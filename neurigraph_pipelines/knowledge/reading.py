@@ -17,9 +17,9 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, NotFoundError, TransientError
-from neurigraph_pipelines.ingestion.extraction import DESCRIPTION
+from neurigraph_pipelines.database.leases import renewed, retry_delay
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.extraction import DESCRIPTION
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
@@ -28,11 +28,11 @@ from neurigraph_pipelines.knowledge.links import link_facts
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import stated_by, write_read, write_stated
-from neurigraph_pipelines.leases import renewed, retry_delay
 from neurigraph_pipelines.model import Segment, SourceKind
 from neurigraph_pipelines.model.chat import rests_on_search
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, TransientError
+from neurigraph_pipelines.model.ports import Transaction
 
 MAX_READ = 2_000
 """Default limit of records per run."""

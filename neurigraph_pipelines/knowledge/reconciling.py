@@ -16,19 +16,19 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.database.leases import retry_delay
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.knowledge.candidates import alike_pairs, distinct, own_pairs, pairs_of, shared_first_names
 from neurigraph_pipelines.knowledge.effects import write_effects
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_limit
-from neurigraph_pipelines.leases import retry_delay
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.facts import FactKind, Slot
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.verdicts import Authority, Effect, KnownFact, Pair
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
 
 MAX_RECONCILED = 2_000
 """Default limit of records per run."""

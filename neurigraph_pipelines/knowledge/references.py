@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, End, EndKind, NewLink
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 OBSERVER = "rule:references"
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.knowledge import chains
 from neurigraph_pipelines.knowledge.effects import ask_about_fallen, dependants, read_beliefs
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.undoing import take_back
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("verdicts")
 

@@ -14,18 +14,18 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of, authored
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import author_of, authored
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords, require_period, state_values, word_values
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.writing import fact_id_of
 from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Privacy
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.facts import FactKind, FactStatus, Impact, StatedAs
-from neurigraph_pipelines.statements import statements
 
 _DEFAULTS: dict[str, Any] = {
     "kind": FactKind.OTHER,

@@ -9,19 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from neurigraph_pipelines.access import require_owner
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.graph.locks import lock_graph_shared
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.knowledge import chains
 from neurigraph_pipelines.knowledge.believing import is_shaken
 from neurigraph_pipelines.knowledge.effects import dependants, read_beliefs
 from neurigraph_pipelines.knowledge.locks import lock_beliefs
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.verdicts import Effect
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
 
 _QUERIES, _FACTS = statements("verdicts"), statements("facts")
 

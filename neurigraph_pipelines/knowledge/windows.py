@@ -12,12 +12,12 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.knowledge.grounding import Said, most_important
 from neurigraph_pipelines.knowledge.writing import digest_of
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import Fact, bounds
-from neurigraph_pipelines.statements import statements
 
 _FACTS = TypeAdapter(list[Fact])
 _QUERIES = statements("fact_reading")

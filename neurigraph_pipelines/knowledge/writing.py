@@ -14,12 +14,12 @@ from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Message
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 AUTHOR = "pipeline:facts"
 MAX_WHO = 20

@@ -14,20 +14,20 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.access import require_owner
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared, lock_rows
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.lifecycle.retention import MAX_REASON, promote_records
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, Tier
-from neurigraph_pipelines.paging import NEWEST, Cursors, Page, Position
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
 
 MAX_ARCHIVED = 100

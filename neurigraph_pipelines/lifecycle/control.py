@@ -10,15 +10,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.access import require_write
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.access.authentication import require_write
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle import dormancy, transitions
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims, CompressionState
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database
 
 HISTORY_SHOWN = 20
 

@@ -17,21 +17,21 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.lifecycle import transitions
+from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, move_to_cold_storage
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
+from neurigraph_pipelines.model import CompressionCause, CompressionState
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import (
     LostObjectError,
     NotFoundError,
     RehydratingError,
     StorageError,
     TransientError,
 )
-from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.lifecycle import transitions
-from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, move_to_cold_storage
-from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
-from neurigraph_pipelines.model import CompressionCause, CompressionState
-from neurigraph_pipelines.ports import ObjectStore, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 
 _QUERIES = statements("lifecycle")
 _BATCH_FILES = 100  # files that are locked together while their objects are moved

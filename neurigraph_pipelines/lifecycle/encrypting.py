@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import AbsentObjectError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, record_of
 from neurigraph_pipelines.lifecycle.orphans import keys_in_use
-from neurigraph_pipelines.ports import Database, EncryptedStore
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import AbsentObjectError
+from neurigraph_pipelines.model.ports import Database, EncryptedStore
 
 _QUERIES = statements("lifecycle")
 

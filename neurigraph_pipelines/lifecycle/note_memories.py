@@ -10,9 +10,9 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 
 _HISTORY = statements("history")
 _QUERIES = statements("notes")

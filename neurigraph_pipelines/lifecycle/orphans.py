@@ -14,14 +14,14 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import AbsentObjectError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, original_id, record_of
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
 from neurigraph_pipelines.model import CompressionState
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import AbsentObjectError
+from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 
 _QUERIES = statements("lifecycle")
 _KEYS_AT_ONCE = 1_000

@@ -15,15 +15,7 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import (
-    LostObjectError,
-    NeurigraphError,
-    NotFoundError,
-    RehydratingError,
-    StorageError,
-    TransientError,
-)
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -37,9 +29,17 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
 )
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import (
+    LostObjectError,
+    NeurigraphError,
+    NotFoundError,
+    RehydratingError,
+    StorageError,
+    TransientError,
+)
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("lifecycle")
 _FIRST_PAUSE_SECONDS = 0.02

@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import append_delta, author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_shared
-from neurigraph_pipelines.guards import FREE, Guard
-from neurigraph_pipelines.history import append_delta, author_of, authored
 from neurigraph_pipelines.model import Claims, Tier
-from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.statements import statements
 
 MAX_REASON = 500
 ASKED_FOR = "its writer asked for it"

@@ -11,11 +11,11 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.database.totals import replace_totals
 from neurigraph_pipelines.model import CompressionState
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.totals import replace_totals
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("lifecycle")
 _NODES_AT_ONCE = 50  # UNION arms of one statement; planning time grows with their square

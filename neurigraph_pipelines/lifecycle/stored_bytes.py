@@ -14,9 +14,9 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 from weakref import finalize
 
-from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, LostObjectError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.errors import AbsentObjectError, DamagedObjectError, LostObjectError
+from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.text.stored_text import compress, decompress
 
 _IN_MEMORY = 8 << 20  # larger contents go to a temporary file

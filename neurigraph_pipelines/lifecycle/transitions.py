@@ -13,12 +13,12 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.model import CompressionCause
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.statements import statements
 
 Manifest = dict[str, Any]
 """A row of ``file_manifest``."""

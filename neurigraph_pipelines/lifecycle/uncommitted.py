@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from neurigraph_pipelines.errors import StorageError, TransientError
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model.errors import StorageError, TransientError
+from neurigraph_pipelines.model.ports import Transaction
 
 Rows = Callable[[AbstractContextManager[Transaction]], AbstractContextManager[Transaction]]
 """Opens the transaction that writes the rows of the objects."""

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from psycopg import Connection, errors, sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.context import Context
 
 VECTORS = ("embedding", "window_embedding")
 ROWS_OF_LIST = 1_000

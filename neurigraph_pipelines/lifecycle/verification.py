@@ -15,8 +15,7 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -31,7 +30,8 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
 )
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")

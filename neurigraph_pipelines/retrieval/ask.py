@@ -15,13 +15,13 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import leave_out
-from neurigraph_pipelines.errors import NeurigraphError, StorageError
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Statement, Voice, speaker_called
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN
-from neurigraph_pipelines.ports import LanguageModel, TokenCounter
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import leave_out
+from neurigraph_pipelines.model.errors import NeurigraphError, StorageError
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note

@@ -13,12 +13,13 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import StorageError
-from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import StorageError
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import TokenCounter
 from neurigraph_pipelines.model.sources import shown_details
-from neurigraph_pipelines.ports import TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
 from neurigraph_pipelines.retrieval.query.phase_one import WORDS_ALONE
@@ -26,7 +27,6 @@ from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import lexer_of
 
 THRESHOLD = 0.1

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
-from neurigraph_pipelines.enriching import enriched
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.text.lexemes import Lexer
 
 LEFT_OUT = "…"

@@ -17,13 +17,13 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.access import require_owner
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.retention import Retention, retention_of
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import caches_of
-from neurigraph_pipelines.statements import statements
 
 Operation = Literal["search", "ask", "open"]
 

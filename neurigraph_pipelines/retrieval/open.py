@@ -17,23 +17,23 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.locks import retry_not_found
+from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
+from neurigraph_pipelines.lifecycle.stored_bytes import damaged, missing
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
+from neurigraph_pipelines.model import Claims, Role, ToolEvent, Voice, shown_author
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import (
     AbsentObjectError,
     DamagedObjectError,
     LostObjectError,
     NotFoundError,
     StorageError,
 )
-from neurigraph_pipelines.graph.locks import retry_not_found
-from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
-from neurigraph_pipelines.lifecycle.stored_bytes import damaged, missing
-from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
-from neurigraph_pipelines.measuring import measured
-from neurigraph_pipelines.model import Claims, Role, ToolEvent, Voice, shown_author
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.log import note_open
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.text.stored_text import members_of, read_text
 from neurigraph_pipelines.text.transcript import LINE_END, event_of, last_line

@@ -13,12 +13,12 @@ from uuid import UUID
 
 from psycopg import errors
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.packs import FORMAT, pack
 from neurigraph_pipelines.retrieval.query.read_packs import read_whole
-from neurigraph_pipelines.statements import statements
 
 MOST_AFTER_A_COMMIT, PASSAGES_AFTER_A_COMMIT = 200, 5_000
 """More nodes, and larger ones, are not packed after each commit but in the background."""

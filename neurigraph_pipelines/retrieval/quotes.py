@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NotFoundError, StorageError
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError, StorageError
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.question import Answer

@@ -8,8 +8,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConfigurationError, NotFoundError, TransientError
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConfigurationError, NotFoundError, TransientError
 
 P = ParamSpec("P")
 T = TypeVar("T")

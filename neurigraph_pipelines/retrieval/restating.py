@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from neurigraph_pipelines.enriching import enriched
 from neurigraph_pipelines.model import Statement
+from neurigraph_pipelines.model.enriching import enriched
 
 RESTATED = 3
 """From how many messages of a source that say the same it restates itself; two may be a correction."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.model import SourceKind, shown_author
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.index.unstored import message_of
 from neurigraph_pipelines.retrieval.open import OpenedMessage
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.voices import voices_of
 
 MAX_MESSAGES = 1_000
 """Most messages that are read at once."""

@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.measuring import measured
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.measuring import measured
 
 PATIENCE_SECONDS = 2.0
 """Time after which a walk goes no level further."""

@@ -9,7 +9,7 @@ import codecs
 import re
 from typing import NamedTuple
 
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.model.errors import UnreadableFileError
 
 UNKNOWN = "the encoding of its text is not recognised: save it as UTF-8"
 """Why a text is refused."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 _FLOAT_DIGITS = 17  # every double has a text of as many digits, so nobody means more with them
 _SHOWN = 40

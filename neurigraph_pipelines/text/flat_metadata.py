@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 MAX_METADATA_BYTES = 16_384
 """Longest metadata as JSON in UTF-8, with all digits of its numbers."""

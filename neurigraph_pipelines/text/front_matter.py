@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.note_dates import stated_time
 
 MAX_FRONT_MATTER_CHARACTERS = 16_384

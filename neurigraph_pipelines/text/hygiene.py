@@ -13,8 +13,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal
 
-from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model import NewMessage, ToolEvent
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 Policy = Literal["repair", "reject"]
 

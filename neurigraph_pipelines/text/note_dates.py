@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import Any
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.calendar_words import DAY, FOREIGN_DATE, MONTH, YEAR, foreign_date, month_number
 from neurigraph_pipelines.text.hygiene import utc
 

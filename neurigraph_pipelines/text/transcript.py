@@ -17,9 +17,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.model import Message, Role, Segment, ToolEvent
-from neurigraph_pipelines.ports import TokenCounter
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import TokenCounter
 from neurigraph_pipelines.text.stored_text import compress
 
 LINE_END = b'"}\n'

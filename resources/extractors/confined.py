@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.model.errors import UnreadableFileError
 
 _WORKER = f"{__name__.rpartition('.')[0]}.worker"
 _ROOT = Path(__file__).resolve().parents[__name__.count(".")]

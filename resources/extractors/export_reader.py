@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from resources.extractors.confined import Limits, lines_of
 
 _MOST_NAME_BYTES = 200

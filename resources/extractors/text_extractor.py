@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import IO, Any
 
-from neurigraph_pipelines.errors import UnreadableFileError
 from neurigraph_pipelines.model import ExtractedPart, Extraction, RepositoryFile
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from resources.extractors.confined import Limits, lines_of
 
 _LONGEST_LINE = 1_000_000

@@ -14,11 +14,11 @@ import resource
 import sys
 from typing import BinaryIO
 
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from resources.extractors.unread import UnreadError
 
 _LONGEST_ERROR = 300
-_CONVERSATIONS = "neurigraph_pipelines.ingestion.export_lines"
+_CONVERSATIONS = "neurigraph_pipelines.inbox.export_lines"
 
 
 def main(reader: str, seconds: int, memory_bytes: int, *arguments: str) -> None:

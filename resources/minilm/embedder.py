@@ -21,8 +21,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.errors import ConfigurationError
-from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.model.measuring import measured
 from resources.files import write_whole
 from resources.minilm.graph import DIMENSIONS, GRAPH_VERSION, MAX_POSITIONS, build_graph
 from resources.well_formed import well_formed

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from neurigraph_pipelines.model import Evidence, Statement, Voice
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
 from resources.offline.candidates import Candidate, add_meaning, add_relation, judged

@@ -14,10 +14,10 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import ConceptKind, OutlineNode, Role
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.ports import Embedder
 from resources.offline.cues import HINT_WEIGHT, CueScores, CueTable, Phrase
 from resources.offline.lexicon import Topic, topics
 from resources.offline.prose import Prose, Reader

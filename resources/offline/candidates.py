@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Evidence, Voice
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.ports import Embedder
 from resources.offline import questions
 from resources.offline.deeds import tells_deed
 from resources.offline.elliptic import may_be_anyone, persons_meant

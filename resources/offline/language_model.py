@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import Embedder, KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
-from neurigraph_pipelines.ports import Embedder, KeptFacts
 from neurigraph_pipelines.text.languages import CODES
 from resources.offline import answers, facts, keywords, summaries, verdicts
 from resources.offline.placement import Placer
@@ -21,7 +21,7 @@ from resources.offline.prose import Prose
 
 
 class OfflineLanguageModel:
-    """Implements ``neurigraph_pipelines.ports.LanguageModel``."""
+    """Implements ``neurigraph_pipelines.model.ports.LanguageModel``."""
 
     name: str = "offline"
     concurrency: int = 1

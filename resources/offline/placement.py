@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
-from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import (
     Alias,
@@ -20,7 +19,8 @@ from neurigraph_pipelines.model import (
     Placement,
     Relation,
 )
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.ports import Embedder
 from resources.offline.areas import Areas, Fit
 from resources.offline.cues import CueScores
 from resources.offline.keywords import key_phrases

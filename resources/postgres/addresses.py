@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 
 
 def checked_url(url: str, setting: str) -> str:

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.files import sync_folder, write_private
 from resources.postgres.installation import (
     MAJOR_VERSION,

@@ -23,7 +23,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import name_of, statements
+from neurigraph_pipelines.database.waits import Wait
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import (
     ClockError,
     ConfigurationError,
     ConflictError,
@@ -31,12 +35,8 @@ from neurigraph_pipelines.errors import (
     NodeGoneError,
     TransientError,
 )
-from neurigraph_pipelines.measuring import done, is_heard
-from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.statements import name_of, statements
-from neurigraph_pipelines.waits import Wait
+from neurigraph_pipelines.model.measuring import done, is_heard
+from neurigraph_pipelines.model.ports import Transaction
 from resources.postgres import signed_statements
 
 # The vector extension is in public if we created it, in extensions if Supabase did.

@@ -10,7 +10,7 @@ from psycopg import Connection
 from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 
 class DelegatingDatabase:

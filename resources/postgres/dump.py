@@ -14,7 +14,7 @@ from typing import IO
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from neurigraph_pipelines.errors import ConfigurationError, StorageError
+from neurigraph_pipelines.model.errors import ConfigurationError, StorageError
 from resources.postgres.installation import client_program
 
 _PIECE_BYTES = 1 << 20

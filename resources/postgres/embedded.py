@@ -42,9 +42,9 @@ from urllib.parse import quote
 
 import psycopg
 
-from neurigraph_pipelines.errors import ConfigurationError, TransientError
-from neurigraph_pipelines.log_files import rotate
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.errors import ConfigurationError, TransientError
+from neurigraph_pipelines.settings.log_files import rotate
 from resources.files import write_private
 from resources.postgres.cluster import SUPERUSER, make_cluster, make_folder
 from resources.postgres.installation import Account, last_line, programs, server_account

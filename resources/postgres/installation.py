@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 
 MAJOR_VERSION = 18
 """Major version of the data folders; no other version can read them."""

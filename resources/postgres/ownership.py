@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.files import write_private
 
 _RECORD = "home.json"

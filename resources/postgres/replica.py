@@ -18,10 +18,10 @@ import psycopg
 from psycopg import Connection
 from psycopg.sql import SQL, Composed
 
-from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.ports import Database, Transaction
 from resources.postgres.delegating import DelegatingDatabase
 
 WAIT_SECONDS = 1.0

@@ -15,7 +15,7 @@ from psycopg import Connection, sql
 from psycopg.pq import DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from neurigraph_pipelines.statements import name_of
+from neurigraph_pipelines.database.statements import name_of
 
 _NOT_PREPARED = b"26000"
 

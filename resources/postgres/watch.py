@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.log_files import rotate
-from neurigraph_pipelines.restarts import Restarts
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.restarts import Restarts
+from neurigraph_pipelines.settings.log_files import rotate
 from resources.postgres.embedded import EmbeddedPostgres
 
 _POLL_SECONDS = 0.2

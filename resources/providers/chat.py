@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from neurigraph_pipelines.errors import ProviderError
+from neurigraph_pipelines.model.errors import ProviderError
 from resources.providers.answer_formats import AnswerFormats
 from resources.providers.retries import UnusableAnswerError
 

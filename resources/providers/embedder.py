@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.errors import ConfigurationError
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
-from neurigraph_pipelines.ports import TokenCounter
+from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import TokenCounter
 from resources.providers.retries import ProviderClient, UnusableAnswerError
 from resources.providers.text_windows import split_text
 from resources.well_formed import well_formed

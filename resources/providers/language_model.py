@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import KeptFacts, TokenCounter
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
-from neurigraph_pipelines.ports import KeptFacts, TokenCounter
 from neurigraph_pipelines.text.visible import visible
 from resources.providers.answers import (
     KeywordsAnswer,

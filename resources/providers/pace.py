@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.model.errors import TransientError
 
 LONGEST_PAUSE_SECONDS = 3_600.0
 """Longest pause, even if a service asks for more: its header may be wrong."""

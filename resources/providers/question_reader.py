@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model.measuring import measured
 from resources.providers.answers import OrderAnswer, WordingsAnswer, read_wordings
 from resources.providers.chat import ChatModel, enclosed, prompt, unchanged
 from resources.providers.retries import ProviderClient

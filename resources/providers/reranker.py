@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model.measuring import measured
 from resources.providers.retries import ProviderClient, UnusableAnswerError
 from resources.well_formed import well_formed
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
-from neurigraph_pipelines.errors import AccountError, ProviderError, RefusedError, TransientError
+from neurigraph_pipelines.model.errors import AccountError, ProviderError, RefusedError, TransientError
 from resources.providers.pace import Pace, requested_wait
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Cutting a segment between its messages is in ``providers.transcript``.
 
 from __future__ import annotations
 
-from neurigraph_pipelines.ports import TokenCounter
+from neurigraph_pipelines.model.ports import TokenCounter
 
 
 def split_text(text: str, limit: int, tokens: TokenCounter) -> list[str]:

@@ -1,7 +1,7 @@
 """A chat model that calls tools, by the protocol of OpenAI's chat completions.
 
 Belongs here: one request with its tools and results, and which answers are refused. Tools and their bounds are in
-``neurigraph_pipelines.chat``, instructions in ``prompts``.
+``neurigraph_pipelines.retrieval.chat``, instructions in ``prompts``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model.chat import Exchange, ToolCall, ToolSpec, Turn
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.text.exact_json import parse_exactly
 from resources.providers.chat import enclosed, prompt
 from resources.providers.retries import ProviderClient, UnusableAnswerError

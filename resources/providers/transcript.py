@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from neurigraph_pipelines.model import Evidence, Message, Outline, OutlineNode, Segment
-from neurigraph_pipelines.ports import TokenCounter
+from neurigraph_pipelines.model.ports import TokenCounter
 from resources.providers.text_windows import split_text
 from resources.well_formed import well_formed
 

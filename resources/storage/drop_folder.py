@@ -1,4 +1,4 @@
-"""A local folder as a drop place; ``ingestion.drop_intake`` uses its files."""
+"""A local folder as a drop place; ``inbox.drop_intake`` uses its files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.model import DroppedFile
+from neurigraph_pipelines.model.errors import StorageError
 
 _READ_BYTES = 1 << 20
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.model import DroppedFile
+from neurigraph_pipelines.model.errors import StorageError
 from resources.storage.s3_bucket import S3Bucket
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import chain
 
-from neurigraph_pipelines.errors import DamagedObjectError
 from neurigraph_pipelines.model import KEYS, StoredObject
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.errors import DamagedObjectError
+from neurigraph_pipelines.model.ports import ObjectStore
 from resources.storage.graph_keys import GraphKeys
 from resources.storage.keys import check_range, parts_of_key, shown
 from resources.storage.sealing import CONTENT_BYTES, HEADER_BYTES, SEGMENT_BYTES, Header, Seal

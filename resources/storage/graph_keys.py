@@ -18,9 +18,9 @@ from uuid import UUID, uuid4
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from neurigraph_pipelines.errors import AbsentObjectError, ConfigurationError, LostObjectError
 from neurigraph_pipelines.model import KEYS
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.errors import AbsentObjectError, ConfigurationError, LostObjectError
+from neurigraph_pipelines.model.ports import ObjectStore
 
 _NAME_BYTES, _NONCE_BYTES, _KEY_BYTES = 8, 12, 32
 _WRAPPED_BYTES = _NAME_BYTES + _NONCE_BYTES + _KEY_BYTES + 16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 MAX_KEY_BYTES = 1024
 MAX_PART_BYTES = 255

@@ -20,8 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
-from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, StorageError
 from neurigraph_pipelines.model import StoredObject
+from neurigraph_pipelines.model.errors import AbsentObjectError, DamagedObjectError, StorageError
 from resources.files import sync_folder
 from resources.storage.keys import PARTIAL, check_range, is_key, parts_of_key, shown
 

@@ -15,7 +15,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any, Literal
 
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.model import StoredObject
+from neurigraph_pipelines.model.errors import (
     AbsentObjectError,
     DamagedObjectError,
     InvalidInputError,
@@ -23,7 +24,6 @@ from neurigraph_pipelines.errors import (
     StorageError,
     TransientError,
 )
-from neurigraph_pipelines.model import StoredObject
 from resources.storage.keys import MAX_KEY_BYTES, check_range, is_key, parts_of_key, shown
 from resources.storage.s3_bucket import S3Bucket
 from resources.storage.s3_errors import EndsBeforeError

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, StorageError, TransientError
+from neurigraph_pipelines.model.errors import ConfigurationError, InvalidInputError, StorageError, TransientError
 from resources.storage.keys import parts_of_key, shown
 from resources.storage.s3_errors import EndsBeforeError, UploadGoneError, translated
 

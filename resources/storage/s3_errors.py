@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from neurigraph_pipelines.errors import AbsentObjectError, StorageError, TransientError
+from neurigraph_pipelines.model.errors import AbsentObjectError, StorageError, TransientError
 from resources.storage.keys import shown
 
 _log = logging.getLogger(__name__)

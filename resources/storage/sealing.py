@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from neurigraph_pipelines.errors import DamagedObjectError
+from neurigraph_pipelines.model.errors import DamagedObjectError
 from resources.storage.keys import shown
 
 MAGIC = b"NGSEAL\x01\n"

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from neurigraph_pipelines.errors import ConfigurationError
-from neurigraph_pipelines.ports import TokenCounter
+from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.model.ports import TokenCounter
 from resources.files import write_whole
 from resources.tokens.estimate import estimate_each, estimate_tokens
 

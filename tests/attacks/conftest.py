@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
 from tests.support.two_users import World, new_world

@@ -10,11 +10,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from neurigraph_pipelines.errors import UnreadableFileError
-from neurigraph_pipelines.ingestion.export_lines import conversations_of, format_of
-from neurigraph_pipelines.ingestion.uploads import Uploads
+from neurigraph_pipelines.inbox.export_lines import conversations_of, format_of
+from neurigraph_pipelines.inbox.uploads import Uploads
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import UnreadableFileError
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.extractors.confined import Limits
 from resources.extractors.export_reader import SubprocessExportReader
 from tests.support.memories import new_user, rows

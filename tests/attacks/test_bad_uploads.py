@@ -11,9 +11,9 @@ import httpx
 import pytest
 from PIL import Image
 
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.browser import Browser, find_chromium
 from tests.support.documents import pdf_of

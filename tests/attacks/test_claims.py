@@ -13,8 +13,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.secret import Secret
 from tests.conftest import SECRET
 from tests.support.two_users import World
 

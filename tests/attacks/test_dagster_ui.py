@@ -22,9 +22,9 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.stack.processes import LocalStack
-from neurigraph_pipelines.ui.guard import Guard
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.runtime.ui.guard import Guard
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, environment
 from tests.support.dagster_stack import await_true, graphql, launch
 from tests.support.raw_http import exchange, head

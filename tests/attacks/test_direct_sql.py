@@ -15,8 +15,8 @@ import pytest
 from psycopg import sql
 from psycopg.errors import InsufficientPrivilege
 
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.model.ports import Transaction
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import schemas_of
 from tests.support.two_users import World

@@ -7,7 +7,7 @@ import pytest
 from psycopg import sql
 from psycopg.errors import InsufficientPrivilege
 
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model.ports import Transaction
 
 pytestmark = pytest.mark.attack
 

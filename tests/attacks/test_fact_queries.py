@@ -10,20 +10,20 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from neurigraph_pipelines.erasure.receipts import SubjectKind
-from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.moving import move_records
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import stating
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
+from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, Privacy
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.links import End, EndKind
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.retrieval import walks
 from neurigraph_pipelines.retrieval.fact_queries import FactAnswer, FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.retrieval.walks import Route, walk
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
 from tests.support.linked_facts import chain, inferred, judge, link, plant_fact
 from tests.support.memories import converse, ingest, plain_context, stored

@@ -11,11 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.stack.backup.create import Listener, back_up
-from neurigraph_pipelines.stack.backup.folder import MANIFEST, OBJECT_LIST, BackupFolder
-from neurigraph_pipelines.stack.backup.load import restore
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.runtime.stack.backup.create import Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import MANIFEST, OBJECT_LIST, BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import store_file
 
 pytestmark = pytest.mark.attack

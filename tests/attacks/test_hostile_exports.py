@@ -12,17 +12,17 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError
+from neurigraph_pipelines.exchange.portability.archive import MANIFEST
 from neurigraph_pipelines.graph.provisioning import find_user
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.portability.archive import MANIFEST
+from neurigraph_pipelines.model.errors import ConfigurationError, InvalidInputError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import QUESTIONS, Source, exported_user, replace_text, restore, rewrite, seal
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, rows

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError, StorageError, UnreadableFileError
+from neurigraph_pipelines.model.errors import InvalidInputError, StorageError, UnreadableFileError
 from resources.extractors.text_extractor import SubprocessExtractor
 from resources.storage.drop_folder import DropFolder
 from resources.storage.local import LocalObjectStore

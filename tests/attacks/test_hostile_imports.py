@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.reader import read_conversations
+from neurigraph_pipelines.inbox.imports.reader import read_conversations
 from neurigraph_pipelines.model import NewConversation
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 pytestmark = pytest.mark.attack
 

@@ -11,11 +11,11 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, ProviderError
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph import provisioning
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.model.errors import ConfigurationError, InvalidInputError, ProviderError
 from resources.json_web_tokens import KeySet
 from resources.webhook import Webhook
 from tests.conftest import ADMIN_KEY

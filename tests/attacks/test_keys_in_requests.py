@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
 from tests.conftest import ADMIN_KEY
 from tests.support.raw_http import answer, exchange, head
 from tests.support.two_users import World

@@ -14,14 +14,14 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.deciding import actions
-from neurigraph_pipelines.deciding.standards import NewStandard, set_standard
-from neurigraph_pipelines.governance.proposals import Doubt, propose
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
+from neurigraph_pipelines.knowledge.deciding import actions
+from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
 from neurigraph_pipelines.knowledge.reading import wait_for_reading
 from neurigraph_pipelines.lifecycle import retention
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.actions import ActionKind, Rule
-from neurigraph_pipelines.secret import Secret
 from tests.conftest import SECRET
 from tests.support.callers import CallerGraph
 from tests.support.known_callers import share_with_knowledge

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.attacks.test_page import NAME, TEXT
 from tests.support.api_server import serving
 from tests.support.app_host import Host, read_view, serving_host

@@ -14,10 +14,10 @@ import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines.mcp.cancelling import SESSION
-from neurigraph_pipelines.mcp.http import METADATA_PATH
+from neurigraph_pipelines.faces.mcp.cancelling import SESSION
+from neurigraph_pipelines.faces.mcp.http import METADATA_PATH
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import MODES, Mode, call_over_http, cancel_while_locked, found, http_agent
 from tests.support.api_server import serving
 from tests.support.locks import wait_until_locked

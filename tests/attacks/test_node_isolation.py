@@ -15,18 +15,18 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pydantic import SecretStr
 
-from neurigraph_pipelines import history, sharing
-from neurigraph_pipelines.erasure import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
-from neurigraph_pipelines.graph import navigation, reshaping
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.graph import history, navigation, reshaping
 from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.lifecycle.erasure import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, SubjectType
+from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving
@@ -320,7 +320,7 @@ def test_denied_and_absent_cost_the_same(
 ) -> None:
     """Compare the number of statements and the bytes that the database answers with; no clock is used."""
     # The server reads the directory of databases again after a second, for all callers: here only once.
-    monkeypatch.setattr("neurigraph_pipelines.dispatching.CACHE_SECONDS", 1e9)
+    monkeypatch.setattr("neurigraph_pipelines.faces.dispatching.CACHE_SECONDS", 1e9)
     asker, target = ATTEMPTS[attempt]
     url = graph.installation.administrator_url
     parts = conninfo_to_dict(url)

@@ -8,10 +8,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.model.ports import Transaction
 from tests.conftest import SECRET
 from tests.support.callers import ATTEMPTS, CallerGraph, Ids
 from tests.support.known_callers import share_with_knowledge

@@ -24,15 +24,16 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from neurigraph_pipelines import accounts, sharing
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.governance.proposals import Doubt, propose
+from neurigraph_pipelines.access import accounts
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.access.spaces import add_space
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.organizations import invitations, membership
+from neurigraph_pipelines.exchange.webhooks import subscriptions
+from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from neurigraph_pipelines.model.actions import ActionKind
-from neurigraph_pipelines.organizations import invitations, membership
-from neurigraph_pipelines.spaces import add_space
-from neurigraph_pipelines.webhooks import subscriptions
 from tests.conftest import ADMIN_KEY, ROOT
 from tests.support.api_server import serving
 from tests.support.callers import Caller, Ids, new_owner

@@ -11,11 +11,11 @@ import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange.organizations import invitations
 from neurigraph_pipelines.model import Claims, Privacy
-from neurigraph_pipelines.organizations import invitations
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import SECRET
 from tests.support.memories import new_user, rows

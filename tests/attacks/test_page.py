@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.browser import Browser, Page, find_chromium
 from tests.support.page_world import Words, World, make_world

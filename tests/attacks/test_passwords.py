@@ -10,11 +10,11 @@ import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines import accounts
-from neurigraph_pipelines.errors import ForbiddenError
+from neurigraph_pipelines.access import accounts
+from neurigraph_pipelines.exchange.organizations import membership
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.organizations import membership
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model.errors import ForbiddenError
+from neurigraph_pipelines.model.ports import Transaction
 from tests.support.api_server import serving
 from tests.support.two_users import World
 

@@ -11,12 +11,12 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.errors import ProviderError, TransientError
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.exchange.peers import offering, subscriptions
+from neurigraph_pipelines.exchange.sharing import Subject
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SubjectType
-from neurigraph_pipelines.peers import offering, subscriptions
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.lying_home import LyingHome, lying_home
 from tests.support.memories import converse, ingest, plain_context
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, mirrored, new_pair, offered

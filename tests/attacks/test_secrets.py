@@ -9,12 +9,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.database.migrations import LOGIN_ROLES
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.migrations import LOGIN_ROLES
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
 from tests.support.command_line import run_cli
 from tests.support.embedded_server import new_home

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import run_cli
 from tests.support.memories import converse, ingest, new_user
 from tests.support.model_provider import ModelProvider

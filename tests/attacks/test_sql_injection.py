@@ -11,9 +11,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph import provisioning
+from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.conftest import ADMIN_KEY
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of

@@ -22,12 +22,12 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import RSAAlgorithm
 from pydantic import SecretStr
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import api_key_hash, authenticate
-from neurigraph_pipelines.errors import UnauthenticatedError
-from neurigraph_pipelines.organizations import membership
+from neurigraph_pipelines.access.authentication import api_key_hash, authenticate
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.organizations import membership
+from neurigraph_pipelines.model.errors import UnauthenticatedError
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ADMIN_KEY, SECRET
 from tests.support.api_server import serving
 from tests.support.two_users import World

@@ -16,9 +16,9 @@ from uuid import uuid4
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError
-from neurigraph_pipelines.portability.tables import SHARED, Table, shared_tables, tables_of
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.exchange.portability.tables import SHARED, Table, shared_tables, tables_of
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import Source, exported_user, restore, seal
 from tests.support.memories import rows
 

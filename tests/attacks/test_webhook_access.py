@@ -9,11 +9,11 @@ import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.webhooks import subscriptions
 from neurigraph_pipelines.model import Claims, NodeType, SubjectType
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.webhooks import subscriptions
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving

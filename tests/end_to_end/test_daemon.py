@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion import triggers
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.stack.processes import LocalStack
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.dagster_stack import graphql
 from tests.support.embedded_server import new_home
 from tests.support.waiting import wait_until

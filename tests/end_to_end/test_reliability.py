@@ -21,8 +21,8 @@ import pytest
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
-from neurigraph_pipelines.stack.dagster_home import INSTANCE
-from neurigraph_pipelines.stack.processes import CODE_SERVER, DAEMON
+from neurigraph_pipelines.runtime.stack.dagster_home import INSTANCE
+from neurigraph_pipelines.runtime.stack.processes import CODE_SERVER, DAEMON
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.api_server import serving
 from tests.support.breakable_stack import ALONE, BreakableStack, SmallDisk, breakable_stack, locked, unique, waiters

@@ -19,7 +19,7 @@ import pytest
 from dagster._grpc.client import DagsterGrpcClient
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.stack.processes import CODE_SERVER, DAEMON
+from neurigraph_pipelines.runtime.stack.processes import CODE_SERVER, DAEMON
 from tests.support.breakable_stack import BreakableStack, breakable_stack, locked, waiters
 from tests.support.dagster_stack import (
     await_true,

@@ -121,5 +121,7 @@ def test_installed_wheel_leaves_names_to_others(installed: Installed) -> None:
 
 
 def test_installed_wheel_has_definitions(installed: Installed) -> None:
-    program = "from neurigraph_pipelines.code_server.preloaded import defs; print(*(job.name for job in defs.jobs))"
+    program = (
+        "from neurigraph_pipelines.runtime.code_server.preloaded import defs; print(*(job.name for job in defs.jobs))"
+    )
     assert "ingestion_job" in installed.run("python", "-c", program).split()

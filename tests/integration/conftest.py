@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines import statements
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database import statements
+from neurigraph_pipelines.database.statements import newest, numbered
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.statements import newest, numbered
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import new_user, plain_context
 from tests.support.model_provider import ModelProvider
 

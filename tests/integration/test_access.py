@@ -12,16 +12,16 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import require_visible
-from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import create_user, provision_node
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.retrieval.open import open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, evidence, ingest, plain_context, schemas_of
 from tests.support.shared_graph import SECRET_WORDS, SharedGraph, new_shared_graph
 from tests.support.two_users import NODE_TABLES

@@ -8,15 +8,15 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.personas import list_personas
 from neurigraph_pipelines.graph.provisioning import provision_node
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SourceKind, SubjectType
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, messages, plain_context, rows, schemas_of
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 

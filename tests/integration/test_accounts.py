@@ -13,9 +13,10 @@ import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines import accounts, sharing
-from neurigraph_pipelines.errors import InvalidInputError, TransientError, UnauthenticatedError
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.access import accounts
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.model.errors import InvalidInputError, TransientError, UnauthenticatedError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 from tests.support.memories import new_user

@@ -11,20 +11,20 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.deciding import actions, execution, upkeep
-from neurigraph_pipelines.deciding.actions import Action
-from neurigraph_pipelines.deciding.standards import NewStandard, set_standard
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.governance.proposals import Doubt, propose
-from neurigraph_pipelines.governance.standards import standard_for_jobs, standard_of
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
+from neurigraph_pipelines.graph.governance.standards import standard_for_jobs, standard_of
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.knowledge.deciding import actions, execution, upkeep
+from neurigraph_pipelines.knowledge.deciding.actions import Action
+from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
 from neurigraph_pipelines.model.actions import ActionKind, ActionState, Rule
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import ingest, plain_context, rows

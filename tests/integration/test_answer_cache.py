@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, schemas_of
 
 

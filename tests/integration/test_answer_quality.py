@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.memories import ingest, new_user
 

@@ -8,9 +8,9 @@ from typing import NoReturn
 import httpx
 import pytest
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.model import Claims, Evidence, Statement
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import ask as asking
 from neurigraph_pipelines.retrieval import changed, excerpts, restating
 from neurigraph_pipelines.retrieval.index.names import Names
@@ -18,7 +18,7 @@ from neurigraph_pipelines.retrieval.query import evidence, parse, phase_one, sea
 from neurigraph_pipelines.retrieval.query.facts import Lending
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.lexemes import Lexer
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, plain_context
 

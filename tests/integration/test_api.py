@@ -14,10 +14,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines import readiness
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
+from neurigraph_pipelines.ingestion import readiness
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ADMIN_KEY
 from tests.support.api_calls import SAME_ID, TALK, admin, assert_problem, new_user, remember, store
 from tests.support.api_server import serving

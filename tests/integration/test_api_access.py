@@ -9,10 +9,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.model import SubjectType
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.memories import ingest, plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 

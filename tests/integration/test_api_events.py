@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.model import EventKind
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem, new_user, store
 from tests.support.api_server import serving
 

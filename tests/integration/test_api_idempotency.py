@@ -14,10 +14,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from neurigraph_pipelines.access.idempotency import MAX_ANSWER_BYTES, MAX_KEY_LENGTH, sweep
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
-from neurigraph_pipelines.idempotency import MAX_ANSWER_BYTES, MAX_KEY_LENGTH, sweep
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import TALK, admin, assert_problem, new_user, remember, store
 from tests.support.api_server import serving

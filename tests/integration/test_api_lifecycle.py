@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.api.files import MAX_WAIT_SECONDS
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.faces.api.files import MAX_WAIT_SECONDS
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.model import CompressionCause
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.files import StoredFile, store_file

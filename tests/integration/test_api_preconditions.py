@@ -12,7 +12,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import TALK, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 

@@ -10,8 +10,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.api.request_ids import MAX_LENGTH, RequestIdFilter
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.faces.api.request_ids import MAX_LENGTH, RequestIdFilter
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import admin, assert_problem, new_user
 from tests.support.api_server import serving

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import SAME_ID, TALK, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 

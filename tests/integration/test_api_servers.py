@@ -12,7 +12,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ADMIN_KEY
 from tests.support.agents import call_over_http, found
 from tests.support.api_calls import TALK, new_user, remember, store

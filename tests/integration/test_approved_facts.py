@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.deciding import actions, upkeep
-from neurigraph_pipelines.errors import ConflictError
-from neurigraph_pipelines.governance.proposals import Doubt, propose
+from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
+from neurigraph_pipelines.knowledge.deciding import actions, upkeep
 from neurigraph_pipelines.knowledge.stating import retract
 from neurigraph_pipelines.model.actions import ActionKind, ActionState
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ConflictError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
 from tests.support.told_people import People
 

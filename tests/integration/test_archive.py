@@ -8,18 +8,18 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.history import history, record_at
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.graph.history import history, record_at
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.lifecycle import archive, retention
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.model import Claims, Tier
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import POISON, context, derived, hidden_records, through_all_doors, traces
 from tests.support.memories import ingest, plain_context, rows, stored
 from tests.support.shared_graph import SharedGraph, new_shared_graph

@@ -17,18 +17,18 @@ import pytest
 from hypothesis import strategies as st
 from psycopg import sql
 
-from neurigraph_pipelines.erasure.purging import purge
-from neurigraph_pipelines.errors import ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.lifecycle import archive, retention
+from neurigraph_pipelines.lifecycle.erasure.purging import purge
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Tier
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.hidden_memories import context, derived, hidden_records, seen, through_all_doors, traces
 from tests.support.locks import wait_until_locked

@@ -9,7 +9,7 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Tier
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import export, restore
 from tests.support.memories import converse, ingest, new_user, plain_context, stored
 

@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
-from neurigraph_pipelines.daemon import pause as pauses
-from neurigraph_pipelines.daemon.pause import Pause
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.arrivals import Work, work
 from neurigraph_pipelines.ingestion.detection import detect, detect_conversation_ends
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, TriggerType
+from neurigraph_pipelines.runtime.daemon import pause as pauses
+from neurigraph_pipelines.runtime.daemon.pause import Pause
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 
 LONGER_THAN_THE_TEST = 3_600.0

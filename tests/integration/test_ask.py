@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, ProviderError, TransientError
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Evidence, Statement, StoredObject
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, ProviderError, TransientError
+from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.retries import ProviderClient
 from tests.support.memories import START, PlainModel, converse, ingest, new_user, plain_context
 from tests.support.model_clients import make_client, make_model

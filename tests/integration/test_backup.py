@@ -16,23 +16,23 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model.errors import (
     ConfigurationError,
     ConflictError,
     DamagedObjectError,
     InvalidInputError,
     StorageError,
 )
-from neurigraph_pipelines.lifecycle.orphans import audit_objects
-from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.runtime.stack.backup.check import check
+from neurigraph_pipelines.runtime.stack.backup.create import Backup, Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import RestoredBackup, restore
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.stack.backup.check import check
-from neurigraph_pipelines.stack.backup.create import Backup, Listener, back_up
-from neurigraph_pipelines.stack.backup.folder import BackupFolder
-from neurigraph_pipelines.stack.backup.load import RestoredBackup, restore
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.age_encryption import AgeKey
 from resources.postgres.installation import client_program
 from tests.conftest import ADMIN_KEY, ROOT, SECRET

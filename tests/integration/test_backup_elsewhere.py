@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.runtime.stack.backup.check import check
+from neurigraph_pipelines.runtime.stack.backup.create import Backup, Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.stack.backup.check import check
-from neurigraph_pipelines.stack.backup.create import Backup, Listener, back_up
-from neurigraph_pipelines.stack.backup.folder import BackupFolder
-from neurigraph_pipelines.stack.backup.load import restore
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from tests.conftest import ADMIN_KEY, SECRET
 from tests.support.embedded_server import new_home

@@ -10,23 +10,23 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neurigraph_pipelines.deciding import actions
-from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.governance.proposals import Doubt, propose
+from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
+from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge import digests, signing
+from neurigraph_pipelines.knowledge import link_lists as listing
+from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.knowledge.digesting import digest_of_records
+from neurigraph_pipelines.knowledge.link_lists import LinkFilter
 from neurigraph_pipelines.knowledge.linking import StatedLink, decide_link, end_link, sign_ending, sign_link, state_link
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.listing import beliefs
-from neurigraph_pipelines.listing import links as listing
-from neurigraph_pipelines.listing.links import LinkFilter
 from neurigraph_pipelines.model.actions import ActionKind, ActionState
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.links import End, LinkVerdict
+from neurigraph_pipelines.runtime.stack.backup.create import back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.stack.backup.create import back_up
-from neurigraph_pipelines.stack.backup.folder import BackupFolder
-from neurigraph_pipelines.stack.backup.load import restore
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_backup import SILENT, target
 from tests.support.told_people import People
 

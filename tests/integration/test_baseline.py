@@ -15,19 +15,19 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import AbsentObjectError, ConfigurationError
+from neurigraph_pipelines.database.migrations import migrate, require_current
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import BASELINE, newest, numbered, routines
+from neurigraph_pipelines.graph.history import record_at
 from neurigraph_pipelines.graph.provisioning import create_user, find_user, provision_node
 from neurigraph_pipelines.graph.upgrades import upgrade_nodes
-from neurigraph_pipelines.history import record_at
-from neurigraph_pipelines.migrations import migrate, require_current
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import AbsentObjectError, ConfigurationError
 from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.statements import BASELINE, newest, numbered, routines
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import ADMIN_KEY, ROOT, SECRET
 from tests.support.catalog import describe, differences
@@ -37,8 +37,8 @@ NEWEST_OF_BASELINE = 29
 DUMP = ROOT / "tests" / "data" / "schema_before_baseline.sql.gz"
 KILLED = """
 import os, signal, sys
-from neurigraph_pipelines import migrations
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database import migrations
+from neurigraph_pipelines.database.secret import Secret
 noted = migrations._note_applied
 def note(connection, migration):
     if migration.number == 25:

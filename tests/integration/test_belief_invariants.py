@@ -14,15 +14,15 @@ from uuid import UUID
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import NotFoundError, TransientError
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.knowledge.undoing import undo
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError, TransientError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, stored
 from tests.support.told_people import People
 

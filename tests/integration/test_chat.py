@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange.sharing import Subject, grant, issue_key
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.sharing import Subject, grant, issue_key
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, new_user, plain_context, rows

@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 import typer
 
-from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.faces.cli import entry
 from tests.conftest import ROOT
 from tests.support.cli_runs import TALK, ask, new_user, run, write_talks
 from tests.support.command_line import PROGRAM

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.model import CompressionCause
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.files import StoredFile, store_file
 

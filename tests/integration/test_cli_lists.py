@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.cli import entry
-from neurigraph_pipelines.quarantine.holding import quarantine
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.faces.cli import entry
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.statements import numbered
+from neurigraph_pipelines.database.statements import numbered
 from tests.support.cli_runs import TALK, ask, new_user, run, write_talks
 from tests.support.command_line import PROGRAM
 
@@ -147,7 +147,7 @@ def test_unencodable_output_is_escaped(home_env: dict[str, str], user: str, tmp_
 
 
 def test_help_imports_nothing_slow() -> None:
-    code = "import sys, neurigraph_pipelines.cli; print(*sorted(sys.modules))"
+    code = "import sys, neurigraph_pipelines.faces.cli; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     slow = {"numpy", "psycopg", "pydantic", "fastapi", "uvicorn", "openai", "onnxruntime", "dagster", "rich"}
     assert not slow & set(loaded)

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.access import authenticate
-from neurigraph_pipelines.cli import entry
-from neurigraph_pipelines.errors import UnauthenticatedError
+from neurigraph_pipelines.access.authentication import authenticate
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import UnauthenticatedError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 

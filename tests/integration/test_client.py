@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.client import (
+from neurigraph_pipelines.faces.client import (
     AsyncMemory,
     Changed,
     Denied,
@@ -25,10 +25,10 @@ from neurigraph_pipelines.client import (
     Source,
     Unavailable,
 )
-from neurigraph_pipelines.client.transport import Given
+from neurigraph_pipelines.faces.client.transport import Given
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.knowledge.reading import read_waiting
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import new_user, store
 from tests.support.api_server import serving
 

@@ -13,12 +13,12 @@ import httpx
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.errors import ClockError
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.database.secret import CLAIMS_LIFETIME_SECONDS, Secret
+from neurigraph_pipelines.model.errors import ClockError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.secret import CLAIMS_LIFETIME_SECONDS, Secret
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
 from tests.support.api_server import serving
@@ -32,7 +32,7 @@ PROGRAM = """
 import sys, time
 real = time.time
 time.time = lambda: real() + float(sys.argv[1])
-from neurigraph_pipelines.cli.entry import run
+from neurigraph_pipelines.faces.cli.entry import run
 sys.exit(run(sys.argv[2:]))
 """
 

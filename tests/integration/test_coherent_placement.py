@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.inbox.triggers import lease_due, release
 from neurigraph_pipelines.ingestion.batch import assign_nodes
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.triggers import lease_due, release
 from neurigraph_pipelines.model import Claims, Outline
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ProviderError
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.retries import ProviderClient
 from tests.support.memories import converse, ingest, new_user, rows, stored
 from tests.support.model_clients import make_client, make_model, make_segment

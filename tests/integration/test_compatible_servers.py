@@ -8,12 +8,12 @@ from contextlib import closing
 import pytest
 from pydantic import SecretStr
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims, Evidence, Outline
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError, TransientError
 from neurigraph_pipelines.settings.outgoing import destinations
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.retries import ProviderClient
 from tests.support.memories import converse, ingest, stored
 from tests.support.model_clients import NOON, TALK, TOKENS, make_client, make_model, make_segment

@@ -7,15 +7,15 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.retrieval import changed
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, owners_key, text_of
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, stored

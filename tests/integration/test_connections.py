@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from psycopg import Connection, sql
 
-from neurigraph_pipelines.errors import NodeGoneError, TransientError
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import NodeGoneError, TransientError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
 from tests.support.memories import new_user
 

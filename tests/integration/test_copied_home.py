@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.embedded_server import ask
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from benchmarks.retrieval.synthetic import make_graph
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import User, resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support.corpus import counted, held
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, schemas_of

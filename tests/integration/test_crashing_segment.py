@@ -9,7 +9,7 @@ import sys
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.failures import list_failures, replay
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored, wait_for_expired_leases
 

@@ -11,19 +11,19 @@ from uuid import uuid4
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.backfills import partition_of
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.memory_assets import LAST_MARK, MARKED
 from neurigraph_pipelines.defs.step_values import KEY, step_values
-from neurigraph_pipelines.doctor.examination import examine
-from neurigraph_pipelines.doctor.findings import Level
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.runtime.doctor.examination import examine
+from neurigraph_pipelines.runtime.doctor.findings import Level
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.word_traces import found_in_database

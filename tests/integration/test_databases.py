@@ -22,20 +22,20 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from neurigraph_pipelines import serving as serving_module
-from neurigraph_pipelines.access import issue_api_key, key_of, new_api_key
-from neurigraph_pipelines.accounts import set_password
-from neurigraph_pipelines.api.app import create_app
-from neurigraph_pipelines.directory import MAIN, Place, hint_of, lives_in
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.access.accounts import set_password
+from neurigraph_pipelines.access.authentication import issue_api_key, key_of, new_api_key
+from neurigraph_pipelines.faces import serving as serving_module
+from neurigraph_pipelines.faces.api.app import create_app
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import (
     ConfigurationError,
     ConflictError,
     InvalidInputError,
     NotFoundError,
     TransientError,
 )
-from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.directory import MAIN, Place, hint_of, lives_in
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import MiniLmEmbedder
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.conftest import ROOT, SECRET

@@ -17,7 +17,6 @@ import pytest
 from dagster import DependencyDefinition
 from dagster._core.execution.api import create_execution_plan
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
@@ -26,11 +25,12 @@ from neurigraph_pipelines.defs.schedules import node_upgrade_schedule
 from neurigraph_pipelines.defs.sensors import conversation_end_sensor
 from neurigraph_pipelines.defs.step_values import KEY, step_values
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.records import BatchResult
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe
 from tests.support.definitions import specifications
@@ -62,7 +62,7 @@ seconds = time.process_time() - started
 heavy = {"openai", "onnxruntime", "onnx", "tiktoken", "tokenizers", "dateparser", "pandas", "fastapi", "typer"}
 heavy |= {"numpy", "pgvector", "psycopg_pool"}  # loading definitions stores and searches nothing
 loaded = heavy & set(sys.modules)
-import neurigraph_pipelines.code_server.preloaded, os, threading
+import neurigraph_pipelines.runtime.code_server.preloaded, os, threading
 descriptors = [os.readlink(file) for file in Path("/proc/self/fd").glob("*") if file.exists()]
 found = {"threads": len(threading.enumerate()), "sockets": [name for name in descriptors if "socket" in name]}
 print(json.dumps({"seconds": seconds, "heavy": sorted(loaded), **found}))

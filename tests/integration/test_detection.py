@@ -11,8 +11,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import ConflictError
 from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.intake import AppendResult
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.detection import (
     detect,
@@ -20,11 +21,10 @@ from neurigraph_pipelines.ingestion.detection import (
     detect_conversation_ends,
     detect_event_ends,
 )
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.intake import AppendResult
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 WATCH, TARGET, LIMIT = 480, 500, 620
 

@@ -11,25 +11,25 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.deciding import actions
-from neurigraph_pipelines.errors import ChangedError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.knowledge import digesting, digests
+from neurigraph_pipelines.knowledge.deciding import actions
+from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.lifecycle.archive import archive
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
-from neurigraph_pipelines.listing.links import LinkFilter, list_links
 from neurigraph_pipelines.model import Claims, GrantType, Privacy, SubjectType, Summary
 from neurigraph_pipelines.model.actions import ActionKind, ActionState
-from neurigraph_pipelines.quarantine.holding import quarantine
-from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ChangedError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.digests import DigestedGraph, new_digested_graph
 from tests.support.erasures import RECORD, erase
 from tests.support.memories import START, PlainModel, plain_context

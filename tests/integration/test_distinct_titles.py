@@ -9,7 +9,7 @@ from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import new_graph
 from tests.support.memories import converse, ingest, plain_context, rows, stored
 

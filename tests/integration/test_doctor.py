@@ -12,17 +12,17 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
-from neurigraph_pipelines.cli import entry
-from neurigraph_pipelines.cli.status import last_errors
-from neurigraph_pipelines.doctor import machine, memory
-from neurigraph_pipelines.doctor.examination import examine
-from neurigraph_pipelines.doctor.findings import Finding, Level
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.faces.cli import entry
+from neurigraph_pipelines.faces.cli.status import last_errors
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.runtime.doctor import machine, memory
+from neurigraph_pipelines.runtime.doctor.examination import examine
+from neurigraph_pipelines.runtime.doctor.findings import Finding, Level
+from neurigraph_pipelines.runtime.stack import services
+from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.stack import services
-from neurigraph_pipelines.stack.dagster_home import dagster_home
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.embedded import ServerLease
 from tests.support.cli_runs import ask, run
 from tests.support.failed_segments import ERROR, fail

@@ -13,12 +13,12 @@ import pytest
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.sensors import upload_sensor
 from neurigraph_pipelines.defs.upload_job import upload_job
-from neurigraph_pipelines.errors import StorageError, TransientError
-from neurigraph_pipelines.ingestion import drop_intake as drops
+from neurigraph_pipelines.inbox import drop_intake as drops
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import StorageError, TransientError
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.storage.drop_folder import DropFolder
 from resources.storage.drop_s3 import DropS3
 from tests.support.command_line import describe

@@ -11,17 +11,17 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.cli import entry
-from neurigraph_pipelines.client import Memory, NotFound
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.faces.cli import entry
+from neurigraph_pipelines.faces.client import Memory, NotFound
 from neurigraph_pipelines.graph import edge_statements
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
 from neurigraph_pipelines.graph.navigation import shell
-from neurigraph_pipelines.listing.evidence import edge_of, page_of_evidence
 from neurigraph_pipelines.model import Claims, Stance, SubjectType
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.retrieval.listing.evidence import edge_of, page_of_evidence
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.command_line import describe

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.postgres import installation as postgres_installation
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from resources.postgres.installation import SYSTEM_FOLDER

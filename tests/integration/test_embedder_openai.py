@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.errors import ConfigurationError, ProviderError
+from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError
 from resources.providers.embedder import WINDOW_TOKENS, OpenAiEmbedder
 from resources.providers.retries import UNUSABLE_RETRIES, ProviderClient
 from tests.support.model_clients import TOKENS, make_client, make_embedder

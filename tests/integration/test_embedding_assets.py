@@ -20,10 +20,10 @@ from neurigraph_pipelines.defs.step_values import KEY, step_values
 from neurigraph_pipelines.defs.summary_assets import record_keywords, record_summaries
 from neurigraph_pipelines.defs.verdict_assets import reconciled_facts
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.vectors import (
     NamedEmbedder,

@@ -16,11 +16,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import healing, reembed
+from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import environment
 from tests.support.vectors import (

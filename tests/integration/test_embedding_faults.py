@@ -6,13 +6,13 @@ from contextlib import closing
 
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.embedder import OpenAiEmbedder
 from resources.providers.retries import ProviderClient
 from tests.support.memories import (

@@ -9,15 +9,15 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.embedding_models import begin_moves
 from neurigraph_pipelines.ingestion.model_comparison import Canary, compare_models, kept_questions, regression_set
 from neurigraph_pipelines.ingestion.model_registry import list_models
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe, run_cli
 from tests.support.erasures import USER, erase
 from tests.support.graphs import Graph, new_graph

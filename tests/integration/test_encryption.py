@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConfigurationError, DamagedObjectError, LostObjectError, NeurigraphError
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import KEYS, Claims
+from neurigraph_pipelines.model.errors import ConfigurationError, DamagedObjectError, LostObjectError, NeurigraphError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.storage.encrypted import EncryptedObjectStore
 from resources.storage.local import LocalObjectStore
 from resources.storage.sealing import HEADER_BYTES, MAGIC, SEGMENT_BYTES
@@ -258,7 +258,7 @@ def test_killed_encryption_loses_nothing(installation: Installation) -> None:
     files = len(bytes_at(installation))
     code = (
         "import sys\nfrom neurigraph_pipelines.settings import Settings\n"
-        "from neurigraph_pipelines.wiring import Installation\n"
+        "from neurigraph_pipelines.wiring.installation import Installation\n"
         "from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored\n"
         "from resources.storage.local import LocalObjectStore\n"
         "publish, count = LocalObjectStore._publish, [0]\n"

@@ -7,19 +7,19 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import KEYS, Claims
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.stack.backup.create import back_up
-from neurigraph_pipelines.stack.backup.folder import BackupFolder
-from neurigraph_pipelines.stack.backup.load import restore
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.backup.create import back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.age_encryption import AgeKey
 from resources.storage.sealing import MAGIC
 from tests.integration.test_backup import SILENT

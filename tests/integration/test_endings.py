@@ -8,7 +8,7 @@ from typing import Any
 
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Outline, Placement, Segment
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.names import find_names
 from resources.offline.prose import Prose
 from tests.support.erasures import RECORD, erase

@@ -8,14 +8,14 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import authenticate, issue_api_key
+from neurigraph_pipelines.access.authentication import authenticate, issue_api_key
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.moving import move_records
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.erasures import NODE, erase

@@ -14,9 +14,9 @@ from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import NewFact, change_fact, state_fact
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, wait_for_expired_leases
 from tests.support.pausing_facts import MOMENTS, FormsModel

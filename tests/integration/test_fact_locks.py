@@ -11,8 +11,8 @@ from neurigraph_pipelines.knowledge.reading import read_again, read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.model.facts import Fact
-from neurigraph_pipelines.ports import KeptFacts
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.ports import KeptFacts
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 from tests.support.pausing_facts import FormsModel

@@ -8,17 +8,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.client import Invalid, Memory, NotFound
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.faces.client import Invalid, Memory, NotFound
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.knowledge import stating
 from neurigraph_pipelines.model import AliasType
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.facts import FactStatus
 from neurigraph_pipelines.model.links import End, EndKind
 from neurigraph_pipelines.retrieval import walks
 from neurigraph_pipelines.retrieval.fact_queries import FactAnswer, FactQuery, QueryKind, query_facts
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, failure, found, text_of
 from tests.support.api_server import serving
 from tests.support.graphs import Graph, new_graph

@@ -9,18 +9,18 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import reading, stating
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
-from neurigraph_pipelines.quarantine.holding import quarantine
-from neurigraph_pipelines.quarantine.rules import Rule
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
 

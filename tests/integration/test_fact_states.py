@@ -12,18 +12,19 @@ import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines import sharing, spaces
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.access import spaces
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.defs.fact_assets import checks, record_facts
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.sharing import Subject
+from neurigraph_pipelines.faces.cli import entry
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import forgetting, reading
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Privacy, SubjectType
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.command_line import describe

@@ -13,11 +13,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.knowledge.reading import read_again, read_waiting
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.retries import ProviderClient
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored

@@ -13,15 +13,15 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import reading
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import NodeType, Privacy, SubjectType
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored

@@ -17,7 +17,7 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.links import End, EndKind
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import context
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph

@@ -7,14 +7,15 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion import batch, step_results, triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.ingestion import batch, step_results
 from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, new_user, plain_context, rows
 from tests.support.record_checks import whole_records
 

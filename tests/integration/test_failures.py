@@ -12,12 +12,12 @@ import pytest
 from neurigraph_pipelines.defs.failure_sensor import check_failure_report_sensor, run_failure_report_sensor
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.failures import count_open, list_failures
 from neurigraph_pipelines.model import ItemFailure
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving
 from tests.support.command_line import describe, run_cli

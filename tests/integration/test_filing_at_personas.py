@@ -8,20 +8,20 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.doctor import memory
-from neurigraph_pipelines.doctor.findings import Finding, Level
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.triggers import lease_due
+from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.ingestion.batch import assign_nodes, commit, embed, extract_keywords, summarize
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
-from neurigraph_pipelines.ingestion.triggers import lease_due
-from neurigraph_pipelines.ingestion.vaults import import_vault
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.runtime.doctor import memory
+from neurigraph_pipelines.runtime.doctor.findings import Finding, Level
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.retries import ProviderClient
 from tests.support.memories import converse, ingest, make_persona, rows, stored
 from tests.support.model_clients import make_client, make_model

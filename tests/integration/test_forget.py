@@ -11,15 +11,17 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.erasure.forget import Preview
-from neurigraph_pipelines.erasure.receipts import SubjectKind, objects_of, receipts
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.history import authored
-from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.lifecycle.erasure.forget import Preview
+from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind, objects_of, receipts
+from neurigraph_pipelines.lifecycle.quarantine import holding
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import (
     Claims,
     ConceptKind,
@@ -29,11 +31,10 @@ from neurigraph_pipelines.model import (
     PlannedEdge,
     SubjectType,
 )
-from neurigraph_pipelines.quarantine import holding
-from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.callers import plant_fact
 from tests.support.erasures import FACT, NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
 from tests.support.memories import converse, messages, new_user, node_rows, plain_context, rows, schemas_of

@@ -13,19 +13,19 @@ import httpx
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.erasure.forget import finish_erasures, forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConflictError, LostObjectError, NotFoundError
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph import locks
 from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import ConflictError, LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import admin, assert_problem
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, new_user, plain_context, rows

@@ -8,13 +8,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.erasure.forget import finish_erasures, forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 from tests.support.pausing_erasure import MOMENTS

@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli

@@ -8,7 +8,7 @@ from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import NODE, RECORD, USER, erase, mark, parts_of_a_document, remember_all, sound
 from tests.support.memories import converse, new_user, rows
 from tests.support.word_traces import found_in_database

@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
-from neurigraph_pipelines.erasure.forget import contents
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.lifecycle.erasure.forget import contents
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import NODE, RECORD, USER, erase, node_at, remember_all
 from tests.support.locks import wait_until_locked
 from tests.support.memories import converse, new_user

@@ -10,15 +10,15 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.deciding import actions
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.knowledge.replacing import supersede_fact
 from neurigraph_pipelines.knowledge.stating import confirm, retract
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model.actions import ActionState
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.told_people import People

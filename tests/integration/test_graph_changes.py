@@ -9,23 +9,23 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.graph.history import history, record_at
+from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
+from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
+from neurigraph_pipelines.ingestion.healing import heal_pending
+from neurigraph_pipelines.lifecycle import control, transitions
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
+from neurigraph_pipelines.model import CompressionCause
+from neurigraph_pipelines.model.errors import (
     ConflictError,
     InvalidInputError,
     NotFoundError,
     RehydratingError,
     TransientError,
 )
-from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
-from neurigraph_pipelines.graph.navigation import shell
-from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
-from neurigraph_pipelines.history import history, record_at
-from neurigraph_pipelines.ingestion.healing import heal_pending
-from neurigraph_pipelines.lifecycle import control, transitions
-from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
-from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import store_file
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import START, WordEmbedder, converse, ingest, plain_context, stored

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, RehydratingError
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.navigation import tree
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
@@ -24,9 +23,10 @@ from neurigraph_pipelines.lifecycle.dormancy import sweep_active, sweep_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.storage_report import storage_report
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, RehydratingError
+from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.delegating import DelegatingDatabase
 from tests.conftest import ROOT, SECRET
 from tests.support.graphs import Graph, new_graph

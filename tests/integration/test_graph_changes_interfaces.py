@@ -11,14 +11,14 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.cli import entry
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange.sharing import Subject, add_node, grant
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
-from neurigraph_pipelines.sharing import Subject, add_node, grant
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import SAME_ID, assert_problem
 from tests.support.api_server import serving
 from tests.support.command_line import describe

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.graph.moving import RecordFilter, split_node
 from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.model import ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import rows
 from tests.support.witnesses import as_witness, doubt

@@ -16,9 +16,10 @@ from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, candidates_
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
 from neurigraph_pipelines.graph.shell import MAX_NODE_KEYWORDS, Addition, update_shells
-from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.importing import import_file
+from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
     RECORD_DIMENSIONS,
@@ -37,7 +38,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.growing_graph import Turns, outline_of, records, store, tell
 from tests.support.memories import rows

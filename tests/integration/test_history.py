@@ -11,13 +11,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.history import append_delta, author_of, authored, diff, pipeline_author
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.history import append_delta, author_of, authored, diff, pipeline_author
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision, revise
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, rows, stored

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
+from neurigraph_pipelines.graph.history import diff
 from neurigraph_pipelines.graph.moving import move_records
-from neurigraph_pipelines.history import diff
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 

@@ -11,10 +11,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import SAME_ID, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 from tests.support.command_line import describe

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
 from tests.support.vectors import NamedEmbedder

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.history import EVOLVING
 from neurigraph_pipelines.graph.moving import move_records
-from neurigraph_pipelines.history import EVOLVING
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, stored
 from tests.support.vectors import NamedEmbedder

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import NeurigraphError, ProviderError, TransientError
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange.peers.peering import Peering
+from neurigraph_pipelines.exchange.peers.pulling import pull
+from neurigraph_pipelines.exchange.peers.signatures import HomeKey
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS
-from neurigraph_pipelines.peers.peering import Peering
-from neurigraph_pipelines.peers.pulling import pull
-from neurigraph_pipelines.peers.signatures import HomeKey
-from neurigraph_pipelines.ports import PeerAnswer
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import NeurigraphError, ProviderError, TransientError
+from neurigraph_pipelines.model.ports import PeerAnswer
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.peer_client import HttpPeerClient
 from tests.conftest import SECRET
 from tests.support.memories import converse, ingest, plain_context

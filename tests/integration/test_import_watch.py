@@ -9,7 +9,7 @@ from typing import Any
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, environment
 from tests.support.uploads import user
 from tests.support.waiting import wait_until

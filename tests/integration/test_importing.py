@@ -11,12 +11,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.importing import count_file, import_file
+from neurigraph_pipelines.inbox.importing import count_file, import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, describe, environment
 from tests.support.memories import new_user, rows
 from tests.support.waiting import wait_for_process

@@ -11,13 +11,13 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.inbox import Inbox, purge_stored_bodies
+from neurigraph_pipelines.inbox.conversations import Inbox, purge_stored_bodies
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims, NewMessage, Role, SourceKind
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.memories import (
     START,

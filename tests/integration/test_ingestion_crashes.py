@@ -9,9 +9,9 @@ import time
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import (
     converse,

@@ -11,15 +11,15 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.batch import run_batch
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.model import Claims, Segment, StoredObject, Summary
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.delegating import DelegatingDatabase
 from resources.storage.local import LocalObjectStore
 from tests.support.ingestion_traces import traces, triggers_of

@@ -7,16 +7,17 @@ from dataclasses import replace
 
 from psycopg import Error
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.batch import run_batch
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.delegating import DelegatingDatabase
 from tests.support.ingestion_traces import traces, triggers_of
 from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, new_user, stored

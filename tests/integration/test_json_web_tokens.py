@@ -16,11 +16,11 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from pydantic import ValidationError
 
-from neurigraph_pipelines.access import authenticate
-from neurigraph_pipelines.errors import ConfigurationError, TransientError, UnauthenticatedError
+from neurigraph_pipelines.access.authentication import authenticate
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import ConfigurationError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.json_web_tokens import MAX_KEY_SET_BYTES, JsonWebTokens, KeySet
 from tests.support.token_issuer import AUDIENCE, ISSUER, TOKEN_SECRET, TokenIssuer, new_key, token_claims
 

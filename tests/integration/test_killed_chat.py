@@ -10,13 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.chat import remembering
-from neurigraph_pipelines.chat.loop import Asked, chat
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.model.chat import Turn
+from neurigraph_pipelines.retrieval.chat import remembering
+from neurigraph_pipelines.retrieval.chat.loop import Asked, chat
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 
 QUESTION = "Where does Dave work?"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
-from neurigraph_pipelines.ingestion.imports.zones import with_zone
+from neurigraph_pipelines.inbox.importing import import_file
+from neurigraph_pipelines.inbox.imports.date_order import DateOrder
+from neurigraph_pipelines.inbox.imports.zones import with_zone
 from neurigraph_pipelines.model import Claims, ImportReport
 from neurigraph_pipelines.model.sources import NO_DETAILS
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
 
 Add = Callable[..., ImportReport]

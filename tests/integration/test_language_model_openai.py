@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.model import ConceptKind, Evidence, Outline, OutlineNode, Summary
+from neurigraph_pipelines.model.errors import ProviderError
 from resources.providers.retries import UNUSABLE_RETRIES, ProviderClient
 from resources.providers.transcript import condensed_transcript, outline_text, transcript_windows
 from tests.support.model_clients import NOON, TALK, TOKENS, make_client, make_model, make_segment

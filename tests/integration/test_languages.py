@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.graph.navigation import shell
-from neurigraph_pipelines.listing.records import RecordFilter, list_records
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.quotes import best_quotes
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, schemas_of
 
 GERMAN = (

@@ -9,13 +9,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion import healing, triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.failures import list_failures, replay
 from neurigraph_pipelines.model import Claims, Segment, Summary
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.tokens.tokenizer import EstimatedCounter
 from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, rows, stored
 

@@ -16,19 +16,19 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError
+from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.graph.reshaping import merge_nodes
-from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
@@ -40,7 +40,7 @@ from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
 from neurigraph_pipelines.retrieval.query.read_packs import read_vectors
 from neurigraph_pipelines.text.lexemes import WINDOW
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.vectors import NamedEmbedder
 

@@ -11,9 +11,9 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.graph.history import authored
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.packs import FORMAT
@@ -23,7 +23,7 @@ from neurigraph_pipelines.retrieval.query.caching import cache_bytes
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.text.lexemes import WINDOW
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 

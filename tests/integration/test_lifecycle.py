@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
+from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import open_message
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import new_user, node_rows, rows
 from tests.support.transitions import compress, start_rehydration

@@ -18,7 +18,7 @@ from neurigraph_pipelines.lifecycle.archive import restore
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, record_of
 from neurigraph_pipelines.lifecycle.retention import set_tier
 from neurigraph_pipelines.model import CompressionCause, Tier
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.storage.sealing import MAGIC
 from tests.conftest import ROOT
 from tests.support.command_line import describe

@@ -14,18 +14,18 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from neurigraph_pipelines.errors import RehydratingError
-from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.lifecycle import control, transitions
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import CompressionCause
+from neurigraph_pipelines.model.errors import RehydratingError
 from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.files import store_file
 from tests.support.memories import ingest, new_user, rows

@@ -15,7 +15,7 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import CompressionCause
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.files import StoredFile, store_file
 from tests.support.pausing_transition import MOMENTS

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from neurigraph_pipelines.errors import LostObjectError, StorageError
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify, verify_sample
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.errors import LostObjectError, StorageError
+from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.retrieval.open import open_file, open_message
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.storage.s3 import S3ObjectStore
 from tests.support.files import StoredFile, all_keys, store_file
 from tests.support.s3_servers import new_bucket, opened_bucket, rclone_server

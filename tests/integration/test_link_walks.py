@@ -10,13 +10,13 @@ from uuid import UUID, uuid4
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.erasure.receipts import SubjectKind
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.knowledge import link_lists as listing
 from neurigraph_pipelines.knowledge import signing
+from neurigraph_pipelines.knowledge.link_lists import LinkFilter
 from neurigraph_pipelines.knowledge.linking import (
     StatedLink,
     decide_link,
@@ -25,13 +25,13 @@ from neurigraph_pipelines.knowledge.linking import (
     sign_link,
     state_link,
 )
-from neurigraph_pipelines.listing import links as listing
-from neurigraph_pipelines.listing.links import LinkFilter
+from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, Privacy, SubjectType
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.links import End, EndKind, LinkVerdict
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
 from tests.support.exported_user import export, restore
 from tests.support.graphs import Graph, new_graph

@@ -8,7 +8,6 @@ from uuid import uuid4
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.knowledge.linking import Signature, StatedLink, decide_link, end_link, state_link
 from neurigraph_pipelines.knowledge.signing import (
@@ -19,8 +18,9 @@ from neurigraph_pipelines.knowledge.signing import (
     rotate_key,
     statement_bytes,
 )
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.links import Attest, End, LinkVerdict
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import inferred, link, links_of, plant_fact
 from tests.support.memories import plain_context, rows

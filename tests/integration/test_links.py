@@ -8,11 +8,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from neurigraph_pipelines.erasure.receipts import SubjectKind
 from neurigraph_pipelines.graph.reshaping import merge_nodes
+from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.links import End, EndKind
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import inferred, link, links_of, plant_fact

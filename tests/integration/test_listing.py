@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import EventKind, NodeType, SourceKind, SubjectType
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.failed_segments import ERROR, fail

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, new_user, plain_context, rows
 from tests.support.uploads import FERRY, found, opened, staged, store, upload
 

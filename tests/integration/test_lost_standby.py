@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context
 from tests.support.uploads import FERRY, store, upload
 from tests.support.waiting import wait_until

@@ -13,12 +13,12 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ListToolsResult, TextContent, TextResourceContents
 
+from neurigraph_pipelines.faces.mcp.framing import NOTICE
+from neurigraph_pipelines.faces.mcp.server import INSTRUCTIONS
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.lifecycle.retention import set_tier
-from neurigraph_pipelines.mcp.framing import NOTICE
-from neurigraph_pipelines.mcp.server import INSTRUCTIONS
 from neurigraph_pipelines.model import Tier
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.tokens.tokenizer import token_counter
 from tests.support.agents import MODES, Mode, call_over_http, failure, found, over_http, owner_of, text_of
 from tests.support.api_server import serving

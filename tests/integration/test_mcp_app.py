@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import MODES, Mode, over_http
 from tests.support.api_server import serving
 from tests.support.app_host import Host, read_view, serving_host

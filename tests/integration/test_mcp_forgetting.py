@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, failure, found, over_http, owner_of, owners_key
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, plain_context
@@ -73,7 +73,7 @@ def test_token_belongs_to_one_key_and_expires(
     asked: dict[str, Any] = {"record_ids": [hit["record_id"]]}
     token = found(call_over_http(address, key, "forget", **asked))["token"]
     assert "not valid" in failure(call_over_http(address, other_key, "forget", **asked, token=token))
-    monkeypatch.setattr("neurigraph_pipelines.erasure.confirmation.LIFETIME_SECONDS", -1)
+    monkeypatch.setattr("neurigraph_pipelines.lifecycle.erasure.confirmation.LIFETIME_SECONDS", -1)
     late = found(call_over_http(address, key, "forget", **asked))["token"]
     assert "has expired" in failure(call_over_http(address, key, "forget", **asked, token=late))
     assert found(call_over_http(address, key, "search_memory", query="boat"))["hits"]

@@ -11,12 +11,12 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.cli.entry import run
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.faces.cli.entry import run
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import cancel_while_locked, failure, found, stdio_agent, text_of
 from tests.support.command_line import PROGRAM, describe, environment, run_cli
 from tests.support.memories import converse, ingest, new_user, plain_context

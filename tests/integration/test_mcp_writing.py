@@ -9,15 +9,15 @@ from uuid import UUID, uuid4
 import pytest
 from mcp import Client
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.knowledge.fact_values import FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import NewFact, confirm, state_fact
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.model.verdicts import Authority
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, failure, found, over_http, owner_of
 from tests.support.api_server import serving
 from tests.support.memories import ingest, plain_context, rows

@@ -12,19 +12,19 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from psycopg import sql
 
-from neurigraph_pipelines.api.app import create_app
-from neurigraph_pipelines.api.metrics import collectors, process
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.figures import Figures
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.faces.api.app import create_app
+from neurigraph_pipelines.faces.api.metrics import collectors, process
+from neurigraph_pipelines.faces.mcp.http import METADATA_PATH, PATH
+from neurigraph_pipelines.faces.mcp.server import TOOLS
 from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.ingestion.figures import Figures
+from neurigraph_pipelines.ingestion.readiness import beat
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals, storage_report
-from neurigraph_pipelines.mcp.http import METADATA_PATH, PATH
-from neurigraph_pipelines.mcp.server import TOOLS
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.readiness import beat
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import TALK, admin, assert_problem, new_user, remember, store
 from tests.support.api_server import serving

@@ -11,10 +11,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import ConfigurationError
-from neurigraph_pipelines.migrations import migrate, require_current, require_secret
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.statements import newest, numbered, routines
+from neurigraph_pipelines.database.migrations import migrate, require_current, require_secret
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import newest, numbered, routines
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from tests.conftest import ROOT, SECRET
@@ -26,8 +26,8 @@ FIRST, NEWEST = numbered("shared")[0].number, newest("shared")
 COUNT = len(numbered("shared"))
 MIGRATE = """
 import sys
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.migrations import migrate
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.migrations import migrate
 sys.stdin.readline()
 print(*migrate(sys.argv[1], Secret(sys.argv[2])).applied)
 """

@@ -9,24 +9,24 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.exchange.peers import offering, pulling, subscriptions
+from neurigraph_pipelines.exchange.peers.signatures import HomeKey
+from neurigraph_pipelines.graph.navigation import outline
+from neurigraph_pipelines.graph.provisioning import provision_node
+from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model import Privacy, SourceKind
+from neurigraph_pipelines.model.errors import (
     ConflictError,
     ForbiddenError,
     NotFoundError,
     UnauthenticatedError,
 )
-from neurigraph_pipelines.graph.navigation import outline
-from neurigraph_pipelines.graph.provisioning import provision_node
-from neurigraph_pipelines.ingestion.privacy import set_privacy
-from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Privacy, SourceKind
-from neurigraph_pipelines.peers import offering, pulling, subscriptions
-from neurigraph_pipelines.peers.signatures import HomeKey
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, new_pair, stored_words
 

@@ -17,21 +17,21 @@ from uuid import UUID
 import pytest
 from psycopg import Error
 
-from neurigraph_pipelines.access import authenticate, issue_api_key
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.access.authentication import authenticate, issue_api_key
+from neurigraph_pipelines.exchange.portability.move_user import move_user
+from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model.errors import (
     ConfigurationError,
     ConflictError,
     NeurigraphError,
     NotFoundError,
     UnauthenticatedError,
 )
-from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.portability.move_user import move_user
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import MiniLmEmbedder
 from tests.conftest import ROOT, SECRET
 from tests.support.dying_move import STEPS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from neurigraph_pipelines.stack.home_lock import HomeLock
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.home_lock import HomeLock
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import run_cli
 from tests.support.memories import new_user
 

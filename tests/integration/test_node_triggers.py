@@ -10,8 +10,8 @@ from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import NodeRef, User, resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import new_user
 
 NODES = 6

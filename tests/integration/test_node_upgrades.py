@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines import statements
+from neurigraph_pipelines.database import statements
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import newest, numbered
 from neurigraph_pipelines.graph.provisioning import NodeRef, User, resolve_path
 from neurigraph_pipelines.graph.upgrades import Upgraded, nodes_ahead, outdated_versions, upgrade_all, upgrade_nodes
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.statements import newest, numbered
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows

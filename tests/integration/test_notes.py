@@ -10,22 +10,22 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import history
 from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
-from neurigraph_pipelines.history import history
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.notes import MAX_TAGS, NewNote, OnConflict, WrittenNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.notes import MAX_TAGS, NewNote, OnConflict, WrittenNote, write_note
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, SourceKind, TriggerType
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, stored
 from tests.support.shared_graph import SharedGraph, new_shared_graph

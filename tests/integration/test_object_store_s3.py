@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import StorageError, TransientError
+from neurigraph_pipelines.model.errors import StorageError, TransientError
 from resources.storage.s3 import S3ObjectStore
 from resources.storage.s3_bucket import S3Bucket
 from tests.support.s3_proxy import Fault, S3Proxy, s3_proxy

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.storage.s3 import S3ObjectStore
 from resources.storage.s3_bucket import S3Access, S3Bucket
 from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, s3_client

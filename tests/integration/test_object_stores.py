@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, InvalidInputError, TransientError
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.errors import AbsentObjectError, DamagedObjectError, InvalidInputError, TransientError
+from neurigraph_pipelines.model.ports import ObjectStore
 from resources.master_keys import MasterKeyFile
 from resources.storage.encrypted import EncryptedObjectStore
 from resources.storage.graph_keys import GraphKeys

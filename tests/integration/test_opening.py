@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.lifecycle.object_keys import active_key
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.quarantine.holding import quarantine
-from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import (
     file_of_record,
     open_file,
@@ -25,7 +25,7 @@ from neurigraph_pipelines.retrieval.open import (
     open_messages,
     speaker_lines,
 )
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, schemas_of, stored
 

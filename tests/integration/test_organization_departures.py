@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.access import is_organization
-from neurigraph_pipelines.erasure.forget import finish_erasures, forget, preview
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.access.authentication import is_organization
+from neurigraph_pipelines.exchange.organizations import deletion, membership
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget, preview
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Privacy
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.organizations import MemberRole
-from neurigraph_pipelines.organizations import deletion, membership
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import export, restore
 from tests.support.memories import new_user, plain_context, rows
 from tests.support.organization import Company, found_company, write

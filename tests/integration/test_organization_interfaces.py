@@ -9,10 +9,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import api_key_hash, new_api_key
-from neurigraph_pipelines.client import Denied, Memory, NotFound
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.access.authentication import api_key_hash, new_api_key
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.faces.client import Denied, Memory, NotFound
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, found
 from tests.support.api_calls import store
 from tests.support.api_server import serving

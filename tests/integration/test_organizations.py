@@ -9,8 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import authenticate, issue_api_key, new_api_key
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.access.authentication import authenticate, issue_api_key, new_api_key
+from neurigraph_pipelines.exchange.organizations import deletion, invitations, membership
+from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.model import Claims, Privacy
+from neurigraph_pipelines.model.errors import (
     ConflictError,
     ForbiddenError,
     InvalidInputError,
@@ -19,14 +22,11 @@ from neurigraph_pipelines.errors import (
     TransientError,
     UnauthenticatedError,
 )
-from neurigraph_pipelines.ingestion.privacy import set_privacy
-from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.organizations import MemberRole
-from neurigraph_pipelines.organizations import deletion, invitations, membership
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
 from tests.support.memories import new_user, plain_context, rows
 from tests.support.organization import ROLES, Company, Person, found_company, join, write

@@ -8,17 +8,17 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import authenticate
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.access.authentication import authenticate
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims, NewMessage, ReceivedThrough, Role, SourceKind, Voice
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.open import open_file, open_message, speaker_lines
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, new_user, plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 
-FILES = ROOT / "neurigraph_pipelines" / "page" / "files"
+FILES = ROOT / "neurigraph_pipelines" / "faces" / "page" / "files"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 

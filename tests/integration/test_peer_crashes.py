@@ -15,18 +15,18 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.erasure.forget import finish_erasures, forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.exchange.peers.peering import Peering
+from neurigraph_pipelines.exchange.peers.pulling import pull
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
+from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
-from neurigraph_pipelines.peers.peering import Peering
-from neurigraph_pipelines.peers.pulling import pull
-from neurigraph_pipelines.ports import PeerAnswer
-from neurigraph_pipelines.stack.backup.create import back_up
-from neurigraph_pipelines.stack.backup.folder import BackupFolder
-from neurigraph_pipelines.stack.backup.load import restore
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import TransientError
+from neurigraph_pipelines.model.ports import PeerAnswer
+from neurigraph_pipelines.runtime.stack.backup.create import back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.peer_client import HttpPeerClient
 from tests.conftest import ROOT
 from tests.integration.test_backup import SILENT

@@ -14,13 +14,13 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.errors import ForbiddenError, NotFoundError, ProviderError
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange.peers import offering, signatures
+from neurigraph_pipelines.exchange.sharing import Subject
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SourceKind, SubjectType
-from neurigraph_pipelines.peers import offering, signatures
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError, ProviderError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, plain_context, schemas_of

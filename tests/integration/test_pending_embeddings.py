@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import healing
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.embedder import OpenAiEmbedder
 from tests.conftest import ROOT
 from tests.support.command_line import environment, run_cli

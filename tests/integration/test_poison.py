@@ -9,7 +9,7 @@ import pytest
 from benchmarks.poison.attacks import SHAPES, Door, Planted, plant
 from benchmarks.poison.measure import Asked, Measured, PoisonedMemory, measure
 from benchmarks.poison.world import HELD_OUT, TUNED, World, make_world
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 MEMORIES, QUESTIONS, EACH, RESTATED = 60, 30, 2, 12
 

@@ -14,23 +14,23 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.api.exports import EXPORTS_AT_ONCE
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange.portability.archive import MANIFEST, new_archive
+from neurigraph_pipelines.exchange.portability.export import Exported, export_user
+from neurigraph_pipelines.exchange.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
+from neurigraph_pipelines.faces.api.exports import EXPORTS_AT_ONCE
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.lifecycle import orphans
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.portability.archive import MANIFEST, new_archive
-from neurigraph_pipelines.portability.export import Exported, export_user
-from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.portability.archive import MANIFEST
-from neurigraph_pipelines.statements import BASELINE
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.database.statements import BASELINE
+from neurigraph_pipelines.exchange.portability.archive import MANIFEST
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import Source, exported_user, restore, rewrite
 from tests.support.files import store_file
 from tests.support.memories import rows

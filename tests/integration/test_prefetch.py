@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 

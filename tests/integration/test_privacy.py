@@ -11,20 +11,20 @@ import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.database.statements import newest
+from neurigraph_pipelines.exchange.sharing import Subject, add_node, grant
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.privacy import find_source, set_privacy
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.privacy import find_source, set_privacy
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
+from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.sharing import Subject, add_node, grant
-from neurigraph_pipelines.statements import newest
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 from tests.support.memories import (

@@ -10,16 +10,16 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.errors import ConflictError
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.notes import NewNote, OnConflict, write_note
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange.sharing import Subject, add_node, grant
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SourceKind, SubjectType
+from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.sharing import Subject, add_node, grant
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 from tests.support.memories import ingest, new_user, plain_context, rows

@@ -7,19 +7,19 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.graph.profiles import profile_of
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import Claims, Privacy, SubjectType
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import RECORD, erase
 from tests.support.graphs import new_graph
 from tests.support.memories import plain_context, rows

@@ -7,14 +7,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.deciding import actions
-from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.governance.doubles import Double, Person, likely_doubles, propose_merges
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.graph.governance.doubles import Double, Person, likely_doubles, propose_merges
 from neurigraph_pipelines.graph.reshaping import move_node
+from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.model import ConceptKind, NodeType
 from neurigraph_pipelines.model.actions import ActionState
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import rows
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.model_clients import TALK, make_client, make_embedder, make_model, make_segment
 from tests.support.model_provider import Fault, ModelProvider
 from tests.support.waiting import wait_until

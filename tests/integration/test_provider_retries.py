@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from resources.providers.retries import ProviderClient
 from tests.support.model_clients import TALK, make_client, make_embedder, make_model
 from tests.support.model_provider import Fault, ModelProvider

@@ -10,7 +10,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import BASELINE, newest, numbered
 from neurigraph_pipelines.graph.naming import schema_name
 from neurigraph_pipelines.graph.provisioning import (
     NodeRef,
@@ -24,9 +25,8 @@ from neurigraph_pipelines.graph.provisioning import (
     resolve_path,
 )
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.statements import BASELINE, newest, numbered
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
 from tests.support.catalog import describe
@@ -37,7 +37,7 @@ from tests.support.waiting import wait_until
 PROVISION = """
 import sys
 from uuid import UUID
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from resources.postgres.database import PostgresDatabase

@@ -7,20 +7,20 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.access import authenticate
-from neurigraph_pipelines.errors import ForbiddenError
+from neurigraph_pipelines.access.authentication import authenticate
+from neurigraph_pipelines.graph.history import history, record_at
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.reshaping import merge_nodes
-from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule, preview
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule, preview
+from neurigraph_pipelines.model.errors import ForbiddenError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import context, derived, seen
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from neurigraph_pipelines.errors import ConfigurationError
-from neurigraph_pipelines.measuring import listen
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.model.measuring import listen
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
 from tests.support.model_provider import Fault, ModelProvider
 

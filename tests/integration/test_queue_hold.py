@@ -9,16 +9,16 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from neurigraph_pipelines import readiness
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.queue_hold import current_hold, end_hold
+from neurigraph_pipelines.ingestion import readiness
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.queue_hold import current_hold, end_hold
 from neurigraph_pipelines.model import Claims, TriggerType
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.ingestion_traces import triggers_of
 from tests.support.memories import converse, ingest, rows, stored
 from tests.support.model_clients import make_client, make_model

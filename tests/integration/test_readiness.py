@@ -13,14 +13,14 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr
 
-from neurigraph_pipelines import readiness
 from neurigraph_pipelines.defs import sensors
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.ingestion import readiness
 from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.readiness import SENSORS, beat, check
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.readiness import SENSORS, beat, check
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support import memories
 from tests.support.api_calls import assert_problem

@@ -12,22 +12,22 @@ from uuid import UUID, uuid4
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.verdict_assets import links_and_beliefs, pending_verdicts
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge.candidates import pairs_of
 from neurigraph_pipelines.knowledge.reconciling import ToCompare, count_days, reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import confirm, retract
-from neurigraph_pipelines.listing import beliefs
-from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, Privacy, SubjectType
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import FactKind
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact
 from neurigraph_pipelines.retrieval.changed import notes_of
+from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.memories import plain_context
 from tests.support.told_people import People

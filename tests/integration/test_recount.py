@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.ingestion.recount import Recounted, recount
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import node_rows, schemas_of
 

@@ -10,14 +10,14 @@ import httpx
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange.portability.tables import SHARED, tables_of
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
-from neurigraph_pipelines.portability.tables import SHARED, tables_of
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 from tests.support.memories import ingest, new_user, plain_context, rows, schemas_of, stored

@@ -6,16 +6,16 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import linking, reading
 from neurigraph_pipelines.knowledge.references import addresses_in
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.links import LinkVerdict
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import links_of
 from tests.support.memories import ingest, plain_context

@@ -7,12 +7,12 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.errors import RehydratingError
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.rehydration import _rewrite_working_copy, revert_stuck
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.model import CompressionCause
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import RehydratingError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.transitions import compress, start_rehydration
 

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.doctor.memory import database as look_at_database
-from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.doctor.memory import database as look_at_database
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.embedded import ServerLease
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.standby import Standby, standby_of

@@ -8,12 +8,12 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines.daily_report import report_day
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.backfills import partition_of
+from neurigraph_pipelines.defs.daily_report import report_day
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.failed_segments import fail
 from tests.support.vectors import NamedEmbedder, end_conversation, store, with_embedder

@@ -11,14 +11,14 @@ from typing import Any
 
 import httpx
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.ingestion.repository_files import pack_name
-from neurigraph_pipelines.ingestion.uploads import Uploads
-from neurigraph_pipelines.ingestion.web_pages import receive_address
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.inbox.repository_files import pack_name
+from neurigraph_pipelines.inbox.uploads import Uploads
+from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
 from neurigraph_pipelines.model.sources import DocumentType, SourceDetails
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.git_server import commit, git_server, many_files
 from tests.support.uploads import found, staged, store, uploads_of, user

@@ -9,11 +9,11 @@ from typing import Any
 
 import httpx
 
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ports import TextExtractor
+from neurigraph_pipelines.model.ports import TextExtractor
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.certificates import certificate_of
 from tests.support.command_line import run_cli

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import pytest
 from pydantic import SecretStr
 
-from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
+from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError, TransientError
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.reranker import EMPTY_TEXT, HttpReranker
 from resources.providers.retries import UNUSABLE_RETRIES
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ProviderError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_ask import Memory, SayingModel
 
 AGAIN = "Mina's locker is number 47"

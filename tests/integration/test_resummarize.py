@@ -11,22 +11,22 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.graph.moving import move_records
-from neurigraph_pipelines.history import pipeline_author
-from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.importing import import_file
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Privacy, Segment, Summary
-from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import TransientError
+from neurigraph_pipelines.model.ports import LanguageModel
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.vectors import to_record_vector
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
 from tests.conftest import ROOT
 from tests.support.changing_record import MICROSECOND, Memory

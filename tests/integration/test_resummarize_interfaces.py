@@ -11,12 +11,12 @@ from uuid import uuid4
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines.cli import entry
 from neurigraph_pipelines.defs.backfills import FIRST_DAY
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.summary_assets import ResummarizeConfig, record_summaries
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.ingestion.revision import Revision
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import Memory
 from tests.support.command_line import describe
 from tests.support.graphs import Graph, new_graph

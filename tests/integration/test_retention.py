@@ -7,9 +7,9 @@ from typing import Any
 
 from psycopg import sql
 
-from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.conversations import purge_stored_bodies
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 
 STORED = 5_000

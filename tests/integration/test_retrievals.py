@@ -8,19 +8,19 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ForbiddenError
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.ingestion.canaries import list_canaries, plant, retrieved_canaries
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ForbiddenError
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.log import Retrieval, list_retrievals, purge_retrievals
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 

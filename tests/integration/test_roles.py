@@ -7,8 +7,8 @@ import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import SECRET
 from tests.support.two_users import OWNERS_OWN, World, new_world

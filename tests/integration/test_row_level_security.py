@@ -12,13 +12,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import api_key_hash, authenticate, issue_api_key, unguarded_tables
-from neurigraph_pipelines.errors import NotFoundError, UnauthenticatedError
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.access.authentication import api_key_hash, authenticate, issue_api_key, unguarded_tables
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import SourceKind
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import NotFoundError, UnauthenticatedError
+from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support.memories import messages, schemas_of
 from tests.support.two_users import NODE_TABLES, World, new_world

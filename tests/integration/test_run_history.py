@@ -12,7 +12,7 @@ import sqlalchemy
 from dagster._core.storage.runs.sql_run_storage import SqlRunStorage
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 
 ASSET = "records"

@@ -9,19 +9,19 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, durable_key
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.memories import new_user, stored
 from tests.support.s3_proxy import S3Proxy, s3_proxy

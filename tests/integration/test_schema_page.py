@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database.secret import Secret
 from tests.conftest import ROOT, SECRET
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.erasure.scrubbing import scrub
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.scrubbing import scrub
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import run_cli
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 from tests.support.word_traces import found_in_database

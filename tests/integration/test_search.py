@@ -11,15 +11,15 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Answer, Question
 from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, BOOSTS, WEIGHTS
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 

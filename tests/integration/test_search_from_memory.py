@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, closing
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.delegating import DelegatingDatabase
 from tests.conftest import SECRET

@@ -15,7 +15,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.text.lexemes import WINDOW
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_row_level_security import claim, sign
 from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world

@@ -9,14 +9,14 @@ from uuid import uuid4
 import pytest
 from pydantic import ValidationError
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Language, Settings
 from neurigraph_pipelines.text.lexemes import Lexer
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, ingest, new_user, plain_context, rows
 
 NOON = datetime(2023, 6, 14, 12, tzinfo=UTC)

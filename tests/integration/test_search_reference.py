@@ -16,7 +16,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, WEIGHTS
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS, Lexer
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import (
     START,
     WordEmbedder,

@@ -9,21 +9,22 @@ from uuid import UUID, uuid4
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines import sharing, spaces
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access import spaces
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
-from neurigraph_pipelines.listing.records import RecordFilter, list_records
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, Privacy
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.kinds import SubjectType
 from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_spaces import GARDEN, KITCHEN, hand_in
 from tests.support.memories import WordEmbedder, ingest, new_user, plain_context, rows, stored
 from tests.support.organization import Company, found_company

@@ -8,13 +8,14 @@ from uuid import UUID
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.records import Assigned, Summarized
 from neurigraph_pipelines.model import Claims, Outline
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.growing_graph import outline_of, records, store, tell
 from tests.unit.test_segmentation import FISHING, LAUNCH
 

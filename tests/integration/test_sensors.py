@@ -15,9 +15,9 @@ import pytest
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion import triggers
-from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import (
     Claims,
     EventKind,
@@ -29,7 +29,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 
 SENSORS = ("conversation_end_sensor", "chunk_threshold_sensor", "event_boundary_sensor")

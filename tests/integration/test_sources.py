@@ -11,22 +11,23 @@ import psycopg
 import pytest
 from psycopg.sql import SQL
 
-from neurigraph_pipelines import history, presentation
-from neurigraph_pipelines.access import authenticate
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.notes import NewNote, OnConflict, write_note
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.access.authentication import authenticate
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.graph import history
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.listing.facts import FactFilter, list_facts
-from neurigraph_pipelines.listing.sources import get_source
 from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, Segment, SourceKind, Summary
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
 from neurigraph_pipelines.retrieval.ask import ask
+from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
+from neurigraph_pipelines.retrieval.listing.sources import get_source
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.erasures import RECORD, erase
 from tests.support.memories import PlainModel, ingest, new_user, plain_context, rows

@@ -10,22 +10,23 @@ import httpx
 import psycopg
 import pytest
 
-from neurigraph_pipelines import sharing, spaces
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.access import spaces
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.privacy import find_source, set_privacy
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.privacy import find_source, set_privacy
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.model import Claims, NewConversation, Privacy
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.kinds import SubjectType
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.text.container_tags import checked_tags
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.transcript import about_text
 from tests.support.api_server import serving
 from tests.support.memories import (

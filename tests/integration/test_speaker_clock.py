@@ -9,16 +9,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.imports import detect_format, read_conversations
-from neurigraph_pipelines.ingestion.imports.zones import in_zone, with_zone, zone_named
+from neurigraph_pipelines.inbox.importing import import_file
+from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
+from neurigraph_pipelines.inbox.imports.zones import in_zone, with_zone, zone_named
 from neurigraph_pipelines.model import Claims, NewConversation
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.sources import NO_DETAILS
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_uploads_http import key_of
 from tests.support.api_server import serving
 from tests.support.memories import ingest

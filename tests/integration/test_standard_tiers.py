@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.deciding.standards import NewStandard, set_standard
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import context
 from tests.support.memories import ingest, plain_context, rows, stored
 from tests.support.shared_graph import SharedGraph, new_shared_graph

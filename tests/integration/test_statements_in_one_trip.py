@@ -18,10 +18,10 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.errors import ClockError, NodeGoneError
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.statements import Statement, statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import Statement, statements
+from neurigraph_pipelines.model.errors import ClockError, NodeGoneError
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase, pipelined_transaction, url_for_role
 from tests.conftest import SECRET
 from tests.support.locks import wait_until_locked

@@ -9,7 +9,7 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 NODE = "bob"
 SHARED = "neurigraph"

@@ -11,11 +11,11 @@ from datetime import datetime
 import httpx
 import pytest
 
-from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.tracing import trace_process
 from tests.support.command_line import PROGRAM, environment
 from tests.support.memories import PlainModel, converse, ingest, new_user, plain_context
@@ -126,8 +126,8 @@ def test_nothing_is_loaded_without_a_collector(here: Installation) -> None:
     """OpenTelemetry costs start-up time and memory, and most installations have no collector."""
     program = """
 import os, sys
-from neurigraph_pipelines.api.app import create_app
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.faces.api.app import create_app
+from neurigraph_pipelines.wiring.installation import Installation
 
 create_app(Installation())
 print("opentelemetry.sdk" in sys.modules)

@@ -8,18 +8,18 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines import presentation
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Claims, MessageType, NewMessage, Role, SourceKind, ToolEvent
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.transcript import read_messages
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
 from tests.support.api_calls import assert_problem, new_user, store
 from tests.support.api_server import serving
@@ -201,7 +201,7 @@ def test_open_use_waits_for_its_result(here: Installation, bob: tuple[User, Clai
     with here.database.agent(claims) as tx:
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION)
         inbox.append(tx, SourceKind.CONVERSATION, source_id, [use, *([result] if answered else [])])
-    from neurigraph_pipelines.statements import statements
+    from neurigraph_pipelines.database.statements import statements
 
     with here.database.pipeline() as tx:
         tail = tx.execute(statements("triggers")["tail"], {"source_id": source_id, "triggered_through": 0}).fetchall()

@@ -11,14 +11,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from neurigraph_pipelines.database.leases import retry_delay
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
-from neurigraph_pipelines.leases import retry_delay
 from neurigraph_pipelines.model import Claims, ItemFailure, SourceKind
-from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
 from tests.support.concurrent_processes import run_side_by_side
@@ -28,9 +28,9 @@ from tests.support.waiting import wait_until
 CLAIM = """
 import sys
 from types import SimpleNamespace
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 database = PostgresDatabase(sys.argv[1], Secret(sys.argv[2]))

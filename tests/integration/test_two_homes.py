@@ -20,17 +20,17 @@ import httpx
 import pytest
 from mcp import Client, StdioServerParameters
 
-from neurigraph_pipelines import homes as homes_module
-from neurigraph_pipelines.directory import MAIN, Person, lives_in
-from neurigraph_pipelines.doctor.findings import Level
-from neurigraph_pipelines.doctor.memory import databases
-from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.provisioning import create_user_within, find_user
-from neurigraph_pipelines.homes import CACHE_SECONDS
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.runtime.doctor.findings import Level
+from neurigraph_pipelines.runtime.doctor.memory import databases
+from neurigraph_pipelines.runtime.stack.marks import VARIABLE, kill_marked
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.stack.marks import VARIABLE, kill_marked
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring import homes as homes_module
+from neurigraph_pipelines.wiring.directory import MAIN, Person, lives_in
+from neurigraph_pipelines.wiring.homes import CACHE_SECONDS
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import MiniLmEmbedder
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.conftest import ROOT
@@ -44,8 +44,8 @@ from tests.support.warm_cli import warm_program
 
 KILLED = """
 import os, signal, sys
-from neurigraph_pipelines import homes
-from neurigraph_pipelines.cli.entry import run
+from neurigraph_pipelines.wiring import homes
+from neurigraph_pipelines.faces.cli.entry import run
 homes.create_user_within = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 sys.exit(run(sys.argv[1:]))
 """

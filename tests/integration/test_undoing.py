@@ -7,17 +7,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.deciding import actions
-from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
+from neurigraph_pipelines.knowledge import belief_lists as beliefs
+from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.knowledge.undoing import Undone, undo
-from neurigraph_pipelines.listing import beliefs
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.actions import ActionState
+from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.verdicts import Effect
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest
 from tests.support.told_people import People
 

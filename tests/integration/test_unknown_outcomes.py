@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from psycopg import OperationalError
 
-from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.exchange.peers.pulling import pull
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.peers.pulling import pull
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import Source, exported_user, restore
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.peers import new_pair

@@ -11,20 +11,20 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg.sql import SQL, Composed
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.database.statements import name_of
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Privacy, Role, SourceKind
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.unstored import open_unstored
-from neurigraph_pipelines.statements import name_of
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.delegating import DelegatingDatabase
 from tests.support.memories import START, converse, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph

@@ -15,18 +15,18 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from neurigraph_pipelines.database.migrations import migrate, require_current
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.database.statements import newest
+from neurigraph_pipelines.graph.history import record_at
 from neurigraph_pipelines.graph.provisioning import create_user, find_user
 from neurigraph_pipelines.graph.upgrades import upgrade_nodes
-from neurigraph_pipelines.history import record_at
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.migrations import migrate, require_current
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.statements import newest
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import ADMIN_KEY, SECRET
 from tests.support.catalog import differences

@@ -14,7 +14,7 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.failures import Failure, ReplayOutcome, count_open, list_failures, replay
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.api_server import serving
 from tests.support.command_line import describe, run_cli

@@ -15,13 +15,13 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.ingestion import upload_leases, uploaded_exports, uploads
-from neurigraph_pipelines.ingestion.privacy import set_privacy
-from neurigraph_pipelines.listing.sources import SourceFilter, list_sources
+from neurigraph_pipelines.inbox import upload_leases, uploaded_exports, uploads
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, list_sources
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_uploads_http import key_of
 from tests.support.api_server import serving
 from tests.support.erasures import RECORD, erase, sound

@@ -15,13 +15,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import open_file, open_message
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, environment, run_cli
 from tests.support.documents import docx_of, pdf_of, png_of
 from tests.support.uploads import FERRY, found, opened, read_upload, staged, store, upload, user

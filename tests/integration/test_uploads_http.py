@@ -10,7 +10,7 @@ import pytest
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ADMIN_KEY
 from tests.support.api_server import serving
 from tests.support.uploads import FERRY, staged, store, user

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.cli import entry
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.provisioning import User, find_user
 from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
-from neurigraph_pipelines.ingestion.vaults import import_vault
+from neurigraph_pipelines.inbox.vaults import import_vault
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, describe, environment
 from tests.support.exported_user import export, restore
 from tests.support.memories import ingest, plain_context, rows
@@ -232,7 +232,7 @@ def test_hostile_vault(here: Installation, bob: tuple[User, Claims], tmp_path: P
 
 
 def test_other_notes_have_no_links(here: Installation, bob: tuple[User, Claims]) -> None:
-    from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+    from neurigraph_pipelines.inbox.notes import NewNote, write_note
 
     user, claims = bob
     context = plain_context(here).acting_for(claims)

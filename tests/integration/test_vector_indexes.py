@@ -22,7 +22,7 @@ from neurigraph_pipelines.lifecycle.vector_indexes import (
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.memories import rows
 

@@ -9,14 +9,14 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import AbsentObjectError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
 from neurigraph_pipelines.lifecycle.orphans import OrphanReport, audit_objects, guard_objects
 from neurigraph_pipelines.lifecycle.storage_report import storage_report
 from neurigraph_pipelines.lifecycle.verification import Fault, Verification, verify, verify_sample
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import AbsentObjectError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, all_keys, store_file
 from tests.support.memories import new_user
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
+from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError, TransientError
 from resources.webhook import ATTEMPTS, Webhook
 from tests.support.certificates import certificate_of
 from tests.support.webhook_receiver import Behaviour, WebhookReceiver

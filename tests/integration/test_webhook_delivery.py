@@ -12,17 +12,17 @@ import pytest
 from standardwebhooks.webhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from neurigraph_pipelines.errors import ConflictError, NotFoundError
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange.webhooks import delivery, subscriptions, upkeep
+from neurigraph_pipelines.exchange.webhooks.background import delivering
+from neurigraph_pipelines.exchange.webhooks.outbox import Outbox
+from neurigraph_pipelines.exchange.webhooks.subscriptions import Delivery, Webhook
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model import Privacy
+from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.model.webhooks import DeliveryState, WebhookState
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.webhooks import delivery, subscriptions, upkeep
-from neurigraph_pipelines.webhooks.background import delivering
-from neurigraph_pipelines.webhooks.outbox import Outbox
-from neurigraph_pipelines.webhooks.subscriptions import Delivery, Webhook
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.waiting import wait_until
@@ -282,8 +282,8 @@ import os, sys
 from uuid import UUID
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.webhooks import delivery
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.exchange.webhooks import delivery
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.webhooks import local_outbox
 
 with Installation(Settings()) as installation:

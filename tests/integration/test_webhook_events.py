@@ -8,29 +8,29 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import (
+from neurigraph_pipelines.exchange.webhooks import subscriptions
+from neurigraph_pipelines.exchange.webhooks.outbox import Outbox
+from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
+from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
+from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
+from neurigraph_pipelines.knowledge import reading, stating
+from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.model import Privacy
+from neurigraph_pipelines.model.actions import ActionKind
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import (
     ConflictError,
     ForbiddenError,
     InvalidInputError,
     NotFoundError,
 )
-from neurigraph_pipelines.governance.proposals import Doubt, propose
-from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
-from neurigraph_pipelines.ingestion.privacy import set_privacy
-from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
-from neurigraph_pipelines.knowledge import reading, stating
-from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
-from neurigraph_pipelines.model import Privacy
-from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.webhooks import EVENTS, WebhookState
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.webhooks import subscriptions
-from neurigraph_pipelines.webhooks.outbox import Outbox
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.webhook_sender import HttpWebhookSender
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph

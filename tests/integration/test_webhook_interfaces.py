@@ -11,13 +11,13 @@ import httpx
 import pytest
 from standardwebhooks.webhooks import Webhook as Verifier
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.client import Conflict, Denied, Memory, NotFound
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.webhook_assets import webhook_deliveries, webhook_sensor, webhooks_are_delivered
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.webhooks import delivery, subscriptions
+from neurigraph_pipelines.faces.client import Conflict, Denied, Memory, NotFound
 from neurigraph_pipelines.model import SubjectType
-from neurigraph_pipelines.webhooks import delivery, subscriptions
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import describe, run_cli
 from tests.support.memories import converse, ingest, new_user, plain_context

@@ -9,11 +9,11 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import NewConversation, NewMessage, Role
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import environment
 from tests.support.memories import converse, new_user

@@ -10,8 +10,8 @@ from typing import Any, Self
 import psycopg
 from psycopg import sql
 
-from neurigraph_pipelines.migrations import migrate
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database.migrations import migrate
+from neurigraph_pipelines.database.secret import Secret
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from tests.conftest import SECRET, TEMPLATE
 

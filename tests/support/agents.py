@@ -13,10 +13,10 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, environment
 from tests.support.locks import wait_until_locked
 from tests.support.memories import converse, ingest, new_user, plain_context

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ADMIN_KEY
 
 TALK = [

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from neurigraph_pipelines.serving import http_server
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.faces.serving import http_server
+from neurigraph_pipelines.wiring.installation import Installation
 
 
 @contextmanager

@@ -19,10 +19,10 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, SourceKind
-from neurigraph_pipelines.stack.processes import LocalStack
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.dagster_stack import await_true, worker_of
 from tests.support.embedded_server import new_home
 from tests.support.memories import converse, new_user, rows

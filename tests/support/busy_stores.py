@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.ports import ObjectStore
 
 
 def read(store: ObjectStore, key: str) -> bytes:

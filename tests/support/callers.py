@@ -8,18 +8,18 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.access.spaces import add_space
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.lifecycle.quarantine import holding
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import AliasType, Claims, EventKind, NodeType, SourceKind, Stance, SubjectType
-from neurigraph_pipelines.quarantine import holding
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.spaces import add_space
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.failed_segments import fail
 from tests.support.memories import converse, ingest, make_persona, new_user, plain_context, rows
 from tests.support.two_users import World

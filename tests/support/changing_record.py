@@ -9,12 +9,12 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from neurigraph_pipelines.guards import FREE, Guard, Unchanged
-from neurigraph_pipelines.history import Delta, history, record_at
+from neurigraph_pipelines.access.guards import FREE, Guard, Unchanged
+from neurigraph_pipelines.graph.history import Delta, history, record_at
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Embedder
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.ports import Embedder
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import node_rows, rows
 
 MICROSECOND = timedelta(microseconds=1)

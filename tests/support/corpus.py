@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
 
 

@@ -16,11 +16,11 @@ import pytest
 
 from benchmarks.bench import Bench
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.ingestion import triggers
-from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.stack.processes import LocalStack
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_server import serving
 from tests.support.browser import Browser, Page, find_chromium

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from neurigraph_pipelines.stack.processes import LocalStack
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 400.0

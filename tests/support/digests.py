@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import digesting, digests
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 
 

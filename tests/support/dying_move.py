@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from neurigraph_pipelines.portability import move_user
+from neurigraph_pipelines.exchange.portability import move_user
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 STEPS = (
     "before _lock", "after _lock", "exporting", "before restore_user", "restoring", "after restore_user",

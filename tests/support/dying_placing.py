@@ -10,9 +10,9 @@ import json
 import sys
 from typing import Any
 
-from neurigraph_pipelines.directory import Directory
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.directory import Directory
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.dying_move import die, killed
 
 STEPS = (

@@ -16,12 +16,12 @@ from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.exchange.peers.peering import Peering
+from neurigraph_pipelines.exchange.peers.pulling import pull
 from neurigraph_pipelines.model import StoredObject
-from neurigraph_pipelines.peers.peering import Peering
-from neurigraph_pipelines.peers.pulling import pull
-from neurigraph_pipelines.ports import Database, ObjectStore, PeerAnswer, Transaction
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database, ObjectStore, PeerAnswer, Transaction
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.peer_client import HttpPeerClient
 from resources.postgres.delegating import DelegatingDatabase
 from tests.support.memories import WordEmbedder

@@ -14,9 +14,9 @@ import sys
 
 from starlette.types import Receive, Scope, Send
 
-from neurigraph_pipelines.api import idempotency
-from neurigraph_pipelines.serving import http_server
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.faces.api import idempotency
+from neurigraph_pipelines.faces.serving import http_server
+from neurigraph_pipelines.wiring.installation import Installation
 
 
 class DyingAnswer(idempotency._Answer):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.vectors import NamedEmbedder, with_embedder
 
 

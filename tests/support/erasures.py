@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines.erasure.forget import Preview, forget, preview
-from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.erasure.forget import Preview, forget, preview
+from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, node_rows, plain_context, schemas_of, stored
 from tests.support.word_traces import found_in_database, found_in_objects
 

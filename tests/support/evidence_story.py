@@ -10,25 +10,25 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.errors import ConflictError
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.graph.reshaping import merge_nodes
-from neurigraph_pipelines.ingestion.privacy import set_privacy
+from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact, confirm, retract
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Privacy, Stance, SubjectType
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.errors import ConflictError
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import FACT, RECORD, erase
 from tests.support.evidence_sums import stored_sums, sums_of_rows
 from tests.support.fact_sums import computed, listed

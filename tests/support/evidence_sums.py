@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import START, rows
 
 _MOMENTS = {number: START + timedelta(hours=12 * number) for number in range(-4, 16)}

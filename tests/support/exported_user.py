@@ -12,28 +12,28 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.accounts import change_account
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.access.accounts import change_account
+from neurigraph_pipelines.exchange.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
+from neurigraph_pipelines.exchange.portability.export import Exported, export_user
+from neurigraph_pipelines.exchange.portability.restore import Restored, restore_user
+from neurigraph_pipelines.exchange.portability.tables import shared_tables, tables_of
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.retention import set_tier
 from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate, Tier
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
-from neurigraph_pipelines.portability.export import Exported, export_user
-from neurigraph_pipelines.portability.restore import Restored, restore_user
-from neurigraph_pipelines.portability.tables import shared_tables, tables_of
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 from tests.support.witnesses import as_witness, doubt

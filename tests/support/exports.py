@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import NewConversation, RejectedItem
 
 START = 1_712_345_678.5

@@ -6,10 +6,10 @@ from collections import defaultdict
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.facts import FactStatus
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
 
 Seen = dict[UUID, tuple[Any, ...]]

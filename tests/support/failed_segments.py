@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.failures import Failure, list_failures
 from neurigraph_pipelines.model import ItemFailure
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.vectors import end_conversation
 
 ERROR = "the model refused this segment"

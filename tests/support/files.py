@@ -11,7 +11,7 @@ from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, stored
 
 

@@ -15,7 +15,7 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.corpus import counted, held
 from tests.support.memories import (
     WordEmbedder,

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.ingestion import batch
-from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.ingestion.records import BatchResult
 from neurigraph_pipelines.model import Claims, Outline
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 
 START = datetime(2025, 3, 3, 9, tzinfo=UTC)
 Turns = Sequence[tuple[str, str]]

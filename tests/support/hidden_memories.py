@@ -12,11 +12,11 @@ import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.history import history, record_at
 from neurigraph_pipelines.graph.navigation import records, shell, tree
-from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_messages
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one

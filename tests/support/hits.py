@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import suppress
 from itertools import cycle
 
-from neurigraph_pipelines.stack.processes import LocalStack
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from tests.support.dagster_stack import is_fork, started_runs, terminate_run, worker_of_run
 
 KINDS = (signal.SIGKILL, signal.SIGINT, None, signal.SIGTERM)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import node_rows, rows, schemas_of
 
 

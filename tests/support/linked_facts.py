@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from neurigraph_pipelines.knowledge.links import record_links
 from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.links import End, NewLink
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
 
 

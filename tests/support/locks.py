@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.waiting import wait_until
 
 

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.records import BatchResult, Committed
 from neurigraph_pipelines.model import (
     Claims,
@@ -40,11 +39,12 @@ from neurigraph_pipelines.model import (
     Statement,
     Summary,
 )
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, StatedAs
+from neurigraph_pipelines.model.ports import KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
-from neurigraph_pipelines.ports import KeptFacts
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline import verdicts
 from tests.support.model_rules import embed_text
 from tests.support.waiting import wait_until

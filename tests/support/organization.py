@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines.access import authenticate
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.access.authentication import authenticate
+from neurigraph_pipelines.exchange.organizations import invitations, membership
+from neurigraph_pipelines.exchange.organizations.membership import Organization
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.organizations import MemberRole
-from neurigraph_pipelines.organizations import invitations, membership
-from neurigraph_pipelines.organizations.membership import Organization
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, messages, new_user, plain_context
 
 ROLES = {"ana": "owner", "ben": "admin", "cleo": "member", "dan": "member"}

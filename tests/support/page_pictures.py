@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from benchmarks.bench import Bench
+from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.importing import import_file
 from tests.conftest import ROOT
 from tests.support.api_server import serving
 from tests.support.app_host import Host, read_view, serving_host

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import httpx
 
-from neurigraph_pipelines import sharing
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.failed_segments import fail
 from tests.support.memories import ingest
 from tests.support.told_people import People

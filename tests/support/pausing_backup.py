@@ -10,10 +10,10 @@ import sys
 import threading
 from pathlib import Path
 
-from neurigraph_pipelines.stack.backup.create import Listener, back_up
-from neurigraph_pipelines.stack.backup.folder import BackupFolder
-from neurigraph_pipelines.stack.backup.load import restore
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.runtime.stack.backup.create import Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore
+from neurigraph_pipelines.wiring.installation import Installation
 
 
 class Pause:

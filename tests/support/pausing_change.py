@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.model.ports import Database, Transaction
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.delegating import DelegatingDatabase
 from tests.support.pausing_run import Moments

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.erasure.forget import forget
-from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 from resources.storage.local import LocalObjectStore

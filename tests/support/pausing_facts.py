@@ -12,15 +12,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.model import Segment
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.ports import Database, KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
-from neurigraph_pipelines.ports import Database, KeptFacts
-from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from resources.offline.fact_forms import read_fact
 from resources.postgres.database import PostgresDatabase

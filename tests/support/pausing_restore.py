@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.portability.archive import open_archive
-from neurigraph_pipelines.portability.restore import restore_user
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange.portability.archive import open_archive
+from neurigraph_pipelines.exchange.portability.restore import restore_user
+from neurigraph_pipelines.model.context import Context
 from resources.postgres.database import PostgresDatabase
 from resources.storage.local import LocalObjectStore
 from tests.support.pausing_run import Moments, PausingStore

@@ -23,11 +23,11 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Keywords, Outline, Placement, Segment, StoredObject, Summary
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.delegating import DelegatingDatabase

@@ -11,13 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.open import open_file
-from neurigraph_pipelines.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 from resources.storage.local import LocalObjectStore

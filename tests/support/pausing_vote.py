@@ -10,10 +10,10 @@ import sys
 from types import SimpleNamespace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.deciding.actions import vote
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.knowledge.deciding.actions import vote
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 from tests.support.pausing_run import Moments, PausingDatabase

@@ -11,16 +11,16 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.peers import subscriptions
+from neurigraph_pipelines.exchange.peers.peering import Peering
+from neurigraph_pipelines.exchange.peers.pulling import Pulled, pull
+from neurigraph_pipelines.exchange.peers.signatures import HomeKey
+from neurigraph_pipelines.exchange.peers.subscriptions import Peer
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, SubjectType
-from neurigraph_pipelines.peers import subscriptions
-from neurigraph_pipelines.peers.peering import Peering
-from neurigraph_pipelines.peers.pulling import Pulled, pull
-from neurigraph_pipelines.peers.signatures import HomeKey
-from neurigraph_pipelines.peers.subscriptions import Peer
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.peer_client import HttpPeerClient
 from tests.support.api_server import serving
 from tests.support.memories import new_user, plain_context, rows

@@ -10,12 +10,12 @@ import sys
 from types import SimpleNamespace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.lifecycle.archive import sweep
+from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.quarantine.holding import quarantine, release
-from neurigraph_pipelines.quarantine.rules import Rule
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.knowledge.reading import read_waiting
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 from resources.providers.language_model import OpenAiLanguageModel

@@ -12,15 +12,15 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from neurigraph_pipelines.errors import ConfigurationError, TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import ObjectStore, Transaction
+from neurigraph_pipelines.model.errors import ConfigurationError, TransientError
+from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows, schemas_of
 
 _REGISTRIES = ("record_index", "file_index", "delta_log", "compression_state_log")

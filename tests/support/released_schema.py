@@ -15,9 +15,9 @@ from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
 
+from neurigraph_pipelines.database.statements import SQL_ROOT, Migration, numbered
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.statements import SQL_ROOT, Migration, numbered
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.installation import client_program
 from tests.support.memories import converse, ingest, new_user, plain_context
 

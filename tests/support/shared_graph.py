@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
-from neurigraph_pipelines.sharing import Subject
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, make_persona, new_user, plain_context, rows
 
 SECRET_WORDS = ("Zanzibar", "trout", "Ottilie")

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_waiting
-from neurigraph_pipelines.listing import facts as listing
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.retrieval.listing import facts as listing
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.fact_forms import read_fact
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 

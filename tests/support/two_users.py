@@ -11,11 +11,11 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import SECRET
 from tests.support.memories import converse, ingest, new_user, plain_context, schemas_of

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.listing.sources import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.model import Claims, SourceKind
+from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.documents import pdf_of
 
 FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")

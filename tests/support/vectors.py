@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.defs.backfills import partition_of
-from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.records import Committed
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import TransientError
+from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 
 class NamedEmbedder:

@@ -18,14 +18,14 @@ from io import TextIOWrapper
 from typing import Literal, TextIO
 
 _MODULES = (
-    "neurigraph_pipelines.cli.entry",
-    "neurigraph_pipelines.cli.views",
+    "neurigraph_pipelines.faces.cli.entry",
+    "neurigraph_pipelines.faces.cli.views",
     "neurigraph_pipelines.graph.changes",
     "neurigraph_pipelines.ingestion.batch",
-    "neurigraph_pipelines.ingestion.importing",
-    "neurigraph_pipelines.migrations",
+    "neurigraph_pipelines.inbox.importing",
+    "neurigraph_pipelines.database.migrations",
     "neurigraph_pipelines.retrieval.ask",
-    "neurigraph_pipelines.wiring",
+    "neurigraph_pipelines.wiring.installation",
     "resources.minilm.embedder",
     "resources.offline.language_model",
     "resources.postgres.database",
@@ -122,6 +122,6 @@ if __name__ == "__main__":
         importlib.import_module(module)
     gc.freeze()
     serve(*sys.argv[1:])
-    from neurigraph_pipelines.cli import main
+    from neurigraph_pipelines.faces.cli import main
 
     main()

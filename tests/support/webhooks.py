@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.exchange.webhooks.outbox import Outbox
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.secret import Secret
-from neurigraph_pipelines.webhooks.outbox import Outbox
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.webhook_sender import HttpWebhookSender
 from tests.conftest import SECRET
 from tests.support.memories import rows

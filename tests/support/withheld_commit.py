@@ -16,7 +16,7 @@ from types import FrameType
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pydantic import SecretStr
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 TRIGGERS = {"lost": None, "interrupted": signal.SIGINT, "terminated": signal.SIGTERM}
 """How a COMMIT ends: its connection is lost, or its process gets a signal."""

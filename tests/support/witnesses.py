@@ -9,8 +9,8 @@ from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.witnesses import Witness
 from neurigraph_pipelines.model import Claims, Detector, NodeCandidate
-from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, plain_context, rows, stored
 
 

@@ -7,7 +7,7 @@ import gzip
 import psycopg
 from psycopg import sql
 
-from neurigraph_pipelines.wiring import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 
 def found_in_database(installation: Installation, word: str, *, statistics: bool = False) -> list[str]:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from neurigraph_pipelines.stack.services import installed_program
+from neurigraph_pipelines.runtime.stack.services import installed_program
 
 
 class Workers:

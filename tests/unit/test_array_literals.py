@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neurigraph_pipelines.array_literals import array_literal, columns
+from neurigraph_pipelines.database.array_literals import array_literal, columns
 
 
 def test_values_are_quoted() -> None:

@@ -31,8 +31,8 @@ from benchmarks.derived.scoring import (
     stands_in,
 )
 from benchmarks.derived.step_times import StepTimes
-from neurigraph_pipelines.measuring import span
 from neurigraph_pipelines.model import EventKind
+from neurigraph_pipelines.model.measuring import span
 
 EXAMPLE: dict[str, Any] = {
     "id": "90-ana",

@@ -8,7 +8,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
-from neurigraph_pipelines.api.body_limit import BODIES_TOGETHER, BodyLimit
+from neurigraph_pipelines.faces.api.body_limit import BODIES_TOGETHER, BodyLimit
 
 LIMIT = 100
 

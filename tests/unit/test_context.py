@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
 
 CLAIMS = Claims.of_user(UUID(int=1))
 

@@ -15,8 +15,8 @@ from dagster._config.field_utils import convert_potential_field
 from dagster_k8s import K8sRunLauncher
 from typer.main import get_command
 
-from neurigraph_pipelines.cli.entry import app
 from neurigraph_pipelines.defs.run_coordinator import YieldingRunCoordinator
+from neurigraph_pipelines.faces.cli.entry import app
 from neurigraph_pipelines.settings import list_settings
 from tests.conftest import ROOT
 

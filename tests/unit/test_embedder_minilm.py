@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.minilm import embedder as embedder_minilm
 from resources.minilm.embedder import MAX_WINDOWS, MiniLmEmbedder, model_folder, open_session, read_weights
 from resources.minilm.graph import build_graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.text.encodings import UNKNOWN, decoded
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.exact_json import keep_exactly, parse_exactly
 
 KEPT = ["0.1", "-0", "1e5", "0.10000000000000001", "0.30000000000000004", "1.7976931348623157e308", "1.50", "0e-9999"]

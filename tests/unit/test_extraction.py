@@ -15,9 +15,9 @@ import pytest
 from docx import Document
 from pypdf import PdfWriter
 
-from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
-from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
+from neurigraph_pipelines.inbox.import_format import DOCUMENT, import_format
 from neurigraph_pipelines.model import Extraction
+from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.text.media_types import media_type_of
 from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.documents import docx_of, pdf_of, png_of

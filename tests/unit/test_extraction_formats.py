@@ -15,7 +15,7 @@ from odfdo import Document as OdfDocument
 from odfdo import DrawPage, Frame, Header, Paragraph, Table
 from pptx import Presentation
 
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.text.media_types import media_type_of
 from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.documents import msg_of, ods_of

@@ -12,8 +12,8 @@ from dulwich.object_format import DEFAULT_OBJECT_FORMAT
 from dulwich.objects import Blob, Commit, ShaFile, Tree
 from dulwich.pack import write_pack_objects
 
-from neurigraph_pipelines.errors import UnreadableFileError
 from neurigraph_pipelines.model import Extraction, RepositoryFile
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from resources.extractors.text_extractor import SubprocessExtractor
 
 _TEXT = b"The keel needs new bolts.\n"

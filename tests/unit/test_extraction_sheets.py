@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.text.media_types import media_type_of
 from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.documents import cells_of, ods_of, xlsx_of

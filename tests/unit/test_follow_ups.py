@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from neurigraph_pipelines.chat.follow_ups import MOST_CARRIED, standing_alone
 from neurigraph_pipelines.model.chat import Turn
+from neurigraph_pipelines.retrieval.chat.follow_ups import MOST_CARRIED, standing_alone
 from neurigraph_pipelines.text.lexemes import lexer_of
 
 ENGLISH = lexer_of("english")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model import NewMessage, Role
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import clean_json, clean_text, validate_message
 
 anything = st.text(st.characters(exclude_categories=()), max_size=50)

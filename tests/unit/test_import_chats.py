@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports import content_size, detect_format
-from neurigraph_pipelines.ingestion.imports.date_order import DateOrder
+from neurigraph_pipelines.inbox.imports import content_size, detect_format
+from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.model import NewConversation, Role
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import Channel
 from tests.support.exports import read
 

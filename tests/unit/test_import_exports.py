@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.locomo import session_time
+from neurigraph_pipelines.inbox.imports.locomo import session_time
 from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, Role, ToolEvent
+from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.support.exports import START, at, chatgpt_node, claude_message, read, read_one
 

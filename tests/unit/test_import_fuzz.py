@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.import_format import import_format
-from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.inbox.import_format import import_format
+from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.unit.test_import_chats import QUESTION, rich, slack_message, telegram
 from tests.unit.test_import_more_chats import DISCORD_TEXT, FOUND

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.ingestion.imports import detect_format, read_conversations
+from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
 from neurigraph_pipelines.model import NewConversation, RejectedItem
 from tests.support.documents import msg_of
 

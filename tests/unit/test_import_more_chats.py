@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports import detect_format, read_conversations
-from neurigraph_pipelines.ingestion.imports.branches import ROOT
+from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
+from neurigraph_pipelines.inbox.imports.branches import ROOT
+from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.support.exports import chatgpt, chatgpt_node, claude, claude_message, read, read_one, write
 

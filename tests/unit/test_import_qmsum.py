@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from neurigraph_pipelines.ingestion.imports import detect_format
+from neurigraph_pipelines.inbox.imports import detect_format
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role
 from tests.support import exports
 from tests.support.exports import read, read_one

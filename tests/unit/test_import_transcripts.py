@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
-from neurigraph_pipelines.ingestion.imports.speakers import is_name
-from neurigraph_pipelines.ingestion.imports.times_in_names import time_in
+from neurigraph_pipelines.inbox.import_format import DOCUMENT, import_format
+from neurigraph_pipelines.inbox.imports.speakers import is_name
+from neurigraph_pipelines.inbox.imports.times_in_names import time_in
 from tests.support.exports import read_one
 
 Said = list[tuple[str | None, str]]

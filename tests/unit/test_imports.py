@@ -17,16 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports import (
-    FORMATS,
-    content_size,
-    detect_format,
-    jsonl,
-    read_conversations,
-    source,
-)
+from neurigraph_pipelines.inbox.imports import FORMATS, content_size, detect_format, jsonl, read_conversations, source
 from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.support.exports import read
 
@@ -341,7 +334,7 @@ _MEASURE = """
 import resource, sys
 from pathlib import Path
 from random import Random
-from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.inbox.imports import read_conversations
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 before = peak()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.api.metrics.process import ProcessMeasures
-from neurigraph_pipelines.logs import JsonFormatter, as_json
+from neurigraph_pipelines.faces.api.metrics.process import ProcessMeasures
+from neurigraph_pipelines.settings.logs import JsonFormatter, as_json
 
 
 @pytest.fixture

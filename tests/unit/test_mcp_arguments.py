@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.mcp.server import TOOLS
-from neurigraph_pipelines.mcp.tools.tool import Tool
+from neurigraph_pipelines.faces.mcp.server import TOOLS
+from neurigraph_pipelines.faces.mcp.tools.tool import Tool
 
 REQUIRED = {"record_id": str(uuid4()), "query": "food", "question": "What food?", "text": "Soup."}
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import AbsentObjectError, InvalidInputError, StorageError
-from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.model.errors import AbsentObjectError, InvalidInputError, StorageError
+from neurigraph_pipelines.model.ports import ObjectStore
 from resources.storage import local
 from resources.storage.local import LocalObjectStore
 from tests.support.busy_stores import put_and_delete_at_once, read

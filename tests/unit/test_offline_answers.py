@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.model import OTHERS, Evidence, Voice
+from neurigraph_pipelines.model.errors import ProviderError
 from neurigraph_pipelines.retrieval.excerpts import LEFT_OUT, excerpt
 from neurigraph_pipelines.text.lexemes import Lexer
 from resources.minilm.embedder import MiniLmEmbedder

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import Outline
-from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.model.ports import LanguageModel
 from resources.offline.names import person_of_author
 from resources.offline.prose import sentences
 from tests.support.chats import JUNK, MODEL, chat

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.mcp.view import document
+from neurigraph_pipelines.faces.mcp.view import document
 from tests.conftest import ROOT
 
-PAGE = ROOT / "neurigraph_pipelines" / "page"
+PAGE = ROOT / "neurigraph_pipelines" / "faces" / "page"
 VENDORED = PAGE / "vendored"
 FOLDERS = ("files", "app")
 MODULES = sorted(module for folder in FOLDERS for module in (PAGE / folder).glob("*.js"))

@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.database.paging import MAX_CURSOR_AGE_SECONDS, Cursors, Page, Position
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.paging import MAX_CURSOR_AGE_SECONDS, Cursors, Page, Position
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 ALICE, BOB = Claims.of_user(uuid4()), Claims.of_user(uuid4())
 

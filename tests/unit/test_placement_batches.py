@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.model import Alias, ItemFailure, Outline, OutlineNode, Placement, Segment
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.proposals import MARTA, START, USER, outline, person, placed, segment_of, topic
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from neurigraph_pipelines.api.problems import DEFAULT_RETRY_AFTER_SECONDS, problem_of
-from neurigraph_pipelines.errors import RehydratingError, TransientError
+from neurigraph_pipelines.faces.api.problems import DEFAULT_RETRY_AFTER_SECONDS, problem_of
+from neurigraph_pipelines.model.errors import RehydratingError, TransientError
 
 
 @pytest.mark.parametrize(

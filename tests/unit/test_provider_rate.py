@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
-from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.model.errors import TransientError
 from resources.providers.pace import LONGEST_PAUSE_SECONDS, Pace, requested_wait
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from neurigraph_pipelines.ingestion.redaction import redact_message
+from neurigraph_pipelines.inbox.redaction import redact_message
 from neurigraph_pipelines.model import NewMessage, Role
 from neurigraph_pipelines.settings import Settings
 from resources.redaction import PatternRedactor

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, TransientError
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, TransientError
 from resources.web_fetcher import HttpWebFetcher
 from tests.support.certificates import certificate_of
 from tests.support.git_server import GitServer, commit, git, git_server

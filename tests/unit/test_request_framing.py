@@ -5,7 +5,7 @@ from __future__ import annotations
 import h11
 import pytest
 
-from neurigraph_pipelines.api.request_framing import StrictConnection
+from neurigraph_pipelines.faces.api.request_framing import StrictConnection
 
 
 def connection(*lines: str) -> StrictConnection:

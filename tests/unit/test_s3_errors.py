@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from botocore.exceptions import ClientError
 
-from neurigraph_pipelines.errors import AbsentObjectError, StorageError, TransientError
+from neurigraph_pipelines.model.errors import AbsentObjectError, StorageError, TransientError
 from resources.storage.s3_errors import EndsBeforeError, UploadGoneError, translated
 
 

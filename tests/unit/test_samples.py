@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.ingestion.imports import FORMATS, detect_format, read_conversations
+from neurigraph_pipelines.inbox.imports import FORMATS, detect_format, read_conversations
 from neurigraph_pipelines.model import NewConversation, Role
 from neurigraph_pipelines.text.hygiene import validate_message
 

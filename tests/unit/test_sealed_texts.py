@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.secret import Secret
+from neurigraph_pipelines.database.secret import Secret
 
 SECRET = Secret("what signs claims, in every release", "what passwords follow from")
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NotFoundError, TransientError
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError, TransientError
 from neurigraph_pipelines.retrieval.query.evidence import gather_evidence
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.query.parse import MAX_QUERY_LEXEMES, in_languages, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.query.several import SPREAD, spread

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.assign import file_segment
 from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
+from neurigraph_pipelines.model.errors import TransientError
 from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.prose import Prose
 from resources.offline.segmentation import MAX_PARTS, Part, split

@@ -9,9 +9,9 @@ import time
 from dataclasses import replace
 from uuid import uuid4
 
-from neurigraph_pipelines.access import new_api_key
+from neurigraph_pipelines.access.authentication import new_api_key
+from neurigraph_pipelines.database.secret import CLAIMS_LIFETIME_SECONDS, Secret
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.secret import CLAIMS_LIFETIME_SECONDS, Secret
 
 KEEPS = 10
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.source_details import checked_details
+from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.model import Tier
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails, shown_details
 from neurigraph_pipelines.text.media_types import media_type_of
 from resources.redaction import PatternRedactor

@@ -9,8 +9,16 @@ from string import Formatter
 
 import pytest
 
-from neurigraph_pipelines import statements as module
-from neurigraph_pipelines.statements import BASELINE, SQL_ROOT, Migration, Statements, newest, numbered, statements
+from neurigraph_pipelines.database import statements as module
+from neurigraph_pipelines.database.statements import (
+    BASELINE,
+    SQL_ROOT,
+    Migration,
+    Statements,
+    newest,
+    numbered,
+    statements,
+)
 
 CONCERNS = sorted(path.stem for path in (SQL_ROOT / "queries").glob("*.sql"))
 PACKAGE = Path(module.__file__).parent

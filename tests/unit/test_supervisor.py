@@ -14,10 +14,10 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.log_files import rotate
-from neurigraph_pipelines.restarts import CRASH_LOOP, LONGEST_PAUSE_SECONDS, STABLE_SECONDS, Restarts
-from neurigraph_pipelines.stack.marks import VARIABLE, kill_marked, marked
-from neurigraph_pipelines.stack.supervisor import Part, StackError, Supervisor
+from neurigraph_pipelines.model.restarts import CRASH_LOOP, LONGEST_PAUSE_SECONDS, STABLE_SECONDS, Restarts
+from neurigraph_pipelines.runtime.stack.marks import VARIABLE, kill_marked, marked
+from neurigraph_pipelines.runtime.stack.supervisor import Part, StackError, Supervisor
+from neurigraph_pipelines.settings.log_files import rotate
 from tests.support.waiting import wait_until
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from neurigraph_pipelines.errors import StepTimeoutError
 from neurigraph_pipelines.ingestion.time_limits import StepClock, time_limit
+from neurigraph_pipelines.model.errors import StepTimeoutError
 from neurigraph_pipelines.settings import Settings
 from tests.support.proposals import segment_of
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.tokens.tokenizer import _PIECE_CHARACTERS, ENCODINGS, TiktokenCounter, _pieces, token_counter
 from resources.tokens.tokenizer import EstimatedCounter as Estimate
 

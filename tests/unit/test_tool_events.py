@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.tool_events import typed
+from neurigraph_pipelines.inbox.tool_events import typed
 from neurigraph_pipelines.model import MessageType, NewMessage, Role, ToolEvent, type_of
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import validate_message
 
 USE: dict[str, Any] = {"tool_name": "search", "tool_use_id": "t1"}

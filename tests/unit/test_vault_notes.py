@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports import vault
-from neurigraph_pipelines.ingestion.note_links import MAX_LINKS, NoteIndex, NoteLink, links_in, parts_of
+from neurigraph_pipelines.inbox.imports import vault
+from neurigraph_pipelines.inbox.note_links import MAX_LINKS, NoteIndex, NoteLink, links_in, parts_of
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.front_matter import MAX_FRONT_MATTER_CHARACTERS, FrontMatter, front_matter
 from neurigraph_pipelines.text.note_dates import date_in_name, day_of_file
 

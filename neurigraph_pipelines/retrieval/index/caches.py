@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.postings import Floats

@@ -17,12 +17,12 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.graph.voices import common_origin, voices_of
 from neurigraph_pipelines.model import Message, ReceivedThrough, Role, SourceKind, ToolEvent
 from neurigraph_pipelines.retrieval.index import wire_format
 from neurigraph_pipelines.retrieval.index.layers import APART, ROLES, VOICES, MetadataLayer
 from neurigraph_pipelines.text.hygiene import on_clock
 from neurigraph_pipelines.text.lexemes import lexer_of, window_lengths
-from neurigraph_pipelines.voices import common_origin, voices_of
 
 TITLE_CHARACTERS, SUMMARY_CHARACTERS = 60, 600
 """Most characters of a message that stand for a title where its source has none, and for a summary."""

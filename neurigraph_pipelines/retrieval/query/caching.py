@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.caches import SearchCaches, caches_of
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.rows import Rows

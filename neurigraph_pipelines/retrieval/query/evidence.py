@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import enriched
-from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
-from neurigraph_pipelines.measuring import measured
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_key
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
@@ -29,7 +30,6 @@ from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_langua
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.retrieval.query.unstored import MissingMessageError, cached_unstored, parameters, unstored_of
 from neurigraph_pipelines.retrieval.query.words import WordCounts, counted, uncounted, unpacked
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector

@@ -10,10 +10,10 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from neurigraph_pipelines.enriching import leave_out
-from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.measuring import report
-from neurigraph_pipelines.ports import Expander
+from neurigraph_pipelines.model.enriching import leave_out
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.measuring import report
+from neurigraph_pipelines.model.ports import Expander
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Question
 

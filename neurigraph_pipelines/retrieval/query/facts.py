@@ -15,10 +15,11 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.database.paging import NEWEST
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import Impact, remaining
-from neurigraph_pipelines.paging import NEWEST
+from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
@@ -26,7 +27,6 @@ from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key,
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
 from neurigraph_pipelines.text.lexemes import lexer_of
 

@@ -10,9 +10,9 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.history import superseded_of, values_then
+from neurigraph_pipelines.graph.history import superseded_of, values_then
 from neurigraph_pipelines.model import Message, Voice, shown_author
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_key
@@ -21,7 +22,6 @@ from neurigraph_pipelines.retrieval.index.packs import FORMAT, unpack
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.select import Anchor
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import WINDOW
 
 CANDIDATES = 100

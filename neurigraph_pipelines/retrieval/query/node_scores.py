@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.enriching import enriched
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.index.names import EXACT, NEARLY
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells

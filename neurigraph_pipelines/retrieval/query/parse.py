@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from neurigraph_pipelines.enriching import enriched
-from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period, Role
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.query.framing import unframed, without_requests
 from neurigraph_pipelines.retrieval.query.question import (
     MAX_LIMIT,

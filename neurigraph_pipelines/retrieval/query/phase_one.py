@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import enriched
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
@@ -43,7 +44,6 @@ from neurigraph_pipelines.retrieval.query.rationale import rationale_of
 from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
 from neurigraph_pipelines.retrieval.query.select import Anchor, select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import lexer_of
 
 NODES_WARMED = 5

@@ -10,8 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.lifecycle.retention import KEPT, Retention
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.index.layers import ROLES
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows

@@ -12,13 +12,13 @@ from uuid import UUID
 
 import numpy as np
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.names import EXACT, NEARLY
 from neurigraph_pipelines.retrieval.query.evidence import GraphView
 from neurigraph_pipelines.retrieval.query.facts import RankedFact
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.retrieval.query.weights import WEIGHTS
-from neurigraph_pipelines.statements import statements
 
 MAX_EDGES = 20
 """Most edges of a rationale, the strongest."""

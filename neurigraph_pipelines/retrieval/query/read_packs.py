@@ -8,9 +8,10 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.pack import Pack
@@ -19,7 +20,6 @@ from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_caches
 from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors, VectorsGoneError
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import WINDOW
 
 VECTORS_SHARE = 0.5

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from neurigraph_pipelines.enriching import leave_out
-from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.measuring import report
-from neurigraph_pipelines.ports import Reranker
+from neurigraph_pipelines.model.enriching import leave_out
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.measuring import report
+from neurigraph_pipelines.model.ports import Reranker
 
 
 def rerank(reranker: Reranker | None, question: str, texts: Sequence[str]) -> tuple[list[int], list[str]]:

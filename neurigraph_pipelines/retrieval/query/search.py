@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import enriched
-from neurigraph_pipelines.measuring import measured, report
 from neurigraph_pipelines.model import Period
-from neurigraph_pipelines.ports import Reranker
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.measuring import measured, report
+from neurigraph_pipelines.model.ports import Reranker
 from neurigraph_pipelines.retrieval.changed import newest_first
 from neurigraph_pipelines.retrieval.index.stored import StoredRecord
 from neurigraph_pipelines.retrieval.log import expiring, note

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.index.names import NEARLY
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.evidence import Evidence

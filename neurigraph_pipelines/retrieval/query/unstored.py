@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.enriching import enriched
-from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Message, SourceKind
-from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.retrieval.index.unstored import (
     IndexedMessage,
     Part,

@@ -11,16 +11,16 @@ from contextlib import suppress
 
 from psycopg import Error
 
-from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.caching import search_caches
 from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.retrieval.query.select import Anchor
-from neurigraph_pipelines.statements import statements
 
 STEPS_WARMED = 2
 """How many edges from what was found nodes are staged."""

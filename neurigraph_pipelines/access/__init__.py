@@ -1,0 +1,1 @@
+"""Who may see and change what: authentication, accounts, spaces, guards and repeated requests."""

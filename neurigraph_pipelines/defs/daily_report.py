@@ -1,0 +1,136 @@
+"""The report of a day: what was stored on it, and what waits now. Counts of the whole installation, and no text.
+
+``figures`` has the counts that metrics show; this module adds those of a day and of the queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.ingestion import healing
+from neurigraph_pipelines.knowledge import reading, reconciling
+from neurigraph_pipelines.knowledge.deciding import upkeep
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database
+
+_QUERIES = statements("reports")
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Segments that wait, are leased by runs, or failed for good, and the age of the oldest that is due."""
+
+    waiting: int
+    leased: int
+    failed: int
+    age_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What was stored within a period.
+
+    Attributes:
+        restated: Those of its facts that say what an earlier fact of the same user says.
+    """
+
+    segments: int
+    tokens: int
+    records: int
+    facts: int
+    restated: int
+
+
+@dataclass(frozen=True, slots=True)
+class DailyReport:
+    """What was stored on a day, and what waits at the moment of the report.
+
+    Attributes:
+        awake_bytes: As of the last `storage_report`; None before the first, and so is ``asleep_bytes``.
+    """
+
+    stored: Stored
+    backlog: Backlog
+    without_vectors: int
+    without_facts: int
+    without_verdicts: int
+    actions_open: int
+    awake_bytes: int | None
+    asleep_bytes: int | None
+
+    def numbers(self) -> dict[str, int | float]:
+        """Return the figures by name, with their unit in it; those that are not known yet are left out."""
+        found = {
+            "segments stored": self.stored.segments,
+            "tokens stored": self.stored.tokens,
+            "records stored": self.stored.records,
+            "facts found": self.stored.facts,
+            "facts that repeat an earlier one": self.stored.restated,
+            "segments waiting": self.backlog.waiting + self.backlog.leased,
+            "oldest segment waits for seconds": round(self.backlog.age_seconds, 1),
+            "failures that wait for a person": self.backlog.failed,
+            "records without vectors": self.without_vectors,
+            "records not read for facts": self.without_facts,
+            "records without verdicts": self.without_verdicts,
+            "actions open": self.actions_open,
+            "bytes awake": self.awake_bytes,
+            "bytes asleep": self.asleep_bytes,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def backlog(database: Database) -> Backlog:
+    """Count what waits to be stored; costs a few index lookups."""
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["backlog"]).fetchone()
+    assert row is not None
+    return Backlog(**row)
+
+
+def late_bodies(context: Context, grace_seconds: float) -> int:
+    """Count the stored segments whose messages should have left the inbox before the grace period."""
+    kept_seconds = context.settings.ingestion.inbox_retention_days * 86_400
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["late_bodies"], {"age_seconds": kept_seconds + grace_seconds}).fetchone()
+    assert row is not None
+    return int(row["segments"])
+
+
+def records_of_days(database: Database, days: Iterable[date]) -> dict[date, int]:
+    """Count the records that were stored on each of these days (UTC), and leave out days without any."""
+    with database.pipeline() as tx:
+        found = tx.execute(_QUERIES["records_of_days"], {"days": sorted(days)}).fetchall()
+    return {row["day"]: row["records"] for row in found}
+
+
+def report_day(context: Context, since: datetime, until: datetime) -> DailyReport:
+    """Return the report of a day.
+
+    Args:
+        context: Used as the pipeline.
+        since: The day's first moment.
+        until: The first moment after it.
+    """
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["period"], {"since": since, "until": until}).fetchone()
+        sizes = {one["state"]: int(one["total"]) for one in tx.execute(_QUERIES["bytes"])}
+    assert row is not None
+    return DailyReport(
+        Stored(**row),
+        backlog(context.database),
+        healing.waiting(context).records,
+        reading.waiting(context).records,
+        reconciling.waiting(context),
+        upkeep.waiting(context).waiting,
+        sizes.get("active"),
+        sizes.get("dormant"),
+    )
+
+
+def as_markdown(day: str, report: DailyReport) -> str:
+    """Return a report as a table in Markdown."""
+    rows = [f"| {name} | {value:,} |" for name, value in report.numbers().items()]
+    return "\n".join([f"## {day}", "", "| figure | value |", "| --- | ---: |", *rows])

@@ -1,0 +1,134 @@
+"""The conversation of a pull with one home: requests with the peer's key, and answers that the pinned home signed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+from uuid import UUID
+
+from neurigraph_pipelines.exchange.peers import answers
+from neurigraph_pipelines.exchange.peers.offering import PIECE_BYTES
+from neurigraph_pipelines.exchange.peers.signatures import new_nonce, require_signed
+from neurigraph_pipelines.model.errors import NotFoundError, ProviderError, TransientError, UnauthenticatedError
+from neurigraph_pipelines.model.ports import PeerClient
+
+MAX_ANSWER_BYTES = 128 << 20
+"""A record of 620,000 tokens with its vectors takes a quarter of it."""
+
+MAX_NODES = 2_000
+"""Nodes of one mirror: each has tables of its own here."""
+
+_OK = 200
+_REFUSED = frozenset([401, 403])
+_ABSENT = 404
+_SERVER = 500
+_SLOW_DOWN = 429
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The requests of one pull.
+
+    Attributes:
+        url: Where the home is.
+        key: Of a third party there.
+        home_key: Its public key, 32 bytes.
+        requests: Number of requests so far.
+        sent_bytes: Size of all answers, compressed as they were sent.
+    """
+
+    client: PeerClient
+    url: str
+    key: str = field(repr=False)
+    home_key: bytes
+    requests: int = 0
+    sent_bytes: int = 0
+
+    def nodes(self, since: UUID | None) -> tuple[UUID, bool, list[answers.Node]]:
+        """Return the home's horizon, whether it knew the one before, and all nodes that were granted.
+
+        Raises:
+            UnauthenticatedError: The key is not valid (any more).
+            ProviderError: The answer is not one of this home; also below.
+            TransientError: The home did not answer; also below.
+        """
+        found: list[answers.Node] = []
+        first: answers.Nodes | None = None
+        parameters = {"since": str(since)} if since is not None else {}
+        while True:
+            page = answers.read(answers.Nodes, self._signed("GET", "", parameters))
+            first = first or page
+            found += page.nodes
+            if page.next_node is None:
+                break
+            if page.next_node.int <= max((node.node_id.int for node in found[: -len(page.nodes)]), default=0):
+                raise ProviderError("the home lists its nodes in circles")
+            if len(found) > MAX_NODES:
+                raise ProviderError(f"the home lists more than {MAX_NODES:,} nodes")
+            parameters |= {"horizon": str(first.horizon), "after": str(page.next_node)}
+        if len({node.node_id for node in found}) != len(found):
+            raise ProviderError("the home lists a node twice")
+        return first.horizon, first.is_known, found
+
+    def records(self, node_id: UUID, prefix: str) -> answers.Records:
+        """Return the records of a node whose ids begin with some digits.
+
+        Raises:
+            NotFoundError: The node is not granted any more.
+        """
+        return answers.read(answers.Records, self._signed("GET", f"/nodes/{node_id}", {"prefix": prefix}))
+
+    def pull(self, node_id: UUID, record_ids: Sequence[UUID], model: str | None) -> list[answers.Record]:
+        """Return the first of some records; what the home does not name is not granted any more.
+
+        Raises:
+            NotFoundError: The node is not granted any more.
+        """
+        body = json.dumps({"record_ids": [str(one) for one in record_ids], "model": model}).encode()
+        page = answers.read(answers.Pulled, self._signed("POST", f"/nodes/{node_id}/records", {}, body)).records
+        if not {record.record_id for record in page} <= set(record_ids):
+            raise ProviderError("the home sent records that were not asked for")
+        return page
+
+    def content(self, file: answers.File) -> bytes:
+        """Return the stored bytes of a file, which are not checked yet.
+
+        Raises:
+            NotFoundError: The file is not granted any more.
+        """
+        return b"".join(self._pieces(file))
+
+    def _pieces(self, file: answers.File) -> Iterator[bytes]:
+        offset = 0
+        while offset < file.stored_bytes:
+            piece = self._ask("GET", f"/files/{file.file_id}", {"offset": str(offset)}, b"", PIECE_BYTES)[0]
+            if not piece:
+                raise ProviderError("a file of the home is shorter than it states")
+            yield piece
+            offset += len(piece)
+
+    def _signed(self, method: str, path: str, parameters: dict[str, str], body: bytes = b"") -> bytes:
+        nonce = new_nonce()
+        answer, signature = self._ask(method, path, {**parameters, "nonce": nonce}, body, MAX_ANSWER_BYTES)
+        require_signed(self.home_key, nonce, answer, signature)
+        return answer
+
+    def _ask(
+        self, method: str, path: str, parameters: dict[str, str], body: bytes, max_bytes: int
+    ) -> tuple[bytes, str | None]:
+        url = f"{self.url.rstrip('/')}/v1/mirror{path}?{urlencode(parameters)}"
+        headers = {"Authorization": f"Bearer {self.key}"} | ({"Content-Type": "application/json"} if body else {})
+        answer = self.client.ask(method, url, headers, body, max_bytes)
+        self.requests += 1
+        self.sent_bytes += answer.sent_bytes
+        if answer.status == _OK:
+            return answer.body, answer.signature
+        if answer.status in _REFUSED:
+            raise UnauthenticatedError("the home refuses the key of this peer: ask for another one there")
+        if answer.status == _ABSENT:
+            raise NotFoundError("the home has no such thing for this peer (any more)")
+        if answer.status >= _SERVER or answer.status == _SLOW_DOWN:
+            raise TransientError(f"the home answered with status {answer.status}: it is asked again later")
+        raise ProviderError(f"the home answered with status {answer.status}")

@@ -1,0 +1,316 @@
+"""Writing of a mirror: nodes below the mount node, and records with their passages and files.
+
+Everything gets ids of this installation, so a home can name nothing of it. Objects are written first, then the rows of
+a page of records in one transaction: what a crash leaves are objects without rows, which an audit removes. What is gone
+at home is forgotten here as if its owner had asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4, uuid5
+
+import numpy as np
+from pgvector import HalfVector, Vector
+from psycopg import DataError, IntegrityError, sql
+from psycopg.errors import UndefinedObject
+
+from neurigraph_pipelines.database.array_literals import array_literal
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.exchange.peers.answers import File, Node, Record, require_content, vectors_of
+from neurigraph_pipelines.graph.history import append_delta
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
+from neurigraph_pipelines.graph.naming import display_name, name_key
+from neurigraph_pipelines.graph.provisioning import NodeRef, add_child, resolve_node
+from neurigraph_pipelines.graph.shell import rebuild_shell
+from neurigraph_pipelines.graph.witnesses import Said, Witness, write_mentions
+from neurigraph_pipelines.ingestion.embedding_models import lock_models
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key, original_key
+from neurigraph_pipelines.lifecycle.orphans import guard_objects
+from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
+from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    RECORD_DIMENSIONS,
+    Claims,
+    CompressionState,
+    ConceptKind,
+    Detector,
+    MentionRole,
+    ReceivedThrough,
+    SourceKind,
+    Voice,
+)
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError, ProviderError
+from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.stored_text import decompress
+
+THROUGH = "peer"
+"""What receipts of erasures say that follow a home."""
+
+_NAME_ROOM = 100
+_QUERIES = statements("peers")
+_COMMIT = statements("commit")
+_EMBEDDINGS = statements("embeddings")
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A mirror of one home.
+
+    Attributes:
+        context: Of the jobs.
+    """
+
+    context: Context
+    peer_id: UUID
+    user_id: UUID
+    user_slug: str
+    mount_node_id: UUID
+
+    def add_node(self, node: Node) -> UUID:
+        """Create the mirror of a node directly below the mount node, and return its id.
+
+        A mirror is flat, because grants name single nodes. Its nodes are concepts: a persona of a home has no rights.
+
+        Raises:
+            NotFoundError: The mount node is gone.
+            ProviderError: The mount node was moved to the deepest layer.
+        """
+        with self._writing() as tx:
+            lock_graph_exclusive(tx, self.user_id)
+            mount = resolve_node(tx, self.mount_node_id)
+            if mount is None:
+                raise NotFoundError
+            if mount.layer_depth >= MAX_LAYER_DEPTH:
+                raise ProviderError("the mount node is in the deepest layer and can have no nodes: move it")
+            kind = ConceptKind.TOPIC if node.kind is ConceptKind.USER else node.kind
+            name = self._free_name(tx, node, None)
+            made = add_child(tx, self.user_id, self.user_slug, mount, name, kind)
+            values = {"node_id": made.node_id, "user_id": self.user_id, "peer_id": self.peer_id}
+            tx.execute(_QUERIES["add_node"], {**values, "home_node_id": node.node_id})
+        return made.node_id
+
+    def rename_node(self, node_id: UUID, node: Node) -> None:
+        """Give the mirror of a node the name that it has at home."""
+        with self._writing() as tx:
+            lock_graph_exclusive(tx, self.user_id)
+            name = self._free_name(tx, node, node_id)
+            tx.execute(_QUERIES["rename_node"], {"node_id": node_id, "name": name, "name_key": name_key(name)})
+
+    def forget_node(self, node_id: UUID) -> int:
+        """Forget the mirror of a node with all its records, and return how many these were."""
+        return self._forget(Subject(SubjectKind.NODE, node_id))
+
+    def forget_record(self, record_id: UUID) -> int:
+        """Forget the mirror of a record: rows, objects, and what was derived from it. Return 1, or 0 if it is gone."""
+        return self._forget(Subject(SubjectKind.RECORD, record_id))
+
+    def write(self, node_id: UUID, records: Sequence[Record], contents: Mapping[UUID, bytes]) -> None:
+        """Store records of one node, all or none.
+
+        Args:
+            node_id: The mirror of the node.
+            records: Of which none is mirrored yet.
+            contents: The stored bytes of their files, by the ids at home.
+
+        Raises:
+            ProviderError: A file or a vector is not what the home states; nothing was stored.
+            NotFoundError: The node is gone.
+            StorageError: An object could not be written; nothing was stored.
+        """
+        vectors = [vectors_of(record) for record in records]
+        with self.context.database.pipeline() as tx:
+            node = resolve_node(tx, node_id)
+        if node is None:
+            raise NotFoundError
+        written: list[str] = []
+
+        def remove() -> None:
+            for key in written:
+                self.context.objects.delete(key)
+
+        try:
+            with removed_unless_committing(remove) as rows:
+                drafts = [self._put(node, record, contents, written) for record in records]
+                with rows(self._writing()) as tx:
+                    lock_graph_shared(tx, self.user_id)
+                    for draft, found in zip(drafts, vectors, strict=True):
+                        self._insert(tx, node, draft, found)
+                    rebuild_shell(tx, node.node_id, self.user_slug)
+        except (DataError, IntegrityError, UndefinedObject) as error:
+            raise ProviderError("the home sent a record that cannot be stored: nothing of it is used") from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[Transaction]:
+        """Open a transaction that may write below the mount node."""
+        with self.context.database.owner() as tx:
+            tx.execute(_QUERIES["begin_mirroring"], {"peer_id": str(self.peer_id)})
+            yield tx
+
+    def _forget(self, subject: Subject) -> int:
+        receipt = forget(self.context.acting_for(Claims.of_user(self.user_id)), subject, through=THROUGH)
+        return receipt.erased.get("records", 0)
+
+    def _free_name(self, tx: Transaction, node: Node, node_id: UUID | None) -> str:
+        """Return a name that no other child of the mount node has; with a part of the id if the home's is taken."""
+        shown = display_name(node.name)
+        for name in (shown, f"{shown[:_NAME_ROOM]} {str(node.node_id)[:8]}", str(node.node_id)):
+            values = {"parent_node_id": self.mount_node_id, "name_key": name_key(name), "node_id": node_id}
+            row = tx.execute(_QUERIES["name_is_taken"], values).fetchone()
+            if name_key(name) and row is not None and not row["taken"]:
+                return name
+        return str(uuid4())
+
+    def _put(self, node: NodeRef, record: Record, contents: Mapping[UUID, bytes], written: list[str]) -> _Draft:
+        """Write the objects of a record, after checking them."""
+        record_id = uuid4()
+        transcript = durable_key(self.user_slug, node.names, record_id, uuid4())
+        files = []
+        for file in record.files:
+            stored = contents[file.file_id]
+            content_sha256 = require_content(file, stored)
+            is_transcript = file.type == "transcript"
+            key = transcript if is_transcript else original_key(transcript, file.format == "gzip")
+            written.append(key)
+            self.context.objects.put(key, [stored])
+            if file.format == "gzip":
+                written.append(active_key(key))
+                self.context.objects.put(active_key(key), decompress([stored]))
+            kind = "transcript" if is_transcript else "original"
+            files.append(_Stored(uuid5(record_id, kind), file, key, content_sha256))
+        return _Draft(record_id, record, tuple(files))
+
+    def _insert(self, tx: Transaction, node: NodeRef, draft: _Draft, vectors: dict[str, Any] | None) -> None:
+        record, schema = draft.record, sql.Identifier(node.schema_name)
+        guard_objects(tx, self.context.objects, draft.record_id, (file.key for file in draft.files))
+        model = self.context.embedder.model if vectors is not None else None
+        models = lock_models(tx, self.user_id, model) if model is not None else None
+        if models is not None and model is not None and not models.adopt(model):
+            vectors = model = None
+        source_id = self._insert_source(tx, record)
+        tx.execute(
+            _COMMIT["insert_record"].format(schema=schema),
+            {
+                **_of_record(record, draft, source_id),
+                "embedding": Vector(vectors["summary"] if vectors else np.zeros(RECORD_DIMENSIONS, np.float32)),
+                "embedding_pending": vectors is None,
+                "embedding_model": model,
+            },
+        )
+        if record.passages:
+            tx.execute(_COMMIT["insert_passages"].format(schema=schema), _of_passages(record, draft.record_id, vectors))
+        for file in draft.files:
+            tx.execute(_COMMIT["insert_file"].format(schema=schema), file.row(draft.record_id))
+        ids = {"record_id": draft.record_id, "node_id": node.node_id, "user_id": self.user_id}
+        if vectors is None:
+            tx.execute(_EMBEDDINGS["insert_pending"], ids)
+        after = {"title": record.title, "summary": record.summary, "node_id": str(node.node_id)}
+        append_delta(tx, draft.record_id, {}, after, f"peer:{self.peer_id}", operation="create")
+        witness = Witness(draft.record_id, Detector.RULE, lambda _: "{}")
+        write_mentions(tx, self.user_id, [Said(witness, node_id=node.node_id, role=MentionRole.SUBJECT)])
+        mirrored = {"peer_id": self.peer_id, "home_record_id": record.record_id, "version": record.version}
+        tx.execute(_QUERIES["add_record"], {**ids, **mirrored})
+
+    def _insert_source(self, tx: Transaction, record: Record) -> UUID:
+        """Write the source of a record, under an id that follows from the peer and the id at home."""
+        source = record.source
+        source_id = uuid5(self.peer_id, f"source {source.source_id}")
+        values = source.model_dump(exclude={"source_id", "kind"})
+        ids = {"source_id": source_id, "user_id": self.user_id, "external_id": f"{self.peer_id}:{source.source_id}"}
+        tx.execute(_QUERIES["add_source"], {**values, **ids, "kind": source.kind})
+        return source_id
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A file whose objects are written."""
+
+    file_id: UUID
+    file: File
+    key: str
+    content_sha256: bytes
+
+    def row(self, record_id: UUID) -> dict[str, Any]:
+        """Return its row of ``file_manifest``."""
+        return {
+            "file_id": self.file_id,
+            "record_id": record_id,
+            "file_name": self.file.name,
+            "file_type": self.file.type,
+            "storage_path": self.key,
+            "compression_state": CompressionState.ACTIVE.value,
+            "compression_format": self.file.format,
+            "size_bytes": self.file.size_bytes,
+            "stored_bytes": self.file.stored_bytes,
+            "stored_sha256": bytes.fromhex(self.file.stored_sha256),
+            "content_sha256": self.content_sha256,
+            "member_offsets": self.file.member_offsets,
+            "member_text_offsets": self.file.member_text_offsets,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A record whose objects are written, ready for its rows."""
+
+    record_id: UUID
+    record: Record
+    files: tuple[_Stored, ...]
+
+
+def _of_record(record: Record, draft: _Draft, source_id: UUID) -> dict[str, Any]:
+    """Return the columns of ``metadata_records`` that do not depend on vectors. Key and persona are the home's."""
+    main = next(file.key for file in draft.files if file.file.is_main)
+    return {
+        "record_id": draft.record_id,
+        "title": record.title,
+        "summary": record.summary,
+        **{f"kw_{name}": getattr(record, name) for name in ("entities", "topics", "dates", "relationships")},
+        "content_type": record.content_type.value,
+        "trigger_type": record.trigger_type.value,
+        "source_kind": record.source.kind.value,
+        "source_id": source_id,
+        "first_message": record.first_message,
+        "last_message": record.last_message,
+        "content_hash": bytes.fromhex(record.content_hash),
+        "language": record.language,
+        "file_pointer": main,
+        "occurred_at": record.occurred_at,
+        "persona_id": None,
+        "key_id": None,
+        "received_through": ReceivedThrough.PEER.value,
+        "received_at": record.received_at,
+        "importance": record.importance if record.source.kind is SourceKind.NOTE else None,
+    }
+
+
+def _of_passages(record: Record, record_id: UUID, vectors: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the passages as arrays. Whatever the home says, the voice is one that was fetched."""
+    rows = record.passages
+    arrays: dict[str, Iterable[Any]] = {
+        "seq": [one.seq for one in rows],
+        "message": [one.first_message for one in rows],
+        "author": [one.author for one in rows],
+        "byte_offset": [one.byte_offset for one in rows],
+        "byte_length": [one.byte_length for one in rows],
+        "lexemes": [" ".join(one.lexemes) for one in rows],
+        "frequencies": [" ".join(map(str, one.frequencies)) for one in rows],
+        "lexeme_count": [one.lexeme_count for one in rows],
+        "role": [one.role.value if one.role is not None else None for one in rows],
+        "window_length": [one.window_length for one in rows],
+        "voice": [Voice.FETCHED.value for _ in rows],
+        "statement_key": [one.statement_key for one in rows],
+        "section": [one.section for one in rows],
+    }
+    return {
+        "record_id": record_id,
+        "embedding": [HalfVector(one) for one in vectors["passages"]] if vectors else None,
+        "window_embedding": [HalfVector(one) for one in vectors["windows"]] if vectors else None,
+        **{name: array_literal(list(values)) for name, values in arrays.items()},
+    }

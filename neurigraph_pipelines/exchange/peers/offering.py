@@ -1,0 +1,204 @@
+"""What a peer reads at home: the nodes that were granted to it, and their records in pages.
+
+A peer is a third party. Every query runs with its claims, so row-level security decides what it gets, and what it may
+not see is absent, also from counts and digests. ``pulling`` is the other side.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
+
+NODES_AT_ONCE = 500
+RECORDS_AT_ONCE = 100
+"""Most records in one answer."""
+
+PASSAGES_AT_ONCE = 2_000
+"""An answer ends before the record with which it would have more; the first record is always in it."""
+
+LISTED_AT_ONCE = 2_000
+"""Most records that are listed by id; more are shown as digests by the next digits of their ids."""
+
+INLINE_BYTES = 64 << 10
+"""Files up to this size are sent with their record."""
+
+PIECE_BYTES = 4 << 20
+"""Most bytes of a file in one answer."""
+
+MAX_PREFIX = 6
+_DIGITS = 2
+_NO_NODE = UUID(int=0)
+_QUERIES = statements("peer_offers")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page of the nodes that a peer may read.
+
+    Attributes:
+        horizon: To give with the next page, and with the next pull.
+        is_known: Whether the horizon of the pull before is known here; if not, every digest was computed again.
+        nodes: Each with its id, name, kind, number of records, and a digest of the ids and versions of its records.
+        next_node: To give for the next page; None at the end.
+    """
+
+    horizon: UUID
+    is_known: bool
+    nodes: list[dict[str, Any]]
+    next_node: UUID | None
+
+
+def list_nodes(
+    context: Context, *, since: UUID | None = None, horizon: UUID | None = None, after: UUID | None = None
+) -> Listing:
+    """Return a page of the nodes that the caller may read.
+
+    The horizon is a transaction number below which every transaction had ended when the first page was read. Digests
+    of the listing before are repeated for nodes that no transaction from there on changed, whatever the clock says.
+
+    Args:
+        context: Of a third party.
+        since: The horizon of the pull before.
+        horizon: Of the first page, for later ones.
+        after: The last node of the page before.
+
+    Raises:
+        ForbiddenError: The caller is not a third party.
+    """
+    claims = require_peer(context.claims)
+    with context.database.agent(claims) as tx:
+        # First of all: what commits from here on is at or above the horizon.
+        current = horizon if horizon is not None else _value(tx.execute(_QUERIES["open_horizon"]), "horizon")
+        known = since is not None and _value(tx.execute(_QUERIES["knows_horizon"], {"horizon": since}), "known")
+        recalled = {row["node_id"]: row for row in tx.execute(_QUERIES["recalled"], {"horizon": since})}
+        values = {"user_id": claims.user_id, "after": after or _NO_NODE, "limit": NODES_AT_ONCE + 1}
+        rows = tx.execute(_QUERIES["nodes"], values).fetchall()
+        page = [_listed(tx, row, recalled.get(row["node_id"])) for row in rows[:NODES_AT_ONCE]]
+        digests = {str(row["node_id"]): [row.pop("ids_digest"), row["digest"]] for row in page}
+        tx.execute(_QUERIES["remember"], {"horizon": current, "listed": Jsonb(digests)})
+    return Listing(current, bool(known), page, page[-1]["node_id"] if len(rows) > NODES_AT_ONCE else None)
+
+
+def _listed(tx: Transaction, row: dict[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a node with the digest of its records, from the listing before if nothing of it can have changed."""
+    schema = sql.Identifier(row.pop("schema_name"))
+    if earlier is not None and earlier["ids_digest"] == row["ids_digest"]:
+        return {**row, "digest": earlier["digest"]}
+    query = _QUERIES["digest"].format(versions=_QUERIES["versions"].format(schema=schema))
+    found = tx.execute(query, {"prefix": "", "record_ids": None}).fetchone()
+    assert found is not None
+    return {**row, **found}
+
+
+def list_records(context: Context, node_id: UUID, prefix: str = "") -> dict[str, Any]:
+    """Return the versions of a node's records whose ids begin with some digits, or digests of parts if they are many.
+
+    Raises:
+        NotFoundError: The node does not exist, or is hidden from the caller.
+        ForbiddenError: The caller is not a third party.
+    """
+    claims = require_peer(context.claims)
+    with context.database.agent(claims) as tx:
+        versions = _QUERIES["versions"].format(schema=_schema_of(tx, node_id))
+        values = {"prefix": prefix, "record_ids": None, "digits": len(prefix) + _DIGITS}
+        counted = tx.execute(_QUERIES["digest"].format(versions=versions), values).fetchone()
+        assert counted is not None
+        if counted["records"] > LISTED_AT_ONCE and len(prefix) < MAX_PREFIX:
+            return {"parts": tx.execute(_QUERIES["digests"].format(versions=versions), values).fetchall()}
+        return {"records": tx.execute(_QUERIES["listed"].format(versions=versions), values).fetchall()}
+
+
+def read_records(
+    context: Context, node_id: UUID, record_ids: Sequence[UUID], model: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the first of some records of a node with their passages and small files, by id; absent ones are left out.
+
+    Args:
+        context: Of a third party.
+        node_id: The node.
+        record_ids: The records.
+        model: The embedding model of the peer; vectors of other models are not sent.
+
+    Raises:
+        NotFoundError: The node does not exist, or is hidden from the caller.
+        ForbiddenError: The caller is not a third party.
+        InvalidInputError: There are too many ids.
+        StorageError: The object store did not give a file.
+    """
+    claims = require_peer(context.claims)
+    if len(record_ids) > RECORDS_AT_ONCE:
+        raise InvalidInputError(f"ask for at most {RECORDS_AT_ONCE} records at once")
+    with context.database.agent(claims) as tx:
+        schema = _schema_of(tx, node_id)
+        sizes = tx.execute(_QUERIES["sizes"].format(schema=schema), {"record_ids": list(record_ids)}).fetchall()
+        chosen: list[UUID] = []
+        passages = 0
+        for row in sizes:
+            passages += row["passages"]
+            if chosen and passages > PASSAGES_AT_ONCE:
+                break
+            chosen.append(row["record_id"])
+        query = _QUERIES["records"].format(schema=schema, versions=_QUERIES["versions"].format(schema=schema))
+        rows = tx.execute(query, {"prefix": "", "record_ids": chosen, "model": model}).fetchall()
+    for row in rows:
+        for file in row["files"]:
+            if file["stored_bytes"] <= INLINE_BYTES:
+                content = _bytes_of(context, UUID(file["file_id"]), 0, file["stored_bytes"])
+                file["content"] = base64.b64encode(content).decode()
+    return rows
+
+
+def read_piece(context: Context, file_id: UUID, offset: int) -> bytes:
+    """Return up to 4 MiB of a file's durable object from an offset on. Its state does not change.
+
+    Raises:
+        NotFoundError: The file does not exist, or is hidden from the caller.
+        ForbiddenError: The caller is not a third party.
+        StorageError: The object store did not give it.
+    """
+    require_peer(context.claims)
+    return _bytes_of(context, file_id, offset, PIECE_BYTES)
+
+
+def require_peer(claims: Claims) -> Claims:
+    """Require a third party, and return its claims.
+
+    Raises:
+        ForbiddenError: The caller is the owner of the graph or a persona.
+    """
+    if claims.role != "third_party":
+        raise ForbiddenError("only a third party mirrors nodes: issue a key with `neurigraph key --third-party NAME`")
+    return claims
+
+
+def _bytes_of(context: Context, file_id: UUID, offset: int, most: int) -> bytes:
+    with context.database.agent(context.claims) as tx:
+        manifest = manifest_of(tx, locate(tx, file_id))
+    length = min(most, manifest["stored_bytes"] - offset)
+    return context.objects.get_range(manifest["storage_path"], offset, length) if length > 0 else b""
+
+
+def _schema_of(tx: Transaction, node_id: UUID) -> sql.Identifier:
+    row = tx.execute(_QUERIES["schema_of_node"], {"node_id": node_id}).fetchone()
+    if row is None:
+        raise NotFoundError
+    return sql.Identifier(row["schema_name"])
+
+
+def _value(cursor: Any, name: str) -> Any:
+    row = cursor.fetchone()
+    assert row is not None
+    return row[name]

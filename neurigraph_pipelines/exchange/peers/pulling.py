@@ -1,0 +1,266 @@
+"""The pull of one peer: compare what is mirrored with what its home shows, forget what is gone, and fetch what is new.
+
+Nothing depends on the pulls before. A pull that is cut off anywhere leaves whole records and nodes, and the next one
+compares again. Only what the home has signed removes or adds anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.exchange.peers import answers
+from neurigraph_pipelines.exchange.peers.conversation import Conversation
+from neurigraph_pipelines.exchange.peers.mirroring import Mirror
+from neurigraph_pipelines.exchange.peers.offering import MAX_PREFIX, RECORDS_AT_ONCE
+from neurigraph_pipelines.exchange.peers.peering import Peering
+from neurigraph_pipelines.model.errors import (
+    ConfigurationError,
+    NeurigraphError,
+    NotFoundError,
+    ProviderError,
+    RunningError,
+    TransientError,
+    UnauthenticatedError,
+)
+
+Progress = Callable[[str, int], None]
+"""Called with ``forgotten`` or ``mirrored``, and how many more records."""
+
+_ERRORS: tuple[tuple[type[NeurigraphError], str], ...] = (
+    (UnauthenticatedError, "key_refused"),
+    (ConfigurationError, "key_unreadable"),
+    (ProviderError, "answer_refused"),
+    (TransientError, "not_reached"),
+)
+_QUERIES = statements("peers")
+
+
+@dataclass(slots=True)
+class Pulled:
+    """What one pull did.
+
+    Attributes:
+        is_known: Whether the home knew the horizon of the pull before; if not, it was restored from a backup, or has
+            never been pulled, and computed every digest again.
+        forgotten: Records that were forgotten or replaced.
+        mirrored: Records that were stored.
+        requests: Number of requests.
+        sent_bytes: Size of all answers as they were sent.
+    """
+
+    is_known: bool = False
+    nodes: int = 0
+    forgotten: int = 0
+    mirrored: int = 0
+    requests: int = 0
+    sent_bytes: int = 0
+
+
+def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None) -> Pulled:
+    """Make the mirror of one home equal to what the home shows, and return what was done.
+
+    Raises:
+        NotFoundError: There is no such peer.
+        RunningError: Another process pulls it.
+        UnauthenticatedError: The home refuses the key.
+        ConfigurationError: The key cannot be decrypted, or is missing.
+        ProviderError: The home may not be called, or its answers are not those of the pinned home.
+        TransientError: The home did not answer; what was mirrored before is there.
+    """
+    database = peering.context.database
+    with _alone(peering, peer_id) as peer:
+        with database.pipeline() as tx:
+            began = tx.execute(_QUERIES["begun"]).fetchone()
+        assert began is not None
+        try:
+            run = _Pull(peering, peer, on_done)
+            horizon = run.run()
+        except NeurigraphError as error:
+            word = next((word for kind, word in _ERRORS if isinstance(error, kind)), "failed")
+            with database.owner() as tx:
+                tx.execute(_QUERIES["tried"], {"peer_id": peer_id, "error": word})
+            raise
+        with database.owner() as tx:
+            tx.execute(_QUERIES["finished"], {"peer_id": peer_id, "began_at": began["now"], "horizon": horizon})
+    return run.done
+
+
+@contextmanager
+def _alone(peering: Peering, peer_id: UUID) -> Iterator[dict[str, Any]]:
+    """Hold the lock of a peer's pulls, which ends with this process, and yield the peer's row."""
+    with peering.context.database.maintenance() as connection:
+        locked = connection.execute(_QUERIES["lock_pull"], {"peer_id": str(peer_id)}).fetchone()
+        if locked is None or not locked["locked"]:
+            raise RunningError("another process pulls this peer: wait until it is done")
+        try:
+            values = {"user_id": None, "peer_id": peer_id, "name": None}
+            peer = connection.execute(_QUERIES["peers"], values).fetchone()
+            if peer is None:
+                raise NotFoundError
+            yield peer
+        finally:
+            connection.execute(_QUERIES["unlock_pull"], {"peer_id": str(peer_id)})
+
+
+@dataclass(slots=True)
+class _Difference:
+    """What one node lacks.
+
+    Attributes:
+        node_id: Its mirror here.
+        wanted: Ids at home of records that are new or have another version.
+        outdated: Records here that these replace, by their ids at home.
+    """
+
+    node_id: UUID
+    wanted: list[UUID]
+    outdated: dict[UUID, UUID]
+
+
+class _Pull:
+    def __init__(self, peering: Peering, peer: dict[str, Any], on_done: Progress) -> None:
+        self._database = peering.context.database
+        self._home = Conversation(peering.client, peer["url"], _key_of(peering, peer["peer_id"]), peer["home_key"])
+        self._mirror = Mirror(peering.context, peer["peer_id"], peer["user_id"], peer["slug"], peer["mount_node_id"])
+        self._peer = peer
+        self._on_done = on_done
+        self._model = self._model_of_user()
+        self.done = Pulled()
+
+    def run(self) -> UUID:
+        """Pull, and return the home's horizon."""
+        try:
+            horizon, self.done.is_known, nodes = self._home.nodes(self._peer["horizon"])
+            self.done.nodes = len(nodes)
+            # Records that are gone at home are removed first, in all nodes, before anything new is fetched.
+            mirrored = self._forget_nodes(nodes)
+            changed = [node for node in nodes if mirrored.get(node.node_id, {}).get("digest") != node.digest]
+            differences = [self._compare(node, mirrored.get(node.node_id)) for node in changed]
+            self._name_nodes(nodes, mirrored)
+            for node, difference in zip(changed, differences, strict=True):
+                with suppress(NotFoundError):  # its grant ended meanwhile: the next pull forgets it
+                    self._fetch(node.node_id, difference)
+            return horizon
+        finally:
+            self.done.requests, self.done.sent_bytes = self._home.requests, self._home.sent_bytes
+
+    def _model_of_user(self) -> str | None:
+        with self._database.pipeline() as tx:
+            row = tx.execute(_QUERIES["model_of_user"], {"user_id": self._peer["user_id"]}).fetchone()
+        used = row["embedding_model"] if row is not None else None
+        own = self._mirror.context.embedder.model
+        return own if used in (None, own) else None
+
+    def _forget_nodes(self, nodes: Sequence[answers.Node]) -> dict[UUID, dict[str, Any]]:
+        """Forget the nodes that the home does not list; return the others by their ids at home."""
+        with self._database.pipeline() as tx:
+            rows = tx.execute(_QUERIES["mirrored_nodes"], {"peer_id": self._peer["peer_id"]}).fetchall()
+        listed = {node.node_id for node in nodes}
+        for row in rows:
+            if row["home_node_id"] not in listed:
+                self._count_forgotten(self._mirror.forget_node(row["node_id"]))
+        return {row["home_node_id"]: row for row in rows if row["home_node_id"] in listed}
+
+    def _name_nodes(self, nodes: Sequence[answers.Node], mirrored: dict[UUID, dict[str, Any]]) -> None:
+        for node in nodes:
+            row = mirrored.get(node.node_id)
+            if row is not None and not row["node_name"].startswith(node.name[:90]):
+                self._mirror.rename_node(row["node_id"], node)
+
+    def _compare(self, node: answers.Node, row: dict[str, Any] | None) -> _Difference:
+        """Forget the records of a node that are gone at home, and return what is missing."""
+        node_id = self._mirror.add_node(node) if row is None else row["node_id"]
+        difference = _Difference(node_id, [], {})
+        try:
+            self._compare_part(node.node_id, "", difference)
+        except NotFoundError:  # its grant ended meanwhile: the next pull forgets it
+            return _Difference(node_id, [], {})
+        return difference
+
+    def _compare_part(self, home_node_id: UUID, prefix: str, difference: _Difference) -> None:
+        found = self._home.records(home_node_id, prefix)
+        values = {"node_id": difference.node_id, "prefix": prefix}
+        if found.parts is not None:
+            self._compare_parts(home_node_id, prefix, found.parts, difference)
+            return
+        at_home = {one.record_id: one.version for one in found.records or () if str(one.record_id).startswith(prefix)}
+        with self._database.pipeline() as tx:
+            here = {row["home_record_id"]: row for row in tx.execute(_QUERIES["versions"], values)}
+        for home_id, row in here.items():
+            if home_id not in at_home:
+                self._forget(row["record_id"])
+            elif row["version"] != at_home[home_id]:
+                difference.outdated[home_id] = row["record_id"]
+        known = {home_id: row["version"] for home_id, row in here.items()}
+        difference.wanted += [home_id for home_id, version in at_home.items() if known.get(home_id) != version]
+
+    def _compare_parts(
+        self, home_node_id: UUID, prefix: str, parts: Sequence[answers.Part], difference: _Difference
+    ) -> None:
+        digits = len(parts[0].prefix) if parts else 0
+        if any(len(p.prefix) != digits or not p.prefix.startswith(prefix) for p in parts) or digits <= len(prefix):
+            raise ProviderError("the home lists the parts of a node in an unknown way")
+        if digits > MAX_PREFIX:
+            raise ProviderError("the home splits a node into too many parts")
+        values = {"node_id": difference.node_id, "prefix": prefix, "digits": digits}
+        with self._database.pipeline() as tx:
+            here = {row["prefix"]: row["digest"] for row in tx.execute(_QUERIES["digests"], values)}
+        at_home = {part.prefix: part.digest for part in parts}
+        for gone in here.keys() - at_home.keys():
+            with self._database.pipeline() as tx:
+                rows = tx.execute(_QUERIES["versions"], {**values, "prefix": gone}).fetchall()
+            for row in rows:
+                self._forget(row["record_id"])
+        for part, digest in at_home.items():
+            if here.get(part) != digest:
+                self._compare_part(home_node_id, part, difference)
+
+    def _fetch(self, home_node_id: UUID, difference: _Difference) -> None:
+        """Mirror the missing records of a node in pages."""
+        wanted = sorted(difference.wanted)
+        while wanted:
+            asked = wanted[:RECORDS_AT_ONCE]
+            page = self._home.pull(home_node_id, asked, self._model)
+            contents = {file.file_id: self._content(file) for record in page for file in record.files}
+            for record in page:
+                if record.record_id in difference.outdated:
+                    self._forget(difference.outdated.pop(record.record_id))
+            if page:
+                self._mirror.write(difference.node_id, page, contents)
+                self.done.mirrored += len(page)
+                self._on_done("mirrored", len(page))
+            # An answer may end early; what it skips before its last record is not granted any more.
+            last = max((record.record_id for record in page), default=asked[-1])
+            wanted = [one for one in wanted if one > last]
+        for record_id in difference.outdated.values():
+            self._forget(record_id)
+
+    def _content(self, file: answers.File) -> bytes:
+        if file.content is None:
+            return self._home.content(file)
+        try:
+            return base64.b64decode(file.content, validate=True)
+        except binascii.Error as error:
+            raise ProviderError("the home sent a file in an unknown form") from error
+
+    def _forget(self, record_id: UUID) -> None:
+        self._count_forgotten(self._mirror.forget_record(record_id))
+
+    def _count_forgotten(self, records: int) -> None:
+        self.done.forgotten += records
+        self._on_done("forgotten", records)
+
+
+def _key_of(peering: Peering, peer_id: UUID) -> str:
+    with peering.context.database.owner() as tx:
+        row = tx.execute(_QUERIES["sealed_key"], {"peer_id": peer_id}).fetchone()
+    if row is None:
+        raise ConfigurationError("this peer has no key: give it one with `neurigraph peers key`")
+    return peering.unsealed(peer_id, row["sealed"])

@@ -1,0 +1,76 @@
+"""Signatures of what a home answers to its peers: Ed25519 (RFC 8032) over the peer's nonce and the answer.
+
+The nonce is different for each request, so an answer can be neither changed nor given to another request.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from neurigraph_pipelines.database.secret import Secret
+from neurigraph_pipelines.model.errors import InvalidInputError, ProviderError
+
+HEADER = "Neurigraph-Signature"
+KEY_BYTES = 32
+_CONTEXT = b"neurigraph peer answer 1"
+
+
+class HomeKey:
+    """The key of this installation as a home; it follows from the installation's secret."""
+
+    def __init__(self, secret: Secret) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(secret.home_key_seed())
+
+    @property
+    def public(self) -> str:
+        """The public half in base64, which peers pin."""
+        return base64.b64encode(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+
+    def sign(self, nonce: str, answer: bytes) -> str:
+        """Return the signature of an answer, in base64."""
+        return base64.b64encode(self._key.sign(_message(nonce, answer))).decode()
+
+
+def new_nonce() -> str:
+    """Return a nonce of 128 random bits."""
+    return secrets.token_hex(16)
+
+
+def checked_key(text: str) -> bytes:
+    """Return the bytes of a home's public key.
+
+    Raises:
+        InvalidInputError: It is none.
+    """
+    try:
+        key = base64.b64decode(text, validate=True)
+        if len(key) != KEY_BYTES:
+            raise ValueError
+    except ValueError as error:
+        raise InvalidInputError(
+            "this is not the key of a home: give what `neurigraph peers key` prints there"
+        ) from error
+    return key
+
+
+def require_signed(home_key: bytes, nonce: str, answer: bytes, signature: str | None) -> None:
+    """Require that the pinned home signed an answer to this request.
+
+    Raises:
+        ProviderError: Somebody else did, or nobody.
+    """
+    try:
+        signed = base64.b64decode(signature or "", validate=True)
+        Ed25519PublicKey.from_public_bytes(home_key).verify(signed, _message(nonce, answer))
+    except (ValueError, InvalidSignature) as error:
+        raise ProviderError("the answer is not signed by the home that was added: nothing of it is used") from error
+
+
+def _message(nonce: str, answer: bytes) -> bytes:
+    return b"\0".join((_CONTEXT, nonce.encode(), hashlib.sha256(answer).digest()))

@@ -1,0 +1,152 @@
+"""The tables with data of a user, read from the database catalog.
+
+New tables are included automatically if they have a column for the user.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+
+from psycopg import sql
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
+
+SHARED = "neurigraph"
+"""The schema of the tables that all users share."""
+
+LEFT_OUT = {
+    "action_votes": "decisions are made where they were asked for; an export could be forged to have made some",
+    "actions": "what waits for a decision is asked again where it is restored",
+    "api_keys": "secrets; new ones are issued after a restore",
+    "arrivals": "about moves between databases",
+    "canaries": "traps of an installation; the planted conversations are exported as such",
+    "databases": "about an installation: where other databases are",
+    "digest_failures": "made of the records",
+    "digest_records": "made of the records",
+    "digests": "made of the records; an export could be forged to put other words into them",
+    "embedding_models": "about the models of an installation, not about a user",
+    "erased_objects": "objects that are still to be removed from an installation's object store",
+    "erasures": "receipts of an installation, which outlive the erased data",
+    "heartbeats": "about processes of an installation, not about a user",
+    "invitation_attempts": "about an installation, which forgets them after an hour",
+    "layer_packs": "made of the nodes",
+    "node_changes": "versions of cached nodes",
+    "node_lexemes": "counted from the passages",
+    "node_statistics": "counted from the passages",
+    "organization_invitations": "secrets; members are invited again after a restore",
+    "organization_members": "users of an installation; after a restore an operator names an owner",
+    "peer_keys": "secrets; they are given again after a restore",
+    "peer_horizons": "what peers of an installation were shown",
+    "pending_verdicts": "facts wait for verdicts where they are restored",
+    "pipeline_totals": "what an installation has done, for its metrics",
+    "profiles": "made of the records",
+    "queue_hold": "about a provider's account of an installation, not about a user",
+    "read_windows": "answers about records that are still being read; they are read again where they are restored",
+    "record_changes": "versions of cached nodes",
+    "record_titles": "computed from the titles of the records",
+    "relation_types": "about the installation, not about a user",
+    "request_keys": "answers to requests, kept for some hours in case they are repeated",
+    "resident_keys": "about users of other databases",
+    "residents": "about users of other databases",
+    "retrievals": "the log of an installation, about what was read there",
+    "schema_migrations": "about the database, not about a user",
+    "schema_routines": "about the database, not about a user",
+    "sign_in_attempts": "about an installation, which forgets them after a quarter of an hour",
+    "step_results": "of segments that are being stored; their steps run again where they are restored",
+    "user_changes": "versions of cached answers",
+    "user_passwords": "secrets; they are set again after a restore",
+    "user_lexemes": "counted from the passages",
+    "user_statistics": "counted from the records and passages",
+    "warm_nodes": "prefetched for some minutes",
+    "webhook_deliveries": "messages of an installation to its receivers",
+    "webhook_events": "messages of an installation to its receivers",
+    "webhooks": "an export could be forged to have the memory call somebody; they are added again",
+}
+"""Shared tables that are not exported, with the reason."""
+
+_QUERIES = statements("portability")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a user or of a node.
+
+    Attributes:
+        columns: The exported columns.
+        types: Their types.
+        key: The columns of the primary key.
+        ordered_by: The columns that order the rows.
+    """
+
+    schema: str
+    name: str
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    key: tuple[str, ...]
+    ordered_by: tuple[str, ...]
+    is_of_users: bool
+
+    @property
+    def identifier(self) -> sql.Identifier:
+        """The qualified name."""
+        return sql.Identifier(self.schema, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key between two tables of one schema."""
+
+    child: str
+    parent: str
+    child_columns: tuple[str, ...]
+    parent_columns: tuple[str, ...]
+
+
+IMPLIED_REFERENCES = (
+    Reference("sources", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("messages", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("quarantines", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("quarantine_changes", "graph_index", ("row_id",), ("node_id",)),
+    Reference("quarantine_changes", "node_edges", ("row_id",), ("edge_id",)),
+    Reference("quarantine_changes", "node_candidates", ("row_id",), ("candidate_id",)),
+    Reference("graph_index", "record_index", ("defined_by",), ("record_id",)),
+    Reference("permission_grants", "graph_index", ("subject_id",), ("node_id",)),
+    Reference("storage_triggers", "storage_triggers", ("batch_id",), ("batch_id",)),
+)
+"""References without a foreign key between shared tables. They must not lead to rows of another user either."""
+
+
+def shared_tables(tx: Transaction) -> list[Table]:
+    """Return the exported shared tables, each after the tables that it references."""
+    return [t for t in tables_of(tx, SHARED) if t.is_of_users and t.name not in LEFT_OUT]
+
+
+def tables_of(tx: Transaction, schema: str) -> list[Table]:
+    """Return all tables of a schema, each after the tables that it references."""
+    found = {
+        row["name"]: Table(
+            schema,
+            row["name"],
+            tuple(row["columns"]),
+            tuple(row["types"]),
+            tuple(row["key"]),
+            (*row["numbered_by"], *row["key"]),
+            row["is_of_users"],
+        )
+        for row in tx.execute(_QUERIES["tables"], {"schema": schema})
+    }
+    order: TopologicalSorter[str] = TopologicalSorter({name: [] for name in found})
+    for reference in references_in(tx, schema):
+        if reference.child != reference.parent:
+            order.add(reference.child, reference.parent)
+    return [found[name] for name in order.static_order()]
+
+
+def references_in(tx: Transaction, schema: str) -> list[Reference]:
+    """Return all foreign keys between tables of a schema."""
+    return [
+        Reference(row["child"], row["parent"], tuple(row["child_columns"]), tuple(row["parent_columns"]))
+        for row in tx.execute(_QUERIES["references"], {"schema": schema})
+    ]

@@ -1,0 +1,249 @@
+"""Webhooks as their owners see them: adding, changing, rotating and removing them, and what became of deliveries.
+
+Only the owner of a graph has webhooks. ``delivery`` sends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from neurigraph_pipelines.access.authentication import require_owner, require_visible
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.exchange.webhooks.outbox import Outbox, hash_of
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.model.webhooks import ANY_EVENT, EVENTS, KINDS_OF_EVENTS, DeliveryState, WebhookState
+
+MAX_WEBHOOKS = 20
+"""Webhooks of one user."""
+
+MAX_GLOB = 500
+MAX_URL = 2_000
+ROTATION_SECONDS = 24 * 3600.0
+"""For so long after a rotation messages are signed with the secret before, too."""
+
+_AUTHOR = re.compile(r"(user|persona):[0-9a-f-]{36}|pipeline")
+_QUERIES = statements("webhooks")
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """One address that is called.
+
+    Attributes:
+        waiting, delivered, dead: How many deliveries are in that state; finished ones are dropped after some days.
+        secret: Signs its messages; only after it was made or rotated, since it is not shown again.
+    """
+
+    webhook_id: UUID
+    url: str
+    events: tuple[str, ...]
+    path_glob: str | None
+    author: str | None
+    state: WebhookState
+    rotated_until: datetime | None
+    created_at: datetime
+    waiting: int
+    delivered: int
+    dead: int
+    secret: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event for one webhook.
+
+    Attributes:
+        last_status: That the receiver answered last, if it answered.
+        last_error: Why the last attempt failed, if no status says so.
+    """
+
+    delivery_id: UUID
+    event_id: UUID
+    event: str
+    occurred_at: datetime
+    state: DeliveryState
+    attempts: int
+    last_status: int | None
+    last_error: str | None
+    next_attempt_at: datetime | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+def add(
+    outbox: Outbox,
+    url: str,
+    events: Sequence[str] = (ANY_EVENT,),
+    path_glob: str | None = None,
+    author: str | None = None,
+) -> Webhook:
+    """Add a webhook and return it with its secret, which is not shown again.
+
+    Args:
+        events: Names of events, ``record.*`` and the like, or ``*``.
+        path_glob: Only events at nodes whose path matches, and below them.
+        author: Only what this author did.
+
+    Raises:
+        ForbiddenError: The caller does not own the graph; also in the functions below.
+        InvalidInputError: The address may not be called, or a filter is none.
+        ConflictError: The settings allow no webhooks, or the user has as many as are allowed.
+    """
+    claims = outbox.context.claims
+    require_owner(claims)
+    wanted = _checked(outbox, url, events, path_glob, author)
+    webhook_id = uuid4()
+    secret = outbox.secret_of(webhook_id, 1)
+    with outbox.context.database.agent(claims) as tx:
+        row = tx.execute(_QUERIES["count_of_user"], {"user_id": claims.user_id}).fetchone()
+        if row is None or row["webhooks"] >= MAX_WEBHOOKS:
+            raise ConflictError(f"a user has at most {MAX_WEBHOOKS} webhooks: remove one first")
+        values = {"webhook_id": webhook_id, "user_id": claims.user_id, "secret_hash": hash_of(secret)}
+        tx.execute(_QUERIES["add"], {**values, **wanted})
+    return get_webhook(outbox.context.database, claims, webhook_id, secret)
+
+
+def list_webhooks(database: Database, claims: Claims) -> list[Webhook]:
+    """Return the caller's webhooks, oldest first."""
+    require_owner(claims)
+    rows = database.ask(claims, _QUERIES["webhooks"], {"user_id": claims.user_id, "webhook_id": None})
+    return [_webhook(row) for row in rows]
+
+
+def get_webhook(database: Database, claims: Claims, webhook_id: UUID, secret: str | None = None) -> Webhook:
+    """Return one webhook.
+
+    Raises:
+        NotFoundError: There is no such webhook, or it is hidden from the caller; also in the functions below.
+    """
+    require_visible(database, claims, "webhook", webhook_id)
+    require_owner(claims)
+    rows = database.ask(claims, _QUERIES["webhooks"], {"user_id": claims.user_id, "webhook_id": webhook_id})
+    if not rows:
+        raise NotFoundError
+    return _webhook({**rows[0], "secret": secret})
+
+
+def change(outbox: Outbox, webhook_id: UUID, changes: Mapping[str, Any]) -> Webhook:
+    """Change some of ``url``, ``events``, ``path_glob``, ``author`` and ``state`` of a webhook.
+
+    Raises:
+        InvalidInputError: As for ``add``.
+    """
+    database, claims = outbox.context.database, outbox.context.claims
+    found = get_webhook(database, claims, webhook_id)
+    state = WebhookState(changes.get("state", found.state))
+    fields = {name: changes.get(name, getattr(found, name)) for name in ("url", "events", "path_glob", "author")}
+    wanted = _checked(outbox, **fields)
+    with database.agent(claims) as tx:
+        tx.execute(_QUERIES["change"], {"webhook_id": webhook_id, "state": state, **wanted})
+    return get_webhook(database, claims, webhook_id)
+
+
+def remove(database: Database, claims: Claims, webhook_id: UUID) -> None:
+    """Remove a webhook with its deliveries."""
+    get_webhook(database, claims, webhook_id)
+    with database.agent(claims) as tx:
+        tx.execute(_QUERIES["remove"], {"webhook_id": webhook_id})
+
+
+def rotate(outbox: Outbox, webhook_id: UUID) -> Webhook:
+    """Give a webhook another secret and return it. For a day, messages are signed with both."""
+    database, claims = outbox.context.database, outbox.context.claims
+    get_webhook(database, claims, webhook_id)
+    with database.agent(claims) as tx:
+        row = tx.execute(_QUERIES["version"], {"webhook_id": webhook_id}).fetchone()
+        if row is None:
+            raise NotFoundError
+        secret = outbox.secret_of(webhook_id, row["secret_version"] + 1)
+        values = {"version": row["secret_version"] + 1, "secret_hash": hash_of(secret), "seconds": ROTATION_SECONDS}
+        tx.execute(_QUERIES["rotate"], {"webhook_id": webhook_id, **values})
+    return get_webhook(database, claims, webhook_id, secret)
+
+
+def replay(database: Database, claims: Claims, webhook_id: UUID, delivery_id: UUID | None = None) -> int:
+    """Send again what was given up: one delivery, or all dead ones. Return how many wait now.
+
+    Raises:
+        NotFoundError: There is no such delivery, or it is not finished.
+    """
+    get_webhook(database, claims, webhook_id)
+    with database.agent(claims) as tx:
+        row = tx.execute(_QUERIES["replay"], {"webhook_id": webhook_id, "delivery_id": delivery_id}).fetchone()
+    assert row is not None
+    if delivery_id is not None and row["replayed"] == 0:
+        raise NotFoundError("there is no such delivery, or it still waits")
+    return int(row["replayed"])
+
+
+def page_of_deliveries(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    webhook_id: UUID,
+    *,
+    state: DeliveryState | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[Delivery]:
+    """Return a page of the deliveries of a webhook, newest first.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+    get_webhook(database, claims, webhook_id)
+    filters = {"webhook_id": webhook_id, "state": state}
+
+    def read(after: Position | None, most: int) -> list[Delivery]:
+        at, last = after or NEWEST
+        return deliveries(database, claims, {**filters, "delivery_id": None, "at": at, "id": last, "limit": most})
+
+    return cursors.page(
+        claims, "deliveries", filters, limit, cursor, read, lambda one: (one.created_at, one.delivery_id)
+    )
+
+
+def get_delivery(database: Database, claims: Claims, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+    """Return one delivery."""
+    at, last = NEWEST
+    values = {"webhook_id": webhook_id, "delivery_id": delivery_id, "state": None, "at": at, "id": last, "limit": 1}
+    found = deliveries(database, claims, values)
+    if not found:
+        raise NotFoundError
+    return found[0]
+
+
+def deliveries(database: Database, claims: Claims, values: Mapping[str, Any]) -> list[Delivery]:
+    """Return deliveries that the query finds."""
+    rows = database.ask(claims, _QUERIES["deliveries"], values)
+    return [Delivery(**{**row, "state": DeliveryState(row["state"])}) for row in rows]
+
+
+def _checked(
+    outbox: Outbox, url: str, events: Sequence[str], path_glob: str | None, author: str | None
+) -> dict[str, Any]:
+    """Return the fields of a webhook, checked."""
+    if len(url) > MAX_URL:
+        raise InvalidInputError(f"the address has {len(url):,} characters and the limit is {MAX_URL:,}")
+    outbox.sender.check(url)
+    known = {ANY_EVENT, *KINDS_OF_EVENTS, *EVENTS}
+    if not events or (unknown := set(events) - known):
+        what = f"there is no event {sorted(unknown)[0][:60]!r}" if events else "a webhook needs events"
+        raise InvalidInputError(f"{what}: give `*`, {', '.join(KINDS_OF_EVENTS)}, or the names in docs/webhooks.md")
+    if path_glob is not None and not 1 <= len(path_glob) <= MAX_GLOB:
+        raise InvalidInputError(f"a pattern of paths has 1 to {MAX_GLOB} characters")
+    if author is not None and not _AUTHOR.fullmatch(author):
+        raise InvalidInputError("an author is user:ID, persona:ID or pipeline")
+    return {"url": url, "events": list(dict.fromkeys(events)), "path_glob": path_glob, "author": author}
+
+
+def _webhook(row: Mapping[str, Any]) -> Webhook:
+    return Webhook(**{**row, "events": tuple(row["events"]), "state": WebhookState(row["state"])})

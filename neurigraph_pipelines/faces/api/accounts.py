@@ -1,0 +1,82 @@
+"""Accounts: what users state about themselves, and signing in with a password."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from neurigraph_pipelines.access import accounts
+from neurigraph_pipelines.access.accounts import MAX_EMAIL, MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
+from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.requests import Form
+from neurigraph_pipelines.faces.api.responses import access as responses
+from neurigraph_pipelines.model.sources import Scalar
+from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+
+SIGN_IN_BYTES = 16 * 1024
+"""Longest body of a sign-in: the longest name and password, with every character escaped."""
+
+router = APIRouter(tags=["users"], responses=documented(401, 403, 413, 422, 503))
+
+
+class ChangeAccount(Form):
+    """Changes of an account. What is left out stays, and null removes it."""
+
+    display_name: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_NAME})
+    email: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EMAIL})
+    metadata: dict[str, Scalar] | None = Field(
+        default=None,
+        max_length=MAX_METADATA_KEYS,
+        description="Texts, numbers and booleans by name, at most 16 KiB as JSON.",
+    )
+
+
+class NewPassword(Form):
+    """A password to set."""
+
+    password: str = Field(json_schema_extra={"minLength": MIN_PASSWORD, "maxLength": MAX_PASSWORD})
+
+
+class SignIn(Form):
+    """A name and a password."""
+
+    user: str = Field(max_length=MAX_NAME, description="The slug of the user.")
+    password: str = Field(max_length=MAX_PASSWORD)
+
+
+@router.get("/account", response_model=responses.Account)
+def get_account(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Return what the user states about themselves."""
+    return asdict(accounts.get_account(installation.database, caller))
+
+
+@router.patch("/account", response_model=responses.Account)
+def change_account(body: ChangeAccount, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Change it. Only the user sees it."""
+    return asdict(accounts.change_account(installation.database, caller, body.model_dump(exclude_unset=True)))
+
+
+@router.put("/account/password", status_code=204)
+def set_password(body: NewPassword, caller: Caller, installation: InstallationDep) -> None:
+    """Set the password that opens the page. All who signed in with the old one are signed out."""
+    accounts.set_password(installation.database, caller, body.password)
+
+
+@router.delete("/account/password", status_code=204)
+def remove_password(caller: Caller, installation: InstallationDep) -> None:
+    """Remove the password. Only keys open the page then."""
+    accounts.set_password(installation.database, caller, None)
+
+
+@router.post("/sign-in", status_code=201, response_model=responses.SignedIn)
+def sign_in(body: SignIn, installation: InstallationDep) -> dict[str, Any]:
+    """Exchange a name and a password for a key that expires after twelve hours.
+
+    Ten wrong passwords within a quarter of an hour close a name until it is over.
+    """
+    here = installation.homes.of_sign_in(body.user)
+    return asdict(accounts.sign_in(here.database, here.secret, body.user, body.password))

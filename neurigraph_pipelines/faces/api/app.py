@@ -1,0 +1,221 @@
+"""The FastAPI application: assembles routers, middleware and error handlers for one installation.
+
+Operations belong in the router of their subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import cache
+from typing import Any, Protocol
+
+from fastapi import APIRouter, FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import BaseRoute
+
+import neurigraph_pipelines
+from neurigraph_pipelines.exchange.webhooks.background import delivering
+from neurigraph_pipelines.faces.api import (
+    accounts,
+    actions,
+    conversations,
+    digests,
+    documentation,
+    erasures,
+    events,
+    evidence,
+    exports,
+    facts,
+    failures,
+    files,
+    graph_changes,
+    health,
+    idempotency,
+    links,
+    memories,
+    mirrors,
+    nodes,
+    notes,
+    organizations,
+    page,
+    quarantines,
+    retention,
+    search,
+    sharing,
+    spaces,
+    uploads,
+    users,
+    webhooks,
+)
+from neurigraph_pipelines.faces.api.admission import Admission
+from neurigraph_pipelines.faces.api.authentication import Authentication
+from neurigraph_pipelines.faces.api.body_limit import MAX_BODY_BYTES, BodyLimit
+from neurigraph_pipelines.faces.api.connection_waits import ConnectionWaits
+from neurigraph_pipelines.faces.api.exact_bodies import ExactBodies
+from neurigraph_pipelines.faces.api.known_parameters import OnlyKnown
+from neurigraph_pipelines.faces.api.metrics import routes as metrics
+from neurigraph_pipelines.faces.api.metrics.collectors import installation_registry
+from neurigraph_pipelines.faces.api.metrics.process import process_measures
+from neurigraph_pipelines.faces.api.metrics.requests import RequestMeasures
+from neurigraph_pipelines.faces.api.preconditions import changed_meanwhile
+from neurigraph_pipelines.faces.api.problems import add_problem_handlers, documented, problem_definition
+from neurigraph_pipelines.faces.api.v3 import chat, documents
+from neurigraph_pipelines.ingestion.backlog import Backlog
+from neurigraph_pipelines.ingestion.readiness import Checks
+from neurigraph_pipelines.model.errors import ChangedError
+from neurigraph_pipelines.retrieval.listing.sources import settled
+from neurigraph_pipelines.retrieval.listing.waiting import Waiters
+from neurigraph_pipelines.wiring.installation import Installation
+
+_DESCRIPTION = f"""
+Long-term memory for AI assistants: store conversations, events and files, and answer questions from them.
+
+Every call under `/v1`, `/v3` and `/chat` needs the header `Authorization: Bearer KEY`. Errors are problem details
+(RFC 9457, `application/problem+json`). Objects that do not exist and objects that the key may not see give the same
+404. A request body has at most {MAX_BODY_BYTES:,} bytes, except for uploads. Times are ISO 8601; a time without a zone
+is UTC.
+"""
+
+
+class _Application(FastAPI):
+    """FastAPI, with the schema of problem details and the keys of requests in its OpenAPI document."""
+
+    def openapi(self) -> dict[str, Any]:
+        is_complete = self.openapi_schema is not None
+        description = super().openapi()
+        if not is_complete:
+            description["components"]["schemas"]["Problem"] = problem_definition()
+            for path, operations in description["paths"].items():
+                for method, operation in operations.items():
+                    if path.startswith("/v1/") and idempotency.why_not(method.upper(), path) is None:
+                        operation.setdefault("parameters", []).append(idempotency.parameter())
+                        operation["responses"] |= {str(status): one for status, one in documented(409).items()}
+        return description
+
+
+_SUBJECTS = (
+    users,
+    accounts,
+    exports,
+    conversations,
+    events,
+    notes,
+    uploads,
+    search,
+    files,
+    nodes,
+    memories,
+    facts,
+    digests,
+    links,
+    graph_changes,
+    evidence,
+    erasures,
+    sharing,
+    organizations,
+    spaces,
+    webhooks,
+    mirrors,
+    actions,
+    quarantines,
+    retention,
+    failures,
+)
+"""Modules with a router of operations below ``/v1``, in the order of the documentation."""
+
+
+class Endpoint(Protocol):
+    """An endpoint of another face, which the API's middleware guards too."""
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Its routes."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """What runs while the application serves."""
+
+
+def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -> FastAPI:
+    """Return the application for a migrated installation. The caller closes the installation.
+
+    Args:
+        endpoints: Of other faces, to be served as well.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(_connect, installation)
+        async with AsyncExitStack() as running:
+            running.enter_context(delivering(installation.webhooks))
+            for endpoint in endpoints:
+                await running.enter_async_context(endpoint.running())
+            yield
+
+    app = _Application(
+        title="Neurigraph",
+        version=neurigraph_pipelines.__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.installation = installation
+    app.state.checks = Checks(installation.context)
+    app.state.measures = process_measures()
+    app.state.figures = installation_registry(installation.context)
+    app.state.backlog = Backlog(installation.context)
+    app.state.waiters = Waiters(lambda source_ids: settled(installation.database, source_ids))
+    _add_middleware(app, installation)
+    add_problem_handlers(app)
+    app.add_exception_handler(ChangedError, changed_meanwhile)
+    app.router.routes.extend(_operations().routes)
+    for endpoint in endpoints:
+        app.router.routes.extend(endpoint.routes)
+    return app
+
+
+@cache
+def _operations() -> APIRouter:
+    """Return the routes of all operations. No installation changes them, and FastAPI takes 0.3 s to build them."""
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
+    for subject in _SUBJECTS:
+        version_1.include_router(subject.router)
+    operations = APIRouter()
+    operations.include_router(version_1)
+    for router in (documents.router, chat.router):
+        operations.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
+    for others in (health.router, metrics.router, documentation.router, page.router):
+        operations.include_router(others, dependencies=[OnlyKnown])
+    return operations
+
+
+def _add_middleware(app: FastAPI, installation: Installation) -> None:
+    """Add what every request passes, the innermost first."""
+    upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
+    app.add_middleware(ExactBodies)
+    app.add_middleware(idempotency.Idempotency, installation=installation)
+    app.add_middleware(
+        BodyLimit,
+        limit=MAX_BODY_BYTES,
+        larger={("POST", "/v1/files"): upload_bytes},
+        smaller={("POST", "/v1/sign-in"): accounts.SIGN_IN_BYTES},
+        patience=installation.settings.api.client_seconds,
+    )
+    app.add_middleware(Authentication, installation=installation)
+    app.add_middleware(ConnectionWaits, seconds=installation.settings.database.wait_seconds)
+    app.add_middleware(
+        Admission,
+        requests_per_minute=installation.settings.api.requests_per_minute,
+        concurrent_requests=installation.settings.api.concurrent_requests,
+    )
+    app.add_middleware(RequestMeasures, measures=app.state.measures)
+
+
+def _connect(installation: Installation) -> None:
+    """Create the shared parts before the first request, since requests run in several threads at once."""
+    for part in ("database", "objects", "tokens", "embedder"):
+        getattr(installation, part)
+    for secret in (installation.secrets.admin_key, installation.secrets.metrics_token):
+        secret()  # made at the first start, so that its file can be read

@@ -1,0 +1,103 @@
+"""The inbox of conversations: open them, append messages, end them, set their privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+
+from neurigraph_pipelines.faces.api import requests, sources
+from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep, Writer
+from neurigraph_pipelines.faces.api.idempotency import Once
+from neurigraph_pipelines.faces.api.lag import NotesLag
+from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, ConversationGuard
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.responses import inbox as responses
+from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.model import SourceKind
+
+router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
+
+
+@router.post(
+    "",
+    dependencies=[NotesLag],
+    status_code=201,
+    response_model=responses.Conversation,
+    responses={200: {"model": responses.Conversation, "description": "The conversation exists already."}},
+)
+def open_conversation(
+    body: requests.NewConversation, response: Response, caller: Writer, installation: InstallationDep, once: Once
+) -> dict[str, UUID]:
+    """Open a conversation, or return the existing one with the same `external_id`."""
+    look(installation, caller, replaces=body.replaces)
+    with installation.database.agent(caller) as tx:
+        once.admit(tx)
+        conversation_id, created = sources.inbox(installation).open_source(
+            tx,
+            caller.user_id,
+            SourceKind.CONVERSATION,
+            external_id=body.external_id,
+            title=body.title,
+            started_at=body.started_at,
+            privacy=body.privacy,
+            details=body.details,
+        )
+        opened = {"conversation_id": conversation_id}
+        if created:
+            once.note_result(tx, opened)
+    if not created:
+        response.status_code = 200
+    return opened
+
+
+@router.post("/{conversation_id}/messages", dependencies=[NotesLag], response_model=responses.Appended)
+def append_messages(
+    conversation_id: UUID, body: requests.NewMessages, caller: Writer, installation: InstallationDep, once: Once
+) -> dict[str, Any]:
+    """Append messages in the order given.
+
+    Messages can be found once they are stored, which happens when the conversation has ended or has grown long. To
+    store a response while it is streaming, send the text so far with `complete` false, and send it again under the same
+    `external_id` as it grows. Each time it replaces the previous text, as long as it is the newest message and not
+    complete.
+    """
+    return sources.append(installation, caller, SourceKind.CONVERSATION, conversation_id, body.messages, once)
+
+
+@router.post("/{conversation_id}/end", dependencies=[NotesLag], response_model=responses.Ended)
+def end_conversation(
+    conversation_id: UUID, caller: Writer, installation: InstallationDep, body: requests.End | None = None
+) -> dict[str, UUID | datetime]:
+    """End a conversation. Ending it again changes nothing and returns the time of its first end."""
+    return {
+        "conversation_id": conversation_id,
+        "ended_at": sources.end(installation, caller, SourceKind.CONVERSATION, conversation_id, body),
+    }
+
+
+@router.get("", response_model=responses.Conversations)
+def list_conversations(asked: sources.ListingDep) -> dict[str, Any]:
+    """List conversations with their states, those received last first. A persona sees those that it handed in."""
+    return asked.of(SourceKind.CONVERSATION)
+
+
+@router.get("/{conversation_id}", response_model=responses.ConversationState, responses=NOT_MODIFIED)
+async def conversation_state(conversation_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
+    """Return the state of a conversation, and the memories that it became."""
+    return await sources.progress(reading, SourceKind.CONVERSATION, conversation_id)
+
+
+@router.patch("/{conversation_id}", status_code=204, responses=documented(412))
+def share_conversation(
+    conversation_id: UUID,
+    body: requests.Sharing,
+    caller: Author,
+    installation: InstallationDep,
+    guard: ConversationGuard,
+) -> None:
+    """Make a conversation and all memories from it private, or share them again. Only the owner may do so."""
+    sources.set_privacy(installation, caller, SourceKind.CONVERSATION, conversation_id, body, guard)

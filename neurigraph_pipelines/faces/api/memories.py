@@ -1,0 +1,141 @@
+"""Single memories: their versions, their history, and changes to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.api import requests
+from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Within
+from neurigraph_pipelines.faces.api.idempotency import IsRepeated
+from neurigraph_pipelines.faces.api.paging import Cursor, Limit
+from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, RecordGuard, read_record, tagged
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.responses import memories as responses
+from neurigraph_pipelines.faces.api.responses.graph import ListedRecords
+from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.graph import history
+from neurigraph_pipelines.ingestion import revision
+from neurigraph_pipelines.model import ContentType
+from neurigraph_pipelines.retrieval.listing import records as listing
+from neurigraph_pipelines.retrieval.listing.records import RecordFilter
+
+router = APIRouter(prefix="/records", tags=["memories"], responses=documented(401, 404, 422, 503))
+
+
+@router.get("", response_model=ListedRecords)
+def list_records(
+    caller: Within,
+    installation: InstallationDep,
+    node_id: Annotated[UUID | None, Query(description="In this node, or below it.")] = None,
+    below: Annotated[bool, Query(description="False leaves out the nodes below `node_id`.")] = True,
+    source_id: Annotated[UUID | None, Query(description="From this conversation, event or upload.")] = None,
+    created_after: Annotated[datetime | None, Query(description="Stored at this time or later.")] = None,
+    created_before: Annotated[datetime | None, Query(description="Stored before this time.")] = None,
+    occurred_after: Annotated[datetime | None, Query(description="Of what happened then or later.")] = None,
+    occurred_before: Annotated[datetime | None, Query(description="Of what happened before this time.")] = None,
+    content_type: ContentType | None = None,
+    superseded: Annotated[bool | None, Query(description="Whether a newer memory replaces it. Default: both.")] = None,
+    entity: Annotated[str | None, Query(description="With this entity; case is ignored.")] = None,
+    topic: Annotated[str | None, Query(description="With this topic; case is ignored.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List memories of the whole graph, those stored last first."""
+    look(installation, caller, node_id=node_id, source_id=source_id)
+    wanted = RecordFilter(
+        node_id,
+        below,
+        source_id,
+        created_after,
+        created_before,
+        occurred_after,
+        occurred_before,
+        content_type,
+        superseded,
+        entity,
+        topic,
+    )
+    found = listing.list_records(
+        installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor
+    )
+    return found.shown("records", presentation.record)
+
+
+@router.get("/{record_id}", response_model=responses.Memory, responses=NOT_MODIFIED)
+def memory(
+    record_id: UUID,
+    response: Response,
+    caller: Caller,
+    installation: InstallationDep,
+    if_none_match: IfNoneMatch = None,
+    at: Annotated[
+        datetime | None, Query(description="Return the memory as it was at this moment. Default: now.")
+    ] = None,
+) -> Mapping[str, Any]:
+    """Return one memory, as it is or as it was at a moment."""
+    return tagged(response, *read_record(installation, caller, record_id, at), if_none_match)
+
+
+@router.get("/{record_id}/history", response_model=responses.History)
+def deltas(
+    record_id: UUID,
+    caller: Caller,
+    installation: InstallationDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List all changes of a memory, newest first."""
+    found = history.page_of_history(installation.database, installation.cursors, caller, record_id, limit, cursor)
+    return found.shown("deltas", presentation.delta)
+
+
+@router.get("/{record_id}/diff", response_model=responses.Difference)
+def difference(
+    record_id: UUID,
+    caller: Caller,
+    installation: InstallationDep,
+    from_at: Annotated[datetime, Query(description="The first moment.")],
+    to_at: Annotated[datetime | None, Query(description="The second moment. Default: now.")] = None,
+) -> dict[str, Any]:
+    """Compare a memory at two moments."""
+    changes = history.diff(installation.database, caller, record_id, from_at, to_at)
+    return presentation.difference(record_id, changes)
+
+
+@router.patch("/{record_id}", response_model=responses.Memory, responses=documented(403, 412))
+def revise(
+    record_id: UUID,
+    body: requests.Revise,
+    response: Response,
+    caller: Caller,
+    installation: InstallationDep,
+    guard: RecordGuard,
+    is_repeated: IsRepeated,
+) -> Mapping[str, Any]:
+    """Change the title, summary or keywords of a memory. Its files do not change."""
+    if not is_repeated:
+        revision.revise(installation.acting_for(caller), record_id, body.revision, guard)
+    return tagged(response, *read_record(installation, caller, record_id))
+
+
+@router.post("/{record_id}/supersede", response_model=responses.Memory, responses=documented(403, 409, 412))
+def supersede(
+    record_id: UUID,
+    body: requests.Supersede,
+    response: Response,
+    caller: Caller,
+    installation: InstallationDep,
+    guard: RecordGuard,
+    is_repeated: IsRepeated,
+) -> Mapping[str, Any]:
+    """Mark a memory as replaced by a newer one, or undo that with null."""
+    if not is_repeated:
+        look(installation, caller, by=body.by)
+        revision.supersede(installation.database, caller, record_id, body.by, guard)
+    return tagged(response, *read_record(installation, caller, record_id))

@@ -1,0 +1,116 @@
+"""What peers pull: granted nodes and their records, as signed answers in pages (docs/peers.md)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import Field
+
+from neurigraph_pipelines.exchange.peers import offering
+from neurigraph_pipelines.exchange.peers.signatures import HEADER, HomeKey
+from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.requests import Form
+from neurigraph_pipelines.faces.api.responses import mirrors as responses
+from neurigraph_pipelines.wiring.installation import Installation
+
+router = APIRouter(prefix="/mirror", tags=["peers"], responses=documented(401, 403, 404, 422, 503))
+
+_LARGEST_OFFSET = 1 << 50
+_COMPRESSION = 5
+
+Nonce = Annotated[
+    str, Query(pattern=r"^[0-9a-f]{32}$", description="128 random bits in hex; the answer is signed with them.")
+]
+AcceptEncoding = Annotated[str, Header(include_in_schema=False)]
+
+
+class PullRecords(Form):
+    """The records to read."""
+
+    record_ids: list[UUID] = Field(min_length=1, max_length=offering.RECORDS_AT_ONCE)
+    model: str | None = Field(
+        default=None, max_length=200, description="The embedding model of the peer: vectors of others are not sent."
+    )
+
+
+@router.get("", response_model=responses.OfferedNodes)
+def list_nodes(
+    caller: Caller,
+    installation: InstallationDep,
+    nonce: Nonce,
+    since: Annotated[UUID | None, Query(description="The `horizon` of the pull before.")] = None,
+    horizon: Annotated[UUID | None, Query(description="The `horizon` of the first page, for later ones.")] = None,
+    after: Annotated[UUID | None, Query(description="The `next_node` of the page before.")] = None,
+    accept_encoding: AcceptEncoding = "",
+) -> Response:
+    """List the nodes that a third party may read, each with a digest of its records."""
+    context = installation.acting_for(caller)
+    found = offering.list_nodes(context, since=since, horizon=horizon, after=after)
+    return _signed(installation, nonce, accept_encoding, asdict(found))
+
+
+@router.get("/nodes/{node_id}", response_model=responses.OfferedRecords)
+def list_records(
+    node_id: UUID,
+    caller: Caller,
+    installation: InstallationDep,
+    nonce: Nonce,
+    prefix: Annotated[
+        str, Query(pattern=rf"^[0-9a-f]{{0,{offering.MAX_PREFIX}}}$", description="How the ids begin.")
+    ] = "",
+    accept_encoding: AcceptEncoding = "",
+) -> Response:
+    """List the current records of a node with their versions, or digests of parts if there are many."""
+    found = offering.list_records(installation.acting_for(caller), node_id, prefix)
+    return _signed(installation, nonce, accept_encoding, found)
+
+
+@router.post("/nodes/{node_id}/records", response_model=responses.PulledRecords, responses=documented(413))
+def pull_records(
+    node_id: UUID,
+    body: PullRecords,
+    caller: Caller,
+    installation: InstallationDep,
+    nonce: Nonce,
+    accept_encoding: AcceptEncoding = "",
+) -> Response:
+    """Return the first of some records with their passages and small files, by id. Ask again for the others."""
+    found = offering.read_records(installation.acting_for(caller), node_id, body.record_ids, body.model)
+    return _signed(installation, nonce, accept_encoding, {"records": found})
+
+
+@router.get(
+    "/files/{file_id}",
+    response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
+)
+def pull_piece(
+    file_id: UUID,
+    caller: Caller,
+    installation: InstallationDep,
+    offset: Annotated[int, Query(ge=0, le=_LARGEST_OFFSET, description="Where the piece begins.")] = 0,
+) -> Response:
+    """Return a piece of a file as it is stored, up to 4 MiB. Its record has the checksum of the whole."""
+    piece = offering.read_piece(installation.acting_for(caller), file_id, offset)
+    return Response(piece, media_type="application/octet-stream")
+
+
+def _signed(installation: Installation, nonce: str, accept_encoding: str, content: object) -> Response:
+    """Return an answer with its signature, which is over the text before it is compressed."""
+    answer = json.dumps(content, default=_plain, separators=(",", ":")).encode()
+    headers = {HEADER: HomeKey(installation.secret).sign(nonce, answer), "Vary": "Accept-Encoding"}
+    if "gzip" in accept_encoding:
+        answer, headers["Content-Encoding"] = gzip.compress(answer, _COMPRESSION), "gzip"
+    return Response(answer, media_type="application/json", headers=headers)
+
+
+def _plain(value: object) -> str:
+    """Return a value that JSON has no type for; times are RFC 3339."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)

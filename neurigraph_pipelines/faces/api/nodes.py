@@ -1,0 +1,121 @@
+"""The graph: the tree, nodes, their file states and the records in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.api import requests
+from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Within
+from neurigraph_pipelines.faces.api.idempotency import Once
+from neurigraph_pipelines.faces.api.paging import Cursor, Limit
+from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.responses import graph as responses
+from neurigraph_pipelines.faces.api.responses.files import NodeFiles
+from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph.profiles import profile_of
+from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.model import NodeType
+from neurigraph_pipelines.retrieval.listing import nodes as listing
+from neurigraph_pipelines.retrieval.listing.nodes import NodeFilter
+
+MAX_TREE_NODES = 5_000
+"""Most nodes of one page of the tree."""
+
+router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
+
+
+@router.get("/tree", response_model=responses.Tree)
+def tree(
+    caller: Within,
+    installation: InstallationDep,
+    limit: Annotated[int, Query(ge=1, le=MAX_TREE_NODES, description="Maximum number of nodes.")] = MAX_TREE_NODES,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """Return the graph from the root down; for a persona or a third party, the nodes that they may read.
+
+    A larger graph comes in pages, depth first. Each page is a tree: the nodes above its own nodes are in it again.
+    """
+    top, next_cursor = navigation.page_of_tree(installation.database, installation.cursors, caller, limit, cursor)
+    return {**presentation.tree(top), "next_cursor": next_cursor}
+
+
+@router.get("/nodes", response_model=responses.Nodes)
+def list_nodes(
+    caller: Within,
+    installation: InstallationDep,
+    path: Annotated[
+        str | None, Query(description="The node at this path, such as `Family/Dave`, with or without the root.")
+    ] = None,
+    name: Annotated[str | None, Query(description="Nodes with this name or alias.")] = None,
+    parent_node_id: Annotated[UUID | None, Query(description="Nodes directly below this one.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List nodes, parents before their children. Without filters the pages hold the whole graph."""
+    look(installation, caller, parent_node_id=parent_node_id)
+    wanted = NodeFilter(path, name, parent_node_id)
+    found = listing.list_nodes(installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor)
+    return found.shown("nodes", presentation.listed_node)
+
+
+@router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
+def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep, once: Once) -> dict[str, UUID]:
+    """Create a node: a concept, or a persona that can have keys and grants of its own."""
+    look(installation, caller, parent_node_id=body.parent_node_id)
+    node_id = sharing.add_node(
+        installation.database,
+        caller,
+        body.parent_node_id,
+        body.name,
+        node_type=body.node_type,
+        kind=body.kind,
+        summary=body.summary,
+        writes=body.writes and body.node_type is NodeType.PERSONA,
+        guard=once,
+    )
+    return {"node_id": node_id}
+
+
+@router.get("/nodes/{node_id}", response_model=responses.Shell, responses=NOT_MODIFIED)
+def shell(
+    node_id: UUID,
+    response: Response,
+    caller: Caller,
+    installation: InstallationDep,
+    if_none_match: IfNoneMatch = None,
+) -> Mapping[str, Any]:
+    """Return the shell of a node: identity, state, profile, children and edges."""
+    return tagged(response, *read_node(installation, caller, node_id), if_none_match)
+
+
+@router.get("/nodes/{node_id}/profile", response_model=responses.NodeProfile)
+def profile(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Return what the memories of a node gather around, and how the newest differ from those before."""
+    return profile_of(installation.database, caller, node_id)
+
+
+@router.get("/nodes/{node_id}/state", response_model=NodeFiles)
+def node_state(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Return the states of a node's files and the bytes that they occupy."""
+    return presentation.node_state(control.node_state(installation.database, caller, node_id))
+
+
+@router.get("/nodes/{node_id}/records", response_model=responses.Records)
+def records(
+    node_id: UUID,
+    caller: Caller,
+    installation: InstallationDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List the records of one node, newest first."""
+    found = navigation.page_of_records(installation.database, installation.cursors, caller, node_id, limit, cursor)
+    return found.shown("records", presentation.record)

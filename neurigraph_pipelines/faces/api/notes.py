@@ -1,0 +1,65 @@
+"""The inbox of notes: write one, and set its privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+
+from neurigraph_pipelines.faces.api import requests, sources
+from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep, Writer
+from neurigraph_pipelines.faces.api.lag import NotesLag
+from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, NoteGuard
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.responses import inbox as responses
+from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.inbox.notes import write_note
+from neurigraph_pipelines.model import SourceKind
+
+router = APIRouter(prefix="/notes", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
+
+
+@router.post(
+    "",
+    dependencies=[NotesLag],
+    status_code=202,
+    response_model=responses.Note,
+    responses={200: {"model": responses.Note, "description": "The same note was there already."}},
+)
+def remember(
+    body: requests.NewNote, response: Response, caller: Writer, installation: InstallationDep
+) -> dict[str, Any]:
+    """Write a note, which is remembered as it is. It is stored in the background: see `GET /v1/notes/{note_id}`.
+
+    A note that is pinned to a node lies there; others are filed by the language model. The same text again, with the
+    same title, node and privacy, is the same note as long as its memory is current.
+    """
+    look(installation, caller, node_id=body.node_id, replaces=body.replaces)
+    written = write_note(installation.acting_for(caller), body.note)
+    if not written.created:
+        response.status_code = 200
+    response.headers["Location"] = f"/v1/notes/{written.note_id}"
+    return asdict(written)
+
+
+@router.get("", response_model=responses.Notes)
+def list_notes(asked: sources.ListingDep) -> dict[str, Any]:
+    """List notes with their states, those received last first. A persona sees those that it wrote."""
+    return asked.of(SourceKind.NOTE)
+
+
+@router.get("/{note_id}", response_model=responses.NoteState, responses=NOT_MODIFIED)
+async def note_state(note_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
+    """Return the state of a note, and the memories that its versions became."""
+    return await sources.progress(reading, SourceKind.NOTE, note_id)
+
+
+@router.patch("/{note_id}", status_code=204, responses=documented(412))
+def share_note(
+    note_id: UUID, body: requests.Sharing, caller: Author, installation: InstallationDep, guard: NoteGuard
+) -> None:
+    """Make a note and all memories from it private, or share them again. Only the owner may do so."""
+    sources.set_privacy(installation, caller, SourceKind.NOTE, note_id, body, guard)

@@ -1,0 +1,153 @@
+"""ETags: answers carry them, `If-None-Match` saves reading what is known, and `If-Match` guards a change.
+
+An ETag has two parts. The first is the version of the object, which changes when somebody changes the object; a change
+with `If-Match` compares it in its own transaction. The second is a digest of the answer, which also shows what changes
+by itself, such as the state of a file; `If-None-Match` compares the whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, Header, Request
+from fastapi.encoders import jsonable_encoder
+from fastapi.exceptions import HTTPException
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from neurigraph_pipelines.access.guards import Guard, Unchanged, Versioned, find_version
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.api.authentication import Caller
+from neurigraph_pipelines.faces.api.idempotency import keyed_guard
+from neurigraph_pipelines.faces.api.problems import problem
+from neurigraph_pipelines.graph import history, navigation
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
+
+_TAG = r'(?:W/)?"[\x21\x23-\x7e]{0,200}"'
+_TAGS = re.compile(rf"\*|{_TAG}(?:[ \t]*,[ \t]*{_TAG}){{0,9}}")
+_CACHING = {"Cache-Control": "private, no-cache"}
+_NO_VERSION = "0"
+
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "The ETag in `If-None-Match` is current."}}
+"""The ``responses`` of an operation that takes ``If-None-Match``."""
+
+IfNoneMatch = Annotated[
+    str | None, Header(description="An ETag that the caller has; if it is still current, the answer is 304.")
+]
+
+
+def etag(version: str | None, answer: Mapping[str, Any]) -> str:
+    """Return the ETag of an answer about an object with a version."""
+    content = json.dumps(jsonable_encoder(answer), sort_keys=True).encode()
+    return f'"{version or _NO_VERSION}-{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
+
+
+def tagged(
+    response: Response, version: str | None, answer: Mapping[str, Any], if_none_match: str | None = None
+) -> Mapping[str, Any]:
+    """Give a response the ETag of its answer, and return the answer.
+
+    Raises:
+        HTTPException: 304: the caller has this answer.
+    """
+    tag = etag(version, answer)
+    known = _parsed("If-None-Match", if_none_match) if if_none_match is not None else []
+    if any(one.removeprefix("W/") in ("*", tag) for one in known):
+        raise HTTPException(304, headers={"ETag": tag, **_CACHING})
+    response.headers.update({"ETag": tag, **_CACHING})
+    return answer
+
+
+def read_record(
+    installation: Installation, caller: Claims, record_id: UUID, at: datetime | None = None
+) -> tuple[str | None, dict[str, Any]]:
+    """Return the version of a record and its representation; of an earlier state with ``at``."""
+    found = presentation.record(history.record_at(installation.database, caller, record_id, at))
+    return found["delta_id"] and UUID(str(found["delta_id"])).hex, found
+
+
+def read_node(installation: Installation, caller: Claims, node_id: UUID) -> tuple[str | None, dict[str, Any]]:
+    """Return the version of a node and its representation."""
+    with installation.database.agent(caller) as tx:
+        return find_version(tx, "node", node_id), presentation.node(navigation.shell(tx, node_id))
+
+
+def read_source_version(installation: Installation, caller: Claims, source_id: UUID) -> str | None:
+    """Return the version of a conversation, an event or an upload."""
+    with installation.database.agent(caller) as tx:
+        return find_version(tx, "source", source_id)
+
+
+async def changed_meanwhile(request: Request, error: Exception) -> Response:
+    """Answer 412 with the current ETag of the object; 409 if the request made no condition."""
+    versioned = getattr(request.state, "versioned", None)
+    if versioned is None:
+        return problem(409, str(error))
+    kind, object_id, caller = versioned
+    try:
+        tag = await run_in_threadpool(_current_tag, request.app.state.installation, caller, kind, object_id)
+    except NotFoundError:  # gone meanwhile
+        return problem(412, str(error))
+    return problem(412, str(error), headers={"ETag": tag})
+
+
+def _current_tag(installation: Installation, caller: Claims, kind: Versioned, object_id: UUID) -> str:
+    if kind == "record":
+        return etag(*read_record(installation, caller, object_id))
+    if kind == "node":
+        return etag(*read_node(installation, caller, object_id))
+    return etag(read_source_version(installation, caller, object_id), {})
+
+
+def _guard(kind: Versioned, name: str) -> Any:
+    """Return a dependency that makes the guard of a change of the object in the path.
+
+    Args:
+        name: The parameter of the path with its id.
+    """
+
+    async def guard(
+        request: Request,
+        caller: Caller,
+        if_match: Annotated[
+            str | None,
+            Header(description="An ETag of the object; if somebody has changed the object since, the answer is 412."),
+        ] = None,
+    ) -> Guard:
+        if if_match is None:
+            return keyed_guard(request)
+        tags = _parsed("If-Match", if_match)
+        object_id = UUID(request.path_params[name])
+        # A weak tag never matches, and no version begins with the mark of one.
+        expected = None if tags == ["*"] else [tag.strip('"').partition("-")[0] for tag in tags]
+        request.state.versioned = (kind, object_id, caller)
+        return keyed_guard(request, Unchanged(kind, object_id, expected))
+
+    return Depends(guard)
+
+
+RecordGuard = Annotated[Guard, _guard("record", "record_id")]
+NodeGuard = Annotated[Guard, _guard("node", "node_id")]
+ConversationGuard = Annotated[Guard, _guard("source", "conversation_id")]
+EventGuard = Annotated[Guard, _guard("source", "event_id")]
+NoteGuard = Annotated[Guard, _guard("source", "note_id")]
+UploadGuard = Annotated[Guard, _guard("source", "upload_id")]
+
+
+def _parsed(header: str, value: str) -> list[str]:
+    """Return the entity tags of a header.
+
+    Raises:
+        InvalidInputError: The header is malformed.
+    """
+    if _TAGS.fullmatch(value.strip()) is None:
+        raise InvalidInputError(f'{header} is `*`, or one to ten ETags in quotes, such as `"3f…-9a…"`')
+    return re.findall(rf"\*|{_TAG}", value)

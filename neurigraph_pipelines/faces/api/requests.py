@@ -1,0 +1,353 @@
+"""Request bodies: their fields and limits.
+
+Only the form is checked here. The domain checks texts, times and sizes, and repairs text that no database can store.
+Text lengths are therefore documented and not enforced here: Pydantic would reject text that can be repaired.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar, Literal, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from neurigraph_pipelines import model
+from neurigraph_pipelines.exchange.sharing import MAX_NODE_SUMMARY_LENGTH
+from neurigraph_pipelines.faces.api.source_fields import ONLY_SPACES, PRIVACY, SourceFields, VersionFields
+from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
+from neurigraph_pipelines.inbox import notes
+from neurigraph_pipelines.inbox.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
+from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
+from neurigraph_pipelines.lifecycle.quarantine.rules import MAX_REASON, Rule
+from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    TOOL_FIELDS,
+    ConceptKind,
+    EventKind,
+    MessageType,
+    NodeType,
+    Privacy,
+    Role,
+    SourceKind,
+)
+from neurigraph_pipelines.model.limits import MAX_KEYWORDS, MAX_RECORD_TITLE_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.model.spaces import MAX_TAGS
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
+
+MAX_MESSAGES = 1_000
+"""Most messages in one request."""
+
+MAX_TOOL_CALLS = 1_000
+"""Most tool calls of one message."""
+
+MAX_PATH_LENGTH = (MAX_LAYER_DEPTH + 1) * (MAX_NAME_LENGTH + 1)
+"""Longest path of a node: names from the root down, each with a separator."""
+
+MAX_FIELDS = 100
+"""Most fields of one object, far above what any has."""
+
+_FROM_0_TO_1: dict[str, Any] = {"minimum": 0, "maximum": 1}
+
+
+class Form(BaseModel):
+    """A JSON object with only the documented fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_fields(cls, sent: Any) -> Any:
+        # Pydantic reports every unknown field as an error of its own, which takes long for a million of them.
+        if isinstance(sent, dict) and len(sent) > MAX_FIELDS:
+            raise ValueError(f"an object has at most {MAX_FIELDS} fields")
+        return sent
+
+
+class NewUser(Form):
+    """A user to create."""
+
+    slug: str = Field(
+        description="1 to 63 characters of `a-z 0-9 _ -`, with a letter or digit at both ends.",
+        json_schema_extra={"maxLength": 63},
+    )
+    database: str | None = Field(
+        default=None,
+        json_schema_extra={"maxLength": 63},
+        description="Name of one of several databases (docs/scaling.md). Default: the one with the fewest users.",
+    )
+
+
+class NewConversation(Form, VersionFields):
+    """A conversation to open. If its `external_id` exists, the existing conversation is returned unchanged."""
+
+    title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
+    external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
+    started_at: datetime | None = Field(default=None, description="Default: now.")
+    privacy: Privacy | None = Field(default=None, description=PRIVACY)
+
+
+class Sharing(Form):
+    """Who besides the owner may see a conversation, an event, an upload or a note."""
+
+    privacy: Privacy = Field(
+        description="`private`: nobody, whatever grants they have. `shared`: everybody who sees its nodes."
+    )
+
+
+class NewMessage(Form):
+    """A message to append. A message that is sent again with the same `external_id` is not added twice."""
+
+    default_role: ClassVar[Role | None] = None
+    role: Role | None = Field(default=None, description="Needed if there is no `type`.")
+    type: MessageType | None = Field(
+        default=None,
+        description="`tool_use`, `tool_result` and `error` are events of a tool. The type decides who speaks: a result "
+        "is the tool's, also if its role is `user`, as some services send it.",
+    )
+    content: str | None = Field(
+        default=None,
+        description="At most 4,000,000 bytes of UTF-8, tool calls, inputs and outputs included, unless configured "
+        "otherwise. Default for an event of a tool: the text of its input, output or error.",
+    )
+    tool_name: str | None = Field(
+        default=None, description="For an event of a tool.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
+    )
+    tool_use_id: str | None = Field(
+        default=None,
+        description="Joins the use of a tool with its result.",
+        json_schema_extra={"maxLength": MAX_NAME_CHARACTERS},
+    )
+    input: Any = Field(default=None, description="What a tool is called with.")
+    output: Any = Field(default=None, description="What a tool returned.")
+    error: str | None = Field(default=None, description="Why a tool failed.")
+    duration_ms: int | None = Field(default=None, ge=0, le=MAX_DURATION_MS, description="How long a tool took.")
+    author: str | None = Field(
+        default=None, description="Name of the speaker.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
+    )
+    external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
+    occurred_at: datetime | None = None
+    tool_calls: list[dict[str, Any]] = Field(
+        default_factory=list,
+        max_length=MAX_TOOL_CALLS,
+        description="A call without a `result` is answered by a tool message that follows.",
+    )
+    complete: bool = Field(default=True, description="False while a response is still streaming.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.content is None and not self.tool_calls and self.type not in TOOL_EVENTS:
+            raise ValueError("a message that is no event of a tool needs a content")
+        return self
+
+    @property
+    def message(self) -> model.NewMessage:
+        """The message as a domain value."""
+        role = self.role or (self.default_role if self.type is None else None)
+        message = model.NewMessage(
+            role=Role.USER,
+            content=self.content or "",
+            author=self.author,
+            external_id=self.external_id,
+            occurred_at=self.occurred_at,
+            tool_calls=tuple(self.tool_calls),
+            complete=self.complete,
+        )
+        return typed(message, self.type, role, {name: getattr(self, name) for name in TOOL_FIELDS})
+
+
+class NewMessages(Form):
+    """Messages to append, in order. Either all are appended or none."""
+
+    messages: list[NewMessage] = Field(max_length=MAX_MESSAGES)
+
+
+class NewEventMessage(NewMessage):
+    """A message of an event. Without a role or a type it is the user's."""
+
+    default_role: ClassVar[Role | None] = Role.USER
+
+
+class NewNote(Form, SourceFields):
+    """A note to remember as it is."""
+
+    text: str = Field(
+        description="At most 4,000,000 bytes of UTF-8, unless configured otherwise.", json_schema_extra={"minLength": 1}
+    )
+    title: str | None = Field(
+        default=None,
+        description="Title of the memory. Default: the language model finds one.",
+        json_schema_extra={"maxLength": MAX_RECORD_TITLE_LENGTH},
+    )
+    path: str | None = Field(
+        default=None,
+        description="Pin the note to the node at this path, such as `Family/Dave`. For the owner of the graph, missing "
+        "nodes are created, down to layer 5. Default: the language model files the note.",
+        json_schema_extra={"maxLength": MAX_PATH_LENGTH},
+    )
+    node_id: UUID | None = Field(default=None, description="Pin the note to this node instead.")
+    importance: float | None = Field(default=None, description="From 0 to 1.", json_schema_extra=_FROM_0_TO_1)
+    priority: int | None = Field(
+        default=None,
+        description="From 1 to 10 instead of `importance`; 10 is an importance of 1.",
+        json_schema_extra={"minimum": 1, "maximum": notes.MAX_PRIORITY},
+    )
+    tags: list[str] = Field(
+        default_factory=list, max_length=notes.MAX_TAGS, description="Topics of the memory, before those found in it."
+    )
+    on_conflict: notes.OnConflict = Field(
+        default=notes.OnConflict.ERROR,
+        description="If the node that the note is pinned to has a current note of this title: `error` answers 409; "
+        "`version` writes the next version of that note; `supersede` writes another note. In both cases the new memory "
+        "supersedes the old one.",
+    )
+    replaces: UUID | None = Field(default=None, description="Another note of yours, which this one supersedes.")
+    privacy: Privacy | None = Field(default=None, description=PRIVACY)
+
+    @property
+    def note(self) -> notes.NewNote:
+        """The note as a domain value."""
+        stated = self.model_dump(exclude=set(SourceFields.model_fields))
+        return notes.NewNote(**{**stated, "tags": tuple(self.tags), "details": self.details})
+
+
+class NewEventMessages(Form):
+    """Messages to append, in order. Either all are appended or none."""
+
+    messages: list[NewEventMessage] = Field(max_length=MAX_MESSAGES)
+
+
+class NewEvent(Form, VersionFields):
+    """An event to open. If its `external_id` exists, the existing event is returned unchanged."""
+
+    kind: EventKind
+    title: str = Field(json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
+    external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
+    started_at: datetime | None = Field(default=None, description="Default: now.")
+    privacy: Privacy | None = Field(default=None, description=PRIVACY)
+    messages: list[NewEventMessage] = Field(
+        default_factory=list, max_length=MAX_MESSAGES, description="The messages so far."
+    )
+
+
+class End(Form):
+    """The end of a conversation or an event."""
+
+    ended_at: datetime | None = Field(default=None, description="Default: now.")
+
+
+class _Question(Form):
+    query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
+    node_id: UUID | None = Field(default=None, description="Search only this node and the nodes below it.")
+    at: datetime | None = Field(
+        default=None,
+        description="Search only memories that were stored by this moment, and return them as they were then.",
+    )
+    occurred_after: datetime | None = Field(
+        default=None, description="Only memories of what happened at this time or later."
+    )
+    occurred_before: datetime | None = Field(
+        default=None, description="Only memories of what happened before this time."
+    )
+    source_kinds: list[SourceKind] = Field(
+        default_factory=list,
+        max_length=len(SourceKind),
+        description="Only memories from these kinds of sources. Default: all.",
+    )
+    speaker: str | None = Field(
+        default=None,
+        description="Only messages of the speaker with this name; case is ignored.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
+    )
+    include_superseded: bool = Field(default=False, description="Also return memories that newer ones have replaced.")
+    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
+    asked_at: datetime | None = Field(
+        default=None,
+        description="Reference time for words such as `yesterday`; days begin at midnight in its time zone. "
+        "Default: `at`, or now in UTC.",
+    )
+
+    @property
+    def question(self) -> Question:
+        """The question as a domain value."""
+        values = self.model_dump(exclude={"asked_at", "container_tags"})
+        included = {f"include_{name}": True for name in values.pop("include", ())}
+        return Question(**{**values, **included, "source_kinds": tuple(self.source_kinds)})
+
+
+class Revise(Form):
+    """New values for fields of a memory. Fields that are missing or null stay as they are."""
+
+    title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
+    summary: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_SUMMARY_CHARACTERS})
+    entities: list[str] | None = Field(
+        default=None, max_length=MAX_KEYWORDS, description="Replaces the existing entities."
+    )
+    topics: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
+    dates: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
+    relationships: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
+
+    @property
+    def revision(self) -> Revision:
+        """The revision as a domain value."""
+        return Revision(**self.model_dump())
+
+
+class Supersede(Form):
+    """The memory that replaces another."""
+
+    by: UUID | None = Field(description="The newer memory. Null undoes the replacement.")
+
+
+class Search(_Question):
+    """A question to search for."""
+
+    limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="Maximum number of records.")
+    message_limit: int = Field(default=50, ge=0, le=MAX_MESSAGE_LIMIT, description="Maximum number of single messages.")
+    explain: bool = Field(
+        default=False, description="Return the components of every score, and the names, edges and facts behind them."
+    )
+    include: list[Literal["facts"]] = Field(
+        default_factory=list, max_length=1, description="What to return beside memories and messages."
+    )
+
+
+class Ask(_Question):
+    """A question to answer in words."""
+
+
+class NewQuarantine(Form):
+    """A quarantine: every record with a message that meets all conditions that are set. At least one is needed."""
+
+    source_id: UUID | None = Field(default=None, description="Of this conversation, event, upload or note.")
+    key_id: UUID | None = Field(default=None, description="Handed in with this API key.")
+    persona_id: UUID | None = Field(default=None, description="Handed in by this persona, with any of its keys.")
+    received_after: datetime | None = Field(default=None, description="Received at this time or later.")
+    received_before: datetime | None = Field(default=None, description="Received before this time.")
+    reason: str = Field(description="For the log.", json_schema_extra={"minLength": 1, "maxLength": MAX_REASON})
+
+    @property
+    def rule(self) -> Rule:
+        """The conditions; times without a zone are UTC."""
+        return Rule(
+            self.source_id,
+            self.key_id,
+            self.persona_id,
+            utc(self.received_after) if self.received_after else None,
+            utc(self.received_before) if self.received_before else None,
+        )
+
+
+class NewNode(Form):
+    """A node to create by hand."""
+
+    parent_node_id: UUID
+    name: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_LENGTH})
+    node_type: NodeType = NodeType.CONCEPT
+    kind: ConceptKind = ConceptKind.TOPIC
+    summary: str = Field(
+        default="", description="The subject of the node.", json_schema_extra={"maxLength": MAX_NODE_SUMMARY_LENGTH}
+    )
+    writes: bool = Field(default=False, description="For a persona: grant it write access to its own node.")

@@ -1,0 +1,54 @@
+"""Response models of graph queries."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.faces.api.responses.retrieval import FoundFact
+from neurigraph_pipelines.model.links import EndKind
+
+
+class WalkedMemory(BaseModel):
+    """A memory on a path: a fact, a record, a node or a source."""
+
+    kind: EndKind
+    id: UUID
+    label: str | None = Field(description="A fact: its statement. A node or source: its name. A record: its node.")
+
+
+class WalkedLink(BaseModel):
+    """A link of a path, in the direction in which it is stated."""
+
+    link_id: UUID | None = Field(description="Null for versions, verdicts, and what a memory states.")
+    from_id: UUID
+    to_id: UUID
+    relation: str
+    strength: float
+
+
+class RelatedFact(BaseModel):
+    """A fact that is related to a match, with how."""
+
+    fact: FoundFact
+    path: list[WalkedMemory] = Field(description="From a match to this fact, both included.")
+    links: list[WalkedLink] = Field(description="What leads from each memory of the path to the next.")
+    path_description: str = Field(description="The path in words.")
+    hops: int
+
+
+class WalkedGraph(BaseModel):
+    """All memories on the paths, and the links between them."""
+
+    nodes: list[WalkedMemory]
+    links: list[WalkedLink]
+
+
+class QueriedFacts(BaseModel):
+    """The facts that a graph query begins at, and those that are related to them."""
+
+    matches: list[FoundFact]
+    related: list[RelatedFact]
+    graph: WalkedGraph | None = Field(default=None, description="Only with `include_graph`.")
+    notes: list[str] = Field(description="What the answer lacks, such as what lies beyond its bounds.")

@@ -1,0 +1,148 @@
+"""``/v3``: add a document, read how far it is, and search documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+
+from neurigraph_pipelines.faces.api.authentication import Author, Caller, InstallationDep
+from neurigraph_pipelines.faces.api.lag import NotesLag
+from neurigraph_pipelines.faces.api.preconditions import read_record
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.faces.api.v3 import forms, responses
+from neurigraph_pipelines.inbox.uploads import Received
+from neurigraph_pipelines.inbox.web_pages import receive_address
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.sources import shown_details
+from neurigraph_pipelines.retrieval.documents import FoundDocument, Wanted, full_text, search_documents
+from neurigraph_pipelines.retrieval.listing.documents import Status, get_document
+from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.wiring.installation import Installation
+
+router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422, 503))
+
+
+@router.post(
+    "/documents",
+    dependencies=[NotesLag],
+    status_code=202,
+    response_model=responses.AddedDocument,
+    responses={
+        200: {"model": responses.AddedDocument, "description": "The same content was added before."},
+        **documented(403, 409, 413),
+    },
+)
+def add_document(
+    body: forms.NewDocument, response: Response, caller: Author, installation: InstallationDep
+) -> dict[str, Any]:
+    """Add a document, which is read and stored in the background as an uploaded file is.
+
+    The same content is one document. Another content under the same `customId` is its next version, whose memories
+    supersede those before. A content that is the address of a `repository` is fetched.
+    """
+    stated: dict[str, Any] = {
+        "external_id": body.external_id,
+        "occurred_at": body.published_at,
+        "details": body.details,
+    }
+    if body.is_repository_address:
+        address = body.content.strip()
+        received = receive_address(installation.uploads, installation.web, caller, address, title=body.title, **stated)
+    else:
+        received = _receive_text(body, caller, installation, stated)
+    if not received.new:
+        response.status_code = 200
+    response.headers["Location"] = f"/v3/documents/{received.upload_id}"
+    found = get_document(installation.database, caller, received.upload_id)
+    return {"id": received.upload_id, "status": found["status"]}
+
+
+def _receive_text(
+    body: forms.NewDocument, caller: Claims, installation: Installation, stated: Mapping[str, Any]
+) -> Received:
+    title = clean_text(body.shown_title, "repair")[0]
+    content, _ = clean_text(body.content, installation.settings.ingestion.unstorable_text)
+    name = f"{title.replace('/', ' ')}.txt"
+    return installation.uploads.receive(
+        caller, name, [content.encode()], title=title, is_labelled=True, is_document=True, **stated
+    )
+
+
+@router.get("/documents/{document_id}", response_model=responses.Document)
+def document(document_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Return a document of any kind, also an upload, a note or a conversation, and how far its processing is."""
+    found = get_document(installation.database, caller, document_id)
+    records = found["record_ids"] if found["status"] is Status.COMPLETED else []
+    details = shown_details(found["kind"], found["details"])
+    return {
+        "id": document_id,
+        "custom_id": found["external_id"],
+        "title": found["title"],
+        "content": full_text(installation.acting_for(caller), found["kind"], records) if records else None,
+        "summary": read_record(installation, caller, records[0])[1]["summary"] if records else None,
+        "container_tags": found["container_tags"],
+        "status": found["status"],
+        "error": found["error"],
+        **_stated(details, found["received_at"]),
+    }
+
+
+@router.post("/search", response_model=responses.FoundDocuments, response_model_exclude_unset=True)
+def search(body: forms.SearchDocuments, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+    """Search documents: sources of every kind, each with the passages that match, joined to chunks.
+
+    The messages of the chunks are read, which counts as an access of their files.
+    """
+    caller = caller.within(checked_tags(body.container_tags))
+    for document_id in body.scoped_document_ids:
+        look(installation, caller, document_id=document_id)
+    wanted = Wanted(
+        body.q,
+        body.limit,
+        body.threshold,
+        body.scoped_document_ids or None,
+        body.recency_weight,
+        body.half_life_days,
+        body.rerank,
+        body.include_full_docs,
+    )
+    found = search_documents(installation.acting_for(caller), wanted)
+    return {
+        "count": len(found.documents),
+        "results": [_found(one, with_summary=body.include_summary) for one in found.documents],
+        "search_path": found.search_path,
+        "notes": found.notes,
+    }
+
+
+def _found(document: FoundDocument, *, with_summary: bool) -> dict[str, Any]:
+    shown = {
+        "document_id": document.document_id,
+        "title": document.title,
+        "score": document.score,
+        "chunks": [asdict(chunk) for chunk in document.chunks],
+        **_stated(document.details, document.occurred_at),
+    }
+    if with_summary:
+        shown["summary"] = document.summary
+    if document.content is not None:
+        shown["content"] = document.content
+    return shown
+
+
+def _stated(details: Mapping[str, Any], created_at: Any) -> dict[str, Any]:
+    """Return what the writer of a document stated, in the names of that API."""
+    named = {"url": details["url"], "source": details["origin"], "author": details["author"]}
+    return {
+        "type": details["document_type"],
+        "url": details["url"],
+        "metadata": {**details["metadata"], **{name: value for name, value in named.items() if value is not None}},
+        "created_at": created_at,
+        "updated_at": details["updated_at"] or created_at,
+    }

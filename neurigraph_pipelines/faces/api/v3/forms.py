@@ -1,0 +1,255 @@
+"""Bodies of requests below ``/v3`` and ``/chat``, in camel case, and what they mean here.
+
+Only the form is checked here, as in ``faces.api.requests``; the domain checks texts, times and metadata.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic.alias_generators import to_camel
+
+from neurigraph_pipelines.faces.api.requests import Form
+from neurigraph_pipelines.faces.api.source_fields import CONTAINER_TAGS, ONLY_SPACES
+from neurigraph_pipelines.model.chat import Turn
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
+from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, DocumentType, SourceDetails
+from neurigraph_pipelines.model.spaces import MAX_TAGS
+from neurigraph_pipelines.retrieval.chat.loop import Asked, Mode
+from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD
+from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+
+MAX_DOCUMENTS = 50
+"""Most documents of one search."""
+
+MAX_SCOPE = 100
+"""Most documents that a search or a chat is limited to."""
+
+MAX_TURNS = 100
+"""Most messages of a chat in one request."""
+
+_MAX_TONE = 100
+_MAX_ID = 200
+_TITLE_LENGTH = 80
+_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
+_CUSTOM_ID = "An id of your own. Another content under the same id is the next version of the document."
+_METADATA = (
+    "Texts, numbers and booleans by name. `url`, `source`, `containerTags`, `customId`, `author` and `publishedAt` are "
+    "read as what they name, unless the body states that itself."
+)
+_STATED: Mapping[str, TypeAdapter[Any]] = {
+    "url": TypeAdapter(str),
+    "source": TypeAdapter(str),
+    "containerTags": TypeAdapter(list[str]),
+    "customId": TypeAdapter(str),
+    "author": TypeAdapter(str),
+    "publishedAt": TypeAdapter(datetime),
+}
+"""Names in metadata that have a meaning here."""
+
+Label = Literal[
+    "text",
+    "pdf",
+    "tweet",
+    "google_doc",
+    "google_slide",
+    "google_sheet",
+    "image",
+    "video",
+    "notion_doc",
+    "webpage",
+    "onedrive",
+    "repository",
+]
+"""The document types of that API."""
+
+
+class CamelForm(Form):
+    """A JSON object with only the documented fields, which are in camel case."""
+
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
+
+
+class NewDocument(CamelForm):
+    """A document to remember."""
+
+    content: str = Field(
+        description="Its text; of the type `repository` also its address, which is fetched.",
+        json_schema_extra={"minLength": 1},
+    )
+    title: str | None = Field(
+        default=None, description="Default: its first line.", json_schema_extra={"maxLength": MAX_TITLE_LENGTH}
+    )
+    url: str | None = Field(
+        default=None,
+        description="The page to read it at. The page is not fetched.",
+        json_schema_extra={"maxLength": MAX_URL_LENGTH},
+    )
+    type: Label | None = Field(
+        default=None, description="A label: what the document is where it comes from. Default: what the content is."
+    )
+    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=CONTAINER_TAGS)
+    custom_id: str | None = Field(
+        default=None, description=_CUSTOM_ID, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH}
+    )
+    metadata: dict[str, Any] = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
+
+    @property
+    def shown_title(self) -> str:
+        """The title, or the first line of the content."""
+        lines = (line.strip() for line in self.content.splitlines())
+        return self.title or next((line for line in lines if line), "")[:_TITLE_LENGTH] or "document"
+
+    @property
+    def is_repository_address(self) -> bool:
+        """Whether the content is the address of a repository and nothing else."""
+        return self.type == "repository" and _ADDRESS.fullmatch(self.content.strip()) is not None
+
+    @property
+    def external_id(self) -> str | None:
+        """The caller's own id."""
+        return self.custom_id or self._stated("customId")
+
+    @property
+    def published_at(self) -> datetime | None:
+        """When it was published, which is when it happened."""
+        published: datetime | None = self._stated("publishedAt")
+        return published
+
+    @property
+    def details(self) -> SourceDetails:
+        """What is stated of it as a source."""
+        return SourceDetails(
+            origin=self._stated("source"),
+            document_type=DocumentType(self.type) if self.type else None,
+            url=self.url or self._stated("url"),
+            author=self._stated("author"),
+            metadata={name: value for name, value in self.metadata.items() if name not in _STATED},
+            container_tags=tuple(self.container_tags or self._stated("containerTags") or ()),
+        )
+
+    def _stated(self, name: str) -> Any:
+        value = self.metadata.get(name)
+        if value is None:
+            return None
+        try:
+            return _STATED[name].validate_python(value)
+        except ValidationError as error:
+            raise InvalidInputError(f"metadata.{name}: {error.errors()[0]['msg']}") from error
+
+
+class SearchDocuments(CamelForm):
+    """A search for documents."""
+
+    q: str = Field(description="The question.", json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
+    limit: int = Field(default=20, ge=1, le=MAX_DOCUMENTS, description="Maximum number of documents.")
+    threshold: float = Field(
+        default=THRESHOLD, ge=0, le=1, description="Documents and chunks with a lower score are left out."
+    )
+    include_summary: bool = Field(default=True, description="Return the summary of each document.")
+    include_full_docs: bool = Field(
+        default=False, description="Return the text of each document, its beginning if long."
+    )
+    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
+    scoped_document_ids: list[UUID] = Field(
+        default_factory=list, max_length=MAX_SCOPE, description="Only these documents. Default: all."
+    )
+    recency_weight: float = Field(
+        default=0, ge=0, le=1, description="Share of the score that the age of a document decides."
+    )
+    half_life_days: float = Field(
+        default=HALF_LIFE_DAYS, gt=0, le=36_500, description="Age in days at which the score of age is 1/e."
+    )
+    rerank: bool = Field(default=False, description="Let the reranker, if there is one, put the documents in order.")
+
+
+class TextPart(CamelForm):
+    """A part of a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(CamelForm):
+    """A message of a chat."""
+
+    role: Literal["user", "assistant"]
+    content: str | list[TextPart] = Field(description="A text, or its parts.", json_schema_extra={"minLength": 1})
+    id: str | None = Field(
+        default=None,
+        max_length=_MAX_ID,
+        description="Your own id: a message that is sent again with it is not added twice.",
+    )
+
+    @property
+    def turn(self) -> Turn:
+        """The message as a domain value."""
+        said = self.content if isinstance(self.content, str) else "\n".join(part.text for part in self.content)
+        return Turn(self.role, said, self.id)
+
+
+class ChatMetadata(CamelForm):
+    """How a chat looks for answers."""
+
+    project_id: str | None = Field(
+        default=None, description="The container tag of a space: only it is searched, and the chat is in it."
+    )
+    expand_context: bool = Field(
+        default=False, description="Also read what was said before and after the best messages."
+    )
+    preferred_tone: str | None = Field(
+        default=None, max_length=_MAX_TONE, description="How the answer should sound. The offline model has one tone."
+    )
+
+
+class Chat(CamelForm):
+    """A message to a chat."""
+
+    messages: list[ChatMessage] = Field(
+        min_length=1,
+        max_length=MAX_TURNS,
+        description="The chat so far; the last is the user's question. Of a conversation that exists, only the last is "
+        "added.",
+    )
+    conversation_id: UUID | None = Field(default=None, description="The chat to go on with. Default: a new one.")
+    mode: Mode = Field(
+        default=Mode.SIMPLE,
+        description="`simple`: one search. `agentic`: at most 4 calls of tools. `deep`: at most 12.",
+    )
+    metadata: ChatMetadata = Field(default_factory=ChatMetadata)
+    scoped_document_ids: list[UUID] = Field(
+        default_factory=list,
+        max_length=MAX_SCOPE,
+        description="The answer rests on these documents alone. Default: all.",
+    )
+    stream: bool = Field(default=True, description="False: the answer in one JSON object, without events.")
+
+    @field_validator("messages")
+    @classmethod
+    def _ends_with_question(cls, sent: list[ChatMessage]) -> list[ChatMessage]:
+        if sent[-1].role != "user" or not sent[-1].turn.content.strip():
+            raise ValueError("the last message is the user's question")
+        return sent
+
+    @property
+    def asked(self) -> Asked:
+        """The message as a domain value."""
+        tags = checked_tags([self.metadata.project_id]) if self.metadata.project_id is not None else ()
+        return Asked(
+            [message.turn for message in self.messages],
+            self.mode,
+            self.conversation_id,
+            tags[0] if tags else None,
+            frozenset(self.scoped_document_ids) if self.scoped_document_ids else None,
+            self.metadata.expand_context,
+            self.metadata.preferred_tone,
+        )

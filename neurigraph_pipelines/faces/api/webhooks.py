@@ -1,0 +1,124 @@
+"""Webhooks of a user: subscriptions, tests, rotation, and what became of deliveries."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from neurigraph_pipelines.exchange.webhooks import subscriptions
+from neurigraph_pipelines.exchange.webhooks.delivery import deliver_test
+from neurigraph_pipelines.faces.api.authentication import InstallationDep, Owner
+from neurigraph_pipelines.faces.api.paging import Cursor, Limit
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.requests import Form
+from neurigraph_pipelines.faces.api.responses import webhooks as responses
+from neurigraph_pipelines.model.webhooks import ANY_EVENT, DeliveryState
+
+_EVENTS = "Names of events, such as `record.stored`, `record.*` or `*`."
+_GLOB = Field(default=None, description="Only events at the nodes whose path matches, with `*`, and below them.")
+_AUTHOR = Field(default=None, description="Only what this author did: `user:ID`, `persona:ID` or `pipeline`.")
+
+router = APIRouter(tags=["webhooks"], responses=documented(401, 403, 404, 422, 503))
+
+
+class NewWebhook(Form):
+    """An address to call."""
+
+    url: str = Field(description="Begins with `https://`; its host is one that the operator allows.")
+    events: list[str] = Field(default_factory=lambda: [ANY_EVENT], description=_EVENTS)
+    path_glob: str | None = _GLOB
+    author: str | None = _AUTHOR
+
+
+class ChangeWebhook(Form):
+    """Changes of a webhook. What is left out stays."""
+
+    url: str = Field(default="", description="Another address.")
+    events: list[str] = Field(default_factory=list, description=_EVENTS)
+    path_glob: str | None = _GLOB
+    author: str | None = _AUTHOR
+    state: Literal["active", "paused"] = Field(default="active", description="A paused webhook gets no events.")
+
+
+class Replay(Form):
+    """What to send again."""
+
+    delivery_id: UUID | None = Field(default=None, description="One finished delivery; null for all dead ones.")
+
+
+@router.post("/webhooks", status_code=201, response_model=responses.WebhookWithSecret, responses=documented(409, 413))
+def add_webhook(body: NewWebhook, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """Add a webhook. The answer has its secret, which is not shown again."""
+    outbox = installation.webhooks.acting_for(caller)
+    return asdict(subscriptions.add(outbox, body.url, body.events, body.path_glob, body.author))
+
+
+@router.get("/webhooks", response_model=responses.Webhooks)
+def list_webhooks(caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """List the caller's webhooks, oldest first."""
+    return {"webhooks": [asdict(one) for one in subscriptions.list_webhooks(installation.database, caller)]}
+
+
+@router.get("/webhooks/{webhook_id}", response_model=responses.Webhook)
+def webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """Return a webhook, with how many deliveries wait, arrived and were given up."""
+    return asdict(subscriptions.get_webhook(installation.database, caller, webhook_id))
+
+
+@router.patch("/webhooks/{webhook_id}", response_model=responses.Webhook, responses=documented(409, 413))
+def change_webhook(
+    webhook_id: UUID, body: ChangeWebhook, caller: Owner, installation: InstallationDep
+) -> dict[str, Any]:
+    """Change a webhook, pause it, or let it go on."""
+    outbox = installation.webhooks.acting_for(caller)
+    return asdict(subscriptions.change(outbox, webhook_id, body.model_dump(exclude_unset=True)))
+
+
+@router.delete("/webhooks/{webhook_id}", status_code=204)
+def remove_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> None:
+    """Remove a webhook with its deliveries."""
+    subscriptions.remove(installation.database, caller, webhook_id)
+
+
+@router.post("/webhooks/{webhook_id}/test", response_model=responses.Delivery, responses=documented(409))
+def test_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """Send a `webhook.test` event at once, and return what became of it."""
+    return asdict(deliver_test(installation.webhooks.acting_for(caller), webhook_id))
+
+
+@router.post("/webhooks/{webhook_id}/rotate", response_model=responses.WebhookWithSecret, responses=documented(409))
+def rotate_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """Give a webhook another secret. For a day messages are signed with both."""
+    return asdict(subscriptions.rotate(installation.webhooks.acting_for(caller), webhook_id))
+
+
+@router.get("/webhooks/{webhook_id}/deliveries", response_model=responses.Deliveries)
+def list_deliveries(
+    webhook_id: UUID,
+    caller: Owner,
+    installation: InstallationDep,
+    state: Annotated[DeliveryState | None, Query(description="Only deliveries in this state.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List the deliveries of a webhook, newest first."""
+    found = subscriptions.page_of_deliveries(
+        installation.database,
+        installation.cursors,
+        caller,
+        webhook_id,
+        state=state,
+        limit=limit,
+        cursor=cursor,
+    )
+    return found.shown("deliveries", asdict)
+
+
+@router.post("/webhooks/{webhook_id}/replay", response_model=responses.Replayed, responses=documented(409, 413))
+def replay_deliveries(webhook_id: UUID, body: Replay, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """Send dead deliveries again, or one that is finished."""
+    return {"replayed": subscriptions.replay(installation.database, caller, webhook_id, body.delivery_id)}

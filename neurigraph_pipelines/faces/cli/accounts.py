@@ -1,0 +1,93 @@
+"""Commands about the account of a user: ``account show``, ``change`` and ``password``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.access.accounts import Account
+
+commands = typer.Typer()
+_account = typer.Typer(no_args_is_help=True, help="Show and change what a user states, and the password of the page.")
+commands.add_typer(_account, name="account")
+
+
+@_account.command("show")
+def show(user: UserSlug, as_json: Json = False) -> None:
+    """Show the name, the address and the metadata of a user."""
+    from neurigraph_pipelines.access import accounts
+
+    with opened() as installation:
+        found = accounts.get_account(installation.database, claims_of(installation, user))
+    _print(found, as_json)
+
+
+@_account.command("change")
+def change(
+    user: UserSlug,
+    display_name: Annotated[str | None, typer.Option(help="The name for people; empty removes it.")] = None,
+    email: Annotated[str | None, typer.Option(help="An e-mail address; empty removes it.")] = None,
+    metadata: Annotated[str | None, typer.Option(help="A flat JSON object, which replaces the one before.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Change what a user states. What is left out stays."""
+    from neurigraph_pipelines.access import accounts
+
+    changes: dict[str, Any] = {
+        name: argument(value) or None
+        for name, value in (("display_name", display_name), ("email", email))
+        if value is not None
+    }
+    if metadata is not None:
+        changes["metadata"] = _object(metadata)
+    with opened() as installation:
+        changed = accounts.change_account(installation.database, claims_of(installation, user), changes)
+    _print(changed, as_json)
+
+
+@_account.command("password")
+def password(
+    user: UserSlug,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove it: only keys open the page then.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Set the password that opens the page; asks for it, or reads a line of standard input."""
+    from neurigraph_pipelines.access import accounts
+
+    entered = None if remove else _entered()
+    with opened() as installation:
+        accounts.set_password(installation.database, claims_of(installation, user), entered)
+    text = "The password is removed." if remove else "The password is set; sign-ins with another one have ended."
+    Output(as_json).result({"has_password": not remove}, lambda: text)
+
+
+def _entered() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"--metadata is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInputError('--metadata is a JSON object, such as \'{"team": "harbour"}\'')
+    return found
+
+
+def _print(account: Account, as_json: bool) -> None:
+    from neurigraph_pipelines.faces.cli import views
+
+    shown = asdict(account)
+    Output(as_json).result(shown, lambda: views.fields(shown))

@@ -1,0 +1,146 @@
+"""Commands that recompute parts of stored memories: ``reembed`` and ``resummarize``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened, record_id_of
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.ingestion.reembed import Reembedded
+    from neurigraph_pipelines.ingestion.resummarize import Resummarized
+
+commands = typer.Typer()
+
+_CountOnly = Annotated[bool, typer.Option("--dry-run", help="Only count the memories.")]
+
+_DAY = ["%Y-%m-%d"]
+Since = Annotated[datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or later.")]
+Until = Annotated[
+    datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or earlier.")
+]
+NOT_ALL = 1
+
+
+@commands.command()
+def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, as_json: Json = False) -> None:
+    """Embed records that have no vectors of the configured model: all records, or those stored in a range of days.
+
+    A user's searches switch to the model once all of the user's records have its vectors. If the command is
+    interrupted, run it again to continue.
+    """
+    from neurigraph_pipelines.ingestion.reembed import reembed as backfill
+
+    output = Output(as_json)
+    first, end = moments(since, until)
+    with opened() as installation:
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        with output.progress() as progress:
+            task = progress.add_task("embedding", total=None)
+            done = backfill(
+                installation.context, first, end, user_id, on_done=lambda count: progress.advance(task, count)
+            )
+    output.result(asdict(done), lambda: _reembedded(done))
+    if done.failed:
+        raise typer.Exit(NOT_ALL)
+
+
+@commands.command()
+def resummarize(
+    records: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RECORD_ID…", help="Only these memories of the user.", show_default=False),
+    ] = None,
+    user: AnyUserSlug = None,
+    since: Since = None,
+    until: Until = None,
+    again: Annotated[bool, typer.Option("--again", help="Include what this model has summarised already.")] = False,
+    also_revised: Annotated[
+        bool, typer.Option("--also-revised", help="Include memories that somebody revised; this replaces their text.")
+    ] = False,
+    keywords_only: Annotated[
+        bool, typer.Option("--keywords-only", help="Rewrite keywords, and leave titles and summaries as they are.")
+    ] = False,
+    dry_run: _CountOnly = False,
+    as_json: Json = False,
+) -> None:
+    """Rewrite titles, summaries and keywords with the configured language model, from the stored transcripts.
+
+    The history keeps the old ones. If the command is interrupted, run it again to continue.
+    """
+    from neurigraph_pipelines.ingestion.resummarize import Wanted
+    from neurigraph_pipelines.ingestion.resummarize import resummarize as backfill
+
+    if user is None and since is None and until is None:
+        raise InvalidInputError("give --user, --since or --until to choose memories")
+    if records and (user is None or since is not None or until is not None):
+        raise InvalidInputError("give the ids of memories together with --user, and without --since and --until")
+    output = Output(as_json)
+    first, end = moments(since, until)
+    record_ids = [record_id_of(identifier) for identifier in records] if records else None
+    with opened() as installation:
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        with output.progress() as progress:
+            task = progress.add_task("summarising", total=None)
+            done = backfill(
+                installation.context,
+                first,
+                end,
+                user_id,
+                record_ids,
+                wanted=Wanted(again, also_revised, keywords_only),
+                dry_run=dry_run,
+                on_done=lambda count: progress.advance(task, count),
+            )
+    output.result(asdict(done), lambda: _resummarized(done, dry_run))
+    if done.failed:
+        raise typer.Exit(NOT_ALL)
+
+
+def moments(since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime]:
+    """Return the first moment of a range of days (None for the beginning), and the first moment after it."""
+    first = since.replace(tzinfo=UTC) if since is not None else None
+    # The default includes tomorrow, because the clock of the database may be slightly ahead of this machine's.
+    last = until.replace(tzinfo=UTC) if until is not None else datetime.now(UTC)
+    try:
+        return first, last + timedelta(days=1)
+    except OverflowError:
+        raise InvalidInputError(
+            f"--until is {last:%Y-%m-%d}, the last day of the calendar: give an earlier day"
+        ) from None
+
+
+def _resummarized(done: Resummarized, dry_run: bool) -> Any:
+    from neurigraph_pipelines.faces.cli import views
+
+    summary = (
+        f"{counted(done.records, 'record')} to be summarised by {done.model}; "
+        if dry_run
+        else f"{counted(done.records, 'record')} summarised by {done.model}, {done.unchanged:,} of them unchanged; "
+    )
+    summary += f"{done.complete:,} were summarised by it before, {done.revised:,} were revised by somebody and kept."
+    return views.lines(
+        summary, *(f"{record_id} failed and keeps its text: {error}" for record_id, error in done.failed)
+    )
+
+
+def _reembedded(done: Reembedded) -> Any:
+    from neurigraph_pipelines.faces.cli import views
+
+    lines = [
+        f"{counted(done.records, 'record')} with {counted(done.passages, 'passage')} embedded by {done.model}; "
+        f"{done.complete:,} had its vectors already."
+    ]
+    lines += [
+        f"user {move.user_id}: "
+        + (f"{counted(move.missing, 'record')} left" if move.missing else f"searches use {done.model}")
+        for move in done.moves
+    ]
+    lines += [f"no vectors for {record_id}: {error}" for record_id, error in done.failed]
+    return views.lines(*lines)

@@ -1,0 +1,197 @@
+"""The ``backup`` commands and ``restore``: a whole installation to a folder and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import installed, opened
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.runtime.stack.backup.create import Listener
+    from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+
+commands = typer.Typer()
+
+Folder = Annotated[Path, typer.Argument(help="The folder of the backups.")]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key", help="File with an age key. A public key encrypts; only the secret key decrypts."),
+]
+BackupId = Annotated[str | None, typer.Option("--backup", help="Id of a backup. Default: the newest.")]
+
+
+class _CreatesByDefault(TyperGroup):
+    """A group in which ``backup FOLDER`` means ``backup create FOLDER``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["create", *args]
+        return super().resolve_command(ctx, args)
+
+
+backup = typer.Typer(
+    cls=_CreatesByDefault,
+    no_args_is_help=True,
+    help="Back up the whole installation; `neurigraph backup FOLDER` is short for `backup create FOLDER`.",
+)
+commands.add_typer(backup, name="backup")
+
+
+@backup.command()
+def create(
+    folder: Folder,
+    key: KeyFile = None,
+    keep: Annotated[
+        int | None, typer.Option(min=1, help="Keep this many of the newest backups, and remove older ones.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Back up the database and all stored files as of one moment, while everything runs.
+
+    The folder may hold earlier backups: only new files are copied. Secrets, keys of providers and settings are not in a
+    backup.
+    """
+    from neurigraph_pipelines.runtime.stack.backup.create import back_up
+
+    output = Output(as_json)
+    target = _folder(folder, key)
+    with opened() as installation, _listening(output) as listener:
+        done = back_up(installation, target, keep, listener)
+    for lost in done.lost:
+        output.note(f"missing or damaged in the object store: {lost}")
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.lines(
+            f"Backup {done.backup_id} is complete: the database ({done.database_bytes:,} bytes) and {done.objects:,} "
+            f"files ({done.object_bytes:,} bytes), of which {done.new_objects:,} are new in {target.path}.",
+            *(f"Removed backup {backup_id}." for backup_id in done.removed),
+        )
+
+    output.result({"folder": str(target.path), **asdict(done)}, view)
+
+
+@backup.command()
+def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None, as_json: Json = False) -> None:
+    """Read all backups of a folder, or one, and compare every byte with its checksum.
+
+    Exits with 1 if something is damaged or missing.
+    """
+    from neurigraph_pipelines.runtime.stack.backup.check import check
+
+    output = Output(as_json)
+    with _listening(output) as listener:
+        report = check(_folder(folder, key), backup, listener)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        backups, files = counted(len(report.backups), "backup"), counted(report.objects, "file")
+        read = f"{backups} and {files} ({report.bytes_read:,} bytes)"
+        if not report.damaged:
+            return views.lines(f"Read {read}: all are whole.")
+        return views.lines(f"Read {read}. Damaged or missing:", *report.damaged)
+
+    output.result(asdict(report), view)
+    if report.damaged:
+        raise typer.Exit(1)
+
+
+@backup.command("list")
+def list_backups(folder: Folder, key: KeyFile = None, as_json: Json = False) -> None:
+    """List the complete backups of a folder, oldest first."""
+    target = _folder(folder, key)
+    target.open()
+    found = target.backups()
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.lines(*(found or [f"There is no complete backup in {target.path}."]))
+
+    Output(as_json).result({"backups": found}, view)
+
+
+@backup.command("new-key")
+def new_key(
+    file: Annotated[Path, typer.Argument(help="The new key file, readable only by you.")], as_json: Json = False
+) -> None:
+    """Make a key for encrypted backups. Keep a copy elsewhere: without it a backup cannot be read.
+
+    The printed public key, in a file of its own, suffices for making backups.
+    """
+    from resources.age_encryption import AgeKey
+
+    public = AgeKey.make(file)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.lines(f"The secret key is in {file}. The public key: {public}")
+
+    Output(as_json).result({"file": str(file), "public_key": public}, view)
+
+
+@commands.command()
+def restore(
+    folder: Folder,
+    key: KeyFile = None,
+    backup: BackupId = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Delete the memories that this installation holds.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Restore a backup into this installation, which must be empty and not running.
+
+    The same questions get the same answers with the same scores. API keys stay valid; the installation's secrets are
+    new.
+    """
+    from neurigraph_pipelines.runtime.stack.backup.load import restore as restore_backup
+
+    output = Output(as_json)
+    with installed() as installation, _listening(output) as listener:
+        done = restore_backup(installation, _folder(folder, key), backup, replace, listener)
+        home = installation.home
+    for lost in done.lost:
+        output.note(f"was missing or damaged before the backup: {lost}")
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.lines(
+            f"Restored backup {done.backup_id} to {home}: the database and {counted(done.objects, 'file')}, of which "
+            f"{done.new_objects:,} were not there yet."
+        )
+
+    output.result({"home": str(home), **asdict(done)}, view)
+
+
+def _folder(path: Path, key: Path | None) -> BackupFolder:
+    from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+
+    if key is None:
+        return BackupFolder(path, None)
+    from resources.age_encryption import AgeKey
+
+    return BackupFolder(path, AgeKey.read(key))
+
+
+@contextmanager
+def _listening(output: Output) -> Iterator[Listener]:
+    from neurigraph_pipelines.runtime.stack.backup.create import Listener
+
+    with output.progress(in_bytes=True) as progress:
+        task = progress.add_task("reading", total=None)
+        yield Listener(
+            lambda stage: progress.update(task, description=stage), lambda more: progress.advance(task, more)
+        )

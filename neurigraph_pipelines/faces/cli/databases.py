@@ -1,0 +1,55 @@
+"""The ``databases`` command: the databases over which users are spread."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import DryRun, argument, opened
+
+commands = typer.Typer()
+_databases = typer.Typer(no_args_is_help=True, help="Spread users over several databases.")
+commands.add_typer(_databases, name="databases")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the database.", show_default=False)]
+
+
+@_databases.command("list")
+def list_databases(as_json: Json = False) -> None:
+    """List the databases, with how many users live in each and how many are moving there."""
+    with opened() as installation:
+        found = [asdict(one) for one in installation.homes.directory.databases()]
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.table([{**one, "home": one["home"] or "this home folder"} for one in found])
+
+    Output(as_json).result({"databases": found}, view)
+
+
+@_databases.command("add")
+def add(
+    name: Name,
+    home: Annotated[Path, typer.Argument(metavar="HOME", help="Home folder of its installation.", show_default=False)],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Add the database of another home folder, which is made if it does not exist, with the users that it has."""
+    with opened() as installation:
+        users = installation.homes.add(argument(name), home, dry_run=dry_run)
+    shown = counted(users, "user")
+    text = f"{name} could be added with {shown}." if dry_run else f"Added {name} with {shown}."
+    Output(as_json).result({"name": name, "home": str(home), "users": users, "dry_run": dry_run}, lambda: text)
+
+
+@_databases.command("remove")
+def remove(name: Name, as_json: Json = False) -> None:
+    """Remove a database in which no user lives. Its home folder and its data stay as they are."""
+    with opened() as installation:
+        installation.homes.remove(argument(name))
+    Output(as_json).result({"name": name}, lambda: f"Removed {name}. Its home folder is as it was.")

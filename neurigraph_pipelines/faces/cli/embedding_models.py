@@ -1,0 +1,80 @@
+"""The command ``embedding-models``: the registry of embedding models, and canary runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import claims_of, opened
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.ingestion.model_comparison import Comparison, Figures
+
+commands = typer.Typer()
+
+
+@commands.command()
+def embedding_models(
+    canary: Annotated[
+        Literal["openai", "voyage", "minilm"] | None,
+        typer.Option(help="Compare a model of this service with the current one first.", show_default=False),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model of the canary. Default: the one of the settings.", show_default=False)
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option("--user", "-u", help="Also compare on the kept questions of this user.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the embedding models that users have, had or move to; with --canary, compare another one first.
+
+    A canary is compared on the regression set and, with --user, on this user's kept questions. Nobody moves to it.
+    """
+    from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
+
+    if canary is None and (model is not None or user is not None):
+        raise InvalidInputError("--model and --user are for a canary: give --canary, too")
+    comparison: Comparison | None = None
+    with opened() as installation:
+        database = installation.database
+        describe_model(database, installation.embedder, installation.settings.models.chosen_embedder)
+        if canary is not None:
+            from neurigraph_pipelines.ingestion.model_comparison import Canary, compare_models
+
+            user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+            other = Canary(installation.make_embedder(canary, model), canary)
+            comparison = compare_models(database, installation.embedder, other, user_id)
+        found = list_models(database)
+    shown = {"models": [asdict(one) for one in found], "comparison": comparison and comparison.shown()}
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        listed = views.table([one.labelled() for one in found])
+        return listed if comparison is None else views.stacked(listed, views.lines("", *_lines(comparison)))
+
+    Output(as_json).result(shown, view)
+
+
+def _lines(comparison: Comparison) -> list[str]:
+    """Return the figures of a comparison, and what they mean."""
+    lines = []
+    for each in comparison.sets:
+        lines.append(f"{each.name}: {counted(each.questions, 'question')}, {counted(each.texts, 'text')}")
+        lines.append(f"  {comparison.current_model}: {_shares(each.current)}")
+        lines.append(f"  {comparison.canary_model}: {_shares(each.canary)}")
+    verdict = "answers as well" if comparison.is_as_good else "answers worse"
+    return [*lines, f"{comparison.canary_model} {verdict}."]
+
+
+def _shares(figures: Figures) -> str:
+    return (
+        f"first {figures.found_first:.0%}, among the first ten {figures.found:.0%}, "
+        f"mean reciprocal rank {figures.mean_reciprocal_rank:.3f}"
+    )

@@ -1,0 +1,102 @@
+"""The ``encryption`` commands: what is encrypted, encrypting what was stored before, and another master key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import opened
+from neurigraph_pipelines.model.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.wiring.installation import Installation
+    from resources.storage.encrypted import EncryptedObjectStore
+
+commands = typer.Typer()
+
+_group = typer.Typer(no_args_is_help=True, help="Encrypt raw files with a key for each graph.")
+commands.add_typer(_group, name="encryption")
+
+
+@_group.command()
+def status(as_json: Json = False) -> None:
+    """Show whether new files are encrypted, how many stored ones are, and which master key wraps the keys of graphs."""
+    from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
+
+    with opened() as installation:
+        objects = installation.encrypted_objects
+        data: dict[str, Any] = {"enabled": installation.settings.objects.encryption, "keys": 0, "master_keys": {}}
+        if objects is not None:
+            found = encrypt_stored(installation.context, objects, dry_run=True)
+            names = Counter(name.hex() for _, _, name in installation.graph_keys.wrapped_by())
+            data |= {"keys": names.total(), "master_keys": dict(names)}
+            data |= {"encrypted": found.encrypted, "plain": found.plain}
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        state = "on" if data["enabled"] else "off"
+        lines = [f"Encryption of new files is {state}: NEURIGRAPH_ENCRYPTION."]
+        if objects is not None:
+            lines.append(f"{data['encrypted']:,} stored files are encrypted, and {data['plain']:,} are not.")
+            lines += [f"Master key {name} wraps {counted(keys, 'key')}." for name, keys in names.items()]
+        return views.lines(*lines)
+
+    Output(as_json).result(data, view)
+
+
+@_group.command()
+def apply(
+    limit: Annotated[int, typer.Option(min=1, help="Most files that are encrypted now.")] = 10_000,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count the files, and encrypt none.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Encrypt the files that were stored before encryption was switched on. Run it again after an interruption."""
+    from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
+
+    with opened() as installation:
+        report = encrypt_stored(installation.context, _required(installation), limit=limit, dry_run=dry_run)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.lines(
+            f"{counted(report.written, 'file')} encrypted now, {report.encrypted:,} before; {report.plain:,} are left."
+        )
+
+    Output(as_json).result(asdict(report), view)
+
+
+@_group.command()
+def rotate(as_json: Json = False) -> None:
+    """Wrap the keys of all graphs by a new master key; no file is written again. Run it again after an interruption.
+
+    Stop `neurigraph up` before. If a command prints the master key, let it print the new one in a line before the old.
+    """
+    from neurigraph_pipelines.runtime.stack.home_lock import HomeLock
+
+    with opened() as installation:
+        _required(installation)
+        lock = HomeLock(installation.home)
+        try:
+            done = installation.rotate_master_key()
+        finally:
+            lock.release()
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.lines(f"A new master key wraps {counted(done, 'key')}. Restart what runs.")
+
+    Output(as_json).result({"keys": done}, view)
+
+
+def _required(installation: Installation) -> EncryptedObjectStore:
+    objects = installation.encrypted_objects
+    if objects is None or not installation.settings.objects.encryption:
+        raise ConfigurationError("encryption is off: set NEURIGRAPH_ENCRYPTION=true (docs/encryption.md)")
+    return objects

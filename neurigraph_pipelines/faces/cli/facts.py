@@ -1,0 +1,184 @@
+"""Commands of facts: ``facts`` lists them, ``refact`` reads memories again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.cli.backfills import NOT_ALL, Since, Until, moments
+from neurigraph_pipelines.faces.cli.origins import restated
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import (
+    AnyUserSlug,
+    Cursor,
+    Limit,
+    SpaceTags,
+    UserSlug,
+    argument,
+    claims_of,
+    filter_option,
+    moment,
+    node_id_of,
+    opened,
+    record_id_of,
+)
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.facts import FactKind, FactStatus
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+commands = typer.Typer()
+
+
+@commands.command()
+def facts(
+    user: UserSlug,
+    node: Annotated[str | None, filter_option("Only in this node or below it, by path or id.", "NODE")] = None,
+    record: Annotated[str | None, filter_option("Only of this memory.", "RECORD_ID")] = None,
+    who: Annotated[str | None, filter_option("Only about this person.")] = None,
+    kind: Annotated[FactKind | None, filter_option("Only of this kind.")] = None,
+    occurred_after: Annotated[str | None, filter_option("Of what happened at this time or later.", "TIME")] = None,
+    occurred_before: Annotated[str | None, filter_option("Of what happened before this time.", "TIME")] = None,
+    superseded: Annotated[
+        bool | None,
+        typer.Option("--superseded/--current", help="Whether later ones replace them. Default: both."),
+    ] = None,
+    status: Annotated[FactStatus | None, filter_option("Only of this status. Default: all but archived.")] = None,
+    tag: Annotated[list[str] | None, filter_option("Only with this tag.")] = None,
+    space: SpaceTags = None,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="Hidden ones that wait to be erased.")] = False,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    as_json: Json = False,
+) -> None:
+    """List what memories state, as single facts, newest first."""
+    from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
+
+    with opened() as installation:
+        claims = claims_of(installation, user, space)
+        wanted = FactFilter(
+            node_id=None if node is None else node_id_of(installation, claims, node),
+            record_id=None if record is None else record_id_of(record),
+            kind=kind,
+            who=who and argument(who),
+            occurred_after=moment("--occurred-after", occurred_after),
+            occurred_before=moment("--occurred-before", occurred_before),
+            superseded=superseded,
+            status=status,
+            tags=tuple(map(argument, tag or ())),
+            forgotten=forgotten,
+        )
+        page = list_facts(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
+    shown = page.shown("facts", presentation.fact)
+
+    def view() -> RenderableType:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.page([_row(one) for one in shown["facts"]], shown["next_cursor"])
+
+    Output(as_json).result(shown, view)
+
+
+def _row(fact: Mapping[str, Any]) -> dict[str, str]:
+    """Return a fact as a row: when, what, and where it was said."""
+    when: datetime | None = fact["occurred_from"]
+    said = f"{fact['record_id']} message {fact['first_message']}"
+    return {
+        "when": f"{when:%Y-%m-%d}" if when is not None else "",
+        "kind": fact["kind"],
+        "fact": fact["statement"] + (f" ({fact['status']})" if fact["status"] != "active" else "") + restated(fact),
+        "said in": said,
+        "id": str(fact["fact_id"]),
+    }
+
+
+@commands.command()
+def duplicates(
+    text: Annotated[str, typer.Argument(help="A statement.")],
+    user: UserSlug,
+    limit: Limit = 10,
+    as_json: Json = False,
+) -> None:
+    """Say what is remembered already that says the same as a text, or nearly, before it is written."""
+    from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
+
+    with opened() as installation:
+        context = installation.acting_for(claims_of(installation, user))
+        found = find_duplicates(context, argument(text), limit)
+
+    def view() -> RenderableType:
+        from neurigraph_pipelines.faces.cli import views
+
+        said = [
+            f"{one['record_id'] or one['source_id']} message {one['seq']} has these words." for one in found.messages
+        ]
+        facts = [f"{one['score']:.2f}  {one['statement']}{restated(one)}" for one in found.facts]
+        return views.lines(*facts, *said) if facts or said else views.lines("Nothing says the same.")
+
+    Output(as_json).result({**asdict(found), "threshold": SIMILAR}, view)
+
+
+@commands.command()
+def refact(
+    records: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RECORD_ID…", help="Only these memories.", show_default=False),
+    ] = None,
+    user: AnyUserSlug = None,
+    since: Since = None,
+    until: Until = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Include memories in which this model found facts already.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the memories.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Read memories for facts with the configured language model, from the stored transcripts.
+
+    What is found replaces what was found before. If the command is interrupted, run it again to continue.
+    """
+    from neurigraph_pipelines.ingestion.record_locations import storage_times
+    from neurigraph_pipelines.knowledge.reading import FactsRead, choose_days, read_again
+
+    if records and (user is not None or since is not None or until is not None):
+        raise InvalidInputError("give ids of memories, or --user, --since and --until")
+    if not records and user is None and since is None and until is None:
+        raise InvalidInputError("give --user, --since or --until to choose memories")
+    output = Output(as_json)
+    first, end = moments(since, until)
+    with opened() as installation:
+        context = installation.context
+        if records:
+            chosen = [record_id_of(identifier) for identifier in records]
+            if len(storage_times(installation.database, chosen)) < len(set(chosen)):
+                raise NotFoundError("a memory with one of these ids does not exist: `neurigraph records` lists them")
+        else:
+            user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+            chosen = choose_days(context, first, end, user_id, again=again)
+        done = FactsRead(context.language_model.name, records=len(chosen))
+        if not dry_run:
+            with output.progress() as progress:
+                task = progress.add_task("reading", total=len(chosen))
+                done = read_again(context, chosen, on_done=lambda count: progress.advance(task, count))
+    output.result(asdict(done), lambda: _read(done, dry_run=dry_run))
+    if done.failed:
+        raise typer.Exit(NOT_ALL)
+
+
+def _read(done: Any, *, dry_run: bool) -> RenderableType:
+    from neurigraph_pipelines.faces.cli import views
+
+    if dry_run:
+        return views.lines(f"{counted(done.records, 'memory', 'memories')} would be read with {done.extractor}")
+    lines = [
+        f"{counted(done.records, 'memory', 'memories')} read with {done.extractor}, {counted(done.facts, 'fact')}",
+        *([f"{done.dropped:,} dropped: the messages do not have their names or figures"] if done.dropped else []),
+        *(f"{record_id}: {reason}" for record_id, reason in done.failed),
+    ]
+    return views.lines(*lines)

@@ -1,0 +1,67 @@
+"""Commands about segments and files whose processing failed: ``failures`` and ``replay``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened, parse_id
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+commands = typer.Typer()
+
+
+@commands.command()
+def failures(
+    user: AnyUserSlug = None,
+    replayed: Annotated[bool, typer.Option("--replayed", help="Include failures that were replayed.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of failures, newest first.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List segments that could not be stored and files that could not be read, with the reason."""
+    from neurigraph_pipelines.ingestion.failures import list_failures
+
+    with opened() as installation:
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        with installation.database.pipeline() as tx:
+            found = list_failures(tx, user_id, with_replayed=replayed, limit=limit)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.failures(found)
+
+    Output(as_json).result({"failures": [asdict(each) for each in found]}, view)
+
+
+@commands.command()
+def replay(
+    failure_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph failures`.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Replay all open failures.")] = False,
+    user: AnyUserSlug = None,
+    as_json: Json = False,
+) -> None:
+    """Put failed segments and files back into the queue with all their attempts. Repeating it changes nothing."""
+    from neurigraph_pipelines.ingestion import failures as domain
+
+    if bool(failure_ids) == everything:
+        raise InvalidInputError("give the ids of the failures to replay, or --all")
+    named = None if everything else [parse_id(text, "failure", "failures") for text in failure_ids or ()]
+    with opened() as installation:
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        done = domain.replay(installation.database, named, user_id)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        if not done:
+            return views.lines("Nothing to replay.")
+        lines = [f"{each.failure_id}  {each.outcome.replace('_', ' ')}" for each in done]
+        return views.lines(*lines, "`neurigraph up` stores them automatically, `neurigraph ingest` at once.")
+
+    Output(as_json).result({"replays": [asdict(each) for each in done]}, view)

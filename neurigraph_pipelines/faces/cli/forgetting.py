@@ -1,0 +1,236 @@
+"""Commands that erase permanently, and their receipts: ``forget``, ``erasures`` and ``scrub``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import (
+    AnyUserSlug,
+    DryRun,
+    UserSlug,
+    argument,
+    claims_of,
+    node_id_of,
+    opened,
+)
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neurigraph_pipelines.lifecycle.erasure.forget import Preview
+    from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject
+    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.wiring.installation import Installation
+
+commands = typer.Typer()
+
+Confirmed = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
+_THROUGH = "command line"
+_NODES_SHOWN = 20
+_NOT_ALL = 1
+
+
+@commands.command()
+def forget(
+    user: UserSlug,
+    identifier: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ID_OR_PATH", help="Id of a record, node or fact, or a node's path.", show_default=False
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--everything", help="Erase the user and all their data.")] = False,
+    dry_run: DryRun = False,
+    yes: Confirmed = False,
+    as_json: Json = False,
+) -> None:
+    """Erase a record, a fact, a node with all nodes below it, or a user, with all derived data. This cannot be undone.
+
+    Repeating the command prints the same receipt, and finishes an erasure that was interrupted.
+    """
+    if everything == (identifier is not None):
+        raise InvalidInputError("give a record, a node or a fact, or --everything to erase the user")
+    erase(user, identifier, dry_run=dry_run, yes=yes, as_json=as_json)
+
+
+def erase(
+    user: str, identifier: str | None, *, only_facts: bool = False, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Erase what an identifier names, or the user if there is none, and print the receipt.
+
+    Args:
+        only_facts: Whether the identifier is that of a fact and of nothing else.
+        dry_run: Print what would be erased instead.
+        yes: Do not ask for confirmation.
+    """
+    from neurigraph_pipelines.lifecycle.erasure import forget as domain
+    from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
+
+    output = Output(as_json)
+    with opened() as installation:
+        claims = claims_of(installation, user, whole_graph=True)
+        subject, preview = _find(installation, claims, identifier, only_facts=only_facts)
+        if dry_run:
+            if preview is None:
+                raise NotFoundError("it was erased already: `neurigraph erasures` shows the receipt")
+            output.result(asdict(preview), lambda: _preview_view(preview))
+            return
+        if preview is not None and not yes:
+            _confirm(preview)
+        with output.progress() as progress:
+            tasks = {
+                "nodes": progress.add_task("nodes", total=len(preview.nodes) if preview is not None else None),
+                "objects": progress.add_task("objects", total=None),
+            }
+            receipt = domain.forget(
+                installation.acting_for(claims),
+                subject,
+                through=_THROUGH,
+                on_done=lambda what, count: progress.advance(tasks[what], count),
+            )
+        if subject.kind is SubjectKind.USER:
+            installation.homes.directory.forget(subject.subject_id)
+        data = _with_objects(installation, receipt)
+    output.result(data, lambda: _receipt_view(receipt))
+    if receipt.finished_at is None:
+        raise TransientError("the erasure has begun and is not finished: `neurigraph erasures --finish` does the rest")
+
+
+@commands.command()
+def erasures(
+    user: AnyUserSlug = None,
+    finish: Annotated[bool, typer.Option("--finish", help="First finish erasures that were interrupted.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of receipts, newest first.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """Show the receipts of erasures: ids, counts and checksums, without any erased text."""
+    from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures
+    from neurigraph_pipelines.lifecycle.erasure.receipts import receipts
+
+    with opened() as installation:
+        if finish:
+            finish_erasures(installation.context)
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        with installation.database.pipeline() as tx:
+            found = receipts(tx, user_id, limit=limit)
+        data = {"erasures": [_with_objects(installation, receipt) for receipt in found]}
+
+    def view() -> Any:
+        from rich.console import Group
+
+        from neurigraph_pipelines.faces.cli import views
+
+        return Group(*map(_receipt_view, found)) if found else views.lines("Nothing was erased.")
+
+    Output(as_json).result(data, view)
+
+
+@commands.command()
+def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
+    """Rewrite the tables of the database, so that their files contain no erased data.
+
+    Each table is locked while it is rewritten, and needs its own size in free disk space. Database logs and backups are
+    not changed.
+    """
+    from neurigraph_pipelines.lifecycle.erasure import scrubbing
+
+    output = Output(as_json)
+    with opened() as installation, output.progress() as progress:
+        task = progress.add_task("tables", total=None)
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        report = scrubbing.scrub(
+            installation.database, user_id, lambda done, of: progress.update(task, completed=done, total=of)
+        )
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        busy = [f"In use, so run it again for: {', '.join(report.busy)}"] if report.busy else []
+        return views.lines(f"{report.tables:,} tables rewritten.", *busy)
+
+    output.result(asdict(report), view)
+    if report.busy:
+        raise typer.Exit(_NOT_ALL)
+
+
+def _find(
+    installation: Installation, claims: Claims, identifier: str | None, *, only_facts: bool
+) -> tuple[Subject, Preview | None]:
+    """Return the subject and a preview of its erasure, which is None if that was done or begun before."""
+    from neurigraph_pipelines.lifecycle.erasure.forget import preview
+    from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind, receipts
+
+    if identifier is None:
+        user = Subject(SubjectKind.USER, claims.user_id)
+        return user, preview(installation.database, claims, user)
+    try:
+        wanted = UUID(identifier)
+    except ValueError:
+        node = Subject(SubjectKind.NODE, node_id_of(installation, claims, identifier))
+        return node, preview(installation.database, claims, node)
+    kinds = (SubjectKind.FACT,) if only_facts else (SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.FACT)
+    for kind in kinds:
+        subject = Subject(kind, wanted)
+        try:
+            return subject, preview(installation.database, claims, subject)
+        except NotFoundError:
+            continue
+    with installation.database.agent(claims) as tx:
+        for receipt in receipts(tx):
+            if receipt.subject_id == wanted and receipt.subject_kind in kinds:
+                return Subject(receipt.subject_kind, wanted), None
+    raise NotFoundError(f"there is no {'fact' if only_facts else 'record, node or fact'} {argument(identifier)}")
+
+
+def _confirm(preview: Preview) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidInputError("this cannot be undone: confirm with --yes, or use --dry-run first")
+    from rich.console import Console
+
+    Console(stderr=True, markup=False, highlight=False, emoji=False).print(_preview_view(preview))
+    typer.confirm("Erase all of this permanently?", abort=True, err=True)
+
+
+def _with_objects(installation: Installation, receipt: Receipt) -> dict[str, Any]:
+    from neurigraph_pipelines.lifecycle.erasure.receipts import objects_of
+
+    with installation.database.pipeline() as tx:
+        return presentation.receipt(receipt, objects_of(tx, receipt.erasure_id))
+
+
+def _preview_view(preview: Preview) -> Any:
+    from neurigraph_pipelines.faces.cli import views
+
+    return views.lines(
+        f"Would erase the {preview.subject_kind} {preview.subject_id}:",
+        *(f"  node {path}" for path in preview.nodes[:_NODES_SHOWN]),
+        *([f"  and {len(preview.nodes) - _NODES_SHOWN:,} more nodes"] if len(preview.nodes) > _NODES_SHOWN else []),
+        f"  records {preview.records:,}, changes in their history {preview.deltas:,}",
+        f"  files {preview.files:,}, {preview.object_bytes:,} bytes",
+        f"  complete sources {preview.sources:,}, sources of which parts remain {preview.shared_sources:,}",
+    )
+
+
+def _receipt_view(receipt: Receipt) -> Any:
+    from neurigraph_pipelines.faces.cli import views
+
+    def lines() -> Iterator[str]:
+        when = f"finished {receipt.finished_at:%Y-%m-%d %H:%M:%S} UTC" if receipt.finished_at else "not finished"
+        yield f"{receipt.subject_kind} {receipt.subject_id}, requested {receipt.w:%Y-%m-%d %H:%M:%S} UTC, {when}"
+        yield f"  receipt {receipt.erasure_id}, user {receipt.user_id}, through {receipt.requested_through}"
+        erased = (f"{name.replace('_', ' ')} {count:,}" for name, count in receipt.erased.items())
+        yield f"  erased: {', '.join(erased) or 'nothing'}"
+        for name, ids in receipt.kept.items():
+            if ids:
+                yield f"  kept, because other records need them: {name} {', '.join(map(str, ids))}"
+
+    return views.lines(*lines())

@@ -1,0 +1,123 @@
+"""Commands about what was handed in: ``conversations``, ``events``, ``uploads``, ``notes``, ``progress``."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, argument, claims_of, moment, opened
+from neurigraph_pipelines.model import SETTLED, Progress, SourceKind
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.wiring.installation import Installation
+
+commands = typer.Typer()
+
+_State = Annotated[Progress | None, typer.Option(help="Only those in this state.", show_default=False)]
+_ExternalId = Annotated[str | None, typer.Option(help="Only the one with this id.", show_default=False)]
+_Title = Annotated[str | None, typer.Option(help="Only those with all of these words in the title.")]
+_After = Annotated[str | None, typer.Option(metavar="TIME", help="Received at this time or later.")]
+_Before = Annotated[str | None, typer.Option(metavar="TIME", help="Received before this time.")]
+_StartedAfter = Annotated[str | None, typer.Option(metavar="TIME", help="Started at this time or later.")]
+_StartedBefore = Annotated[str | None, typer.Option(metavar="TIME", help="Started before this time.")]
+
+_PAUSE_SECONDS = 0.5
+
+
+def _lists(kind: SourceKind) -> None:
+    """Add the command that lists one kind of source."""
+
+    @commands.command(f"{kind}s", help=f"List {kind}s with their states, those received last first.")
+    def listed(
+        user: UserSlug,
+        state: _State = None,
+        external_id: _ExternalId = None,
+        title: _Title = None,
+        received_after: _After = None,
+        received_before: _Before = None,
+        started_after: _StartedAfter = None,
+        started_before: _StartedBefore = None,
+        limit: Limit = 20,
+        cursor: Cursor = None,
+        as_json: Json = False,
+    ) -> None:
+        from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, list_sources
+
+        wanted = SourceFilter(
+            state,
+            external_id and argument(external_id),
+            title and argument(title),
+            moment("--received-after", received_after),
+            moment("--received-before", received_before),
+            moment("--started-after", started_after),
+            moment("--started-before", started_before),
+        )
+        with opened() as installation:
+            claims = claims_of(installation, user)
+            page = list_sources(
+                installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
+            )
+        shown = page.shown(f"{kind}s", presentation.source)
+
+        def view() -> Any:
+            from neurigraph_pipelines.faces.cli import views
+
+            return views.sources(shown[f"{kind}s"], kind, shown["next_cursor"])
+
+        Output(as_json).result(shown, view)
+
+
+for _kind in SourceKind:
+    _lists(_kind)
+
+
+@commands.command()
+def progress(
+    source: Annotated[
+        str,
+        typer.Argument(help="Id or external id of a conversation, event, upload or note.", show_default=False),
+    ],
+    user: UserSlug,
+    wait: Annotated[float, typer.Option(min=0, max=86_400, help="Seconds to wait until it is stored or failed.")] = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Show how far a conversation, an event, an upload or a note is, and the memories that it became."""
+    from neurigraph_pipelines.inbox.privacy import find_source
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        source_id = find_source(installation.database, claims, argument(source))
+        until = time.monotonic() + wait
+        found = _get(installation, claims, source_id)
+        while found["state"] not in SETTLED and time.monotonic() < until:
+            time.sleep(_PAUSE_SECONDS)
+            found = _get(installation, claims, source_id)
+    shown = presentation.source(found)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        records = [f"neurigraph record {record_id} --user {user}" for record_id in shown["record_ids"]]
+        facts = {name.replace("_", " "): value for name, value in shown.items() if name != "record_ids"}
+        return views.stacked(views.fields(facts), views.lines(*records))
+
+    Output(as_json).result(shown, view)
+
+
+def _get(installation: Installation, claims: Claims, source_id: UUID) -> dict[str, Any]:
+    from neurigraph_pipelines.model.errors import NotFoundError
+    from neurigraph_pipelines.retrieval.listing.sources import get_source
+
+    for kind in SourceKind:
+        try:
+            return get_source(installation.database, claims, kind, source_id)
+        except NotFoundError:
+            continue
+    raise NotFoundError(f"there is no conversation, event, upload or note {source_id}")

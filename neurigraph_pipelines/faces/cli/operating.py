@@ -1,0 +1,195 @@
+"""Commands for operators of an installation: its database, its secrets, the HTTP API and counts."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, installed, opened
+from neurigraph_pipelines.model.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import socket
+
+    from neurigraph_pipelines.wiring.installation import Installation
+
+commands = typer.Typer()
+
+
+@commands.command(name="admin-key")
+def admin_key(as_json: Json = False) -> None:
+    """Print the key that may create users over HTTP."""
+    with installed() as installation:
+        key = installation.secrets.admin_key()
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.unbroken(key)
+
+    Output(as_json).result({"admin_key": key}, view)
+
+
+@commands.command(name="metrics-token")
+def metrics_token(as_json: Json = False) -> None:
+    """Print the token that opens `/metrics`, for the credentials file of Prometheus."""
+    with installed() as installation:
+        token = installation.secrets.metrics_token()
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.unbroken(token)
+
+    Output(as_json).result({"metrics_token": token}, view)
+
+
+@commands.command(name="dagster-password")
+def dagster_password(as_json: Json = False) -> None:
+    """Print the password of the database role `neurigraph_dagster`, for a Dagster that something else starts."""
+    with installed() as installation:
+        password = installation.secret.role_password("neurigraph_dagster")
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.unbroken(password)
+
+    Output(as_json).result({"dagster_password": password}, view)
+
+
+@commands.command(name="rotate-secret")
+def rotate_secret(as_json: Json = False) -> None:
+    """Replace what signs claims and the passwords of the database roles. Restart `serve` and the like afterwards.
+
+    Secrets that settings name are taken from there; those in the home folder are generated again.
+    """
+    from neurigraph_pipelines.runtime.stack.home_lock import HomeLock
+
+    with installed() as installation:
+        lock = HomeLock(installation.home)  # `up` would go on with the old ones
+        try:
+            made = installation.rotate_secret()
+        finally:
+            lock.release()
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        places = f"New in the home folder: {', '.join(made)}." if made else "Both secrets come from the settings."
+        return views.lines(f"The database has the new secrets. {places} Restart what runs.")
+
+    Output(as_json).result({"generated": list(made)}, view)
+
+
+@commands.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: the setting api_host.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any free port. Default: the setting api_port."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Serve the HTTP API until interrupted."""
+    from neurigraph_pipelines.faces.serving import http_server
+
+    with opened() as installation:
+        settings = installation.settings
+        with _listener(settings.api.host if host is None else host, settings.api.port if port is None else port) as at:
+            address = at.getsockname()
+            url = f"http://[{address[0]}]:{address[1]}" if ":" in address[0] else f"http://{address[0]}:{address[1]}"
+
+            def view() -> Any:
+                from neurigraph_pipelines.faces.cli import views
+
+                return views.lines(
+                    f"The API runs at {url}, its documentation at {url}/docs; agents reach it at {url}/mcp."
+                )
+
+            server, output = http_server(installation, _log_config(settings.logs.format)), Output(as_json)
+            output.result({"url": url}, view)
+            with installation.kept_server(output.note), keeper(installation):
+                server.run(sockets=[at])
+            if not server.started:
+                raise ConfigurationError("the API did not start: the lines above give the reason")
+
+
+def keeper(installation: Installation) -> AbstractContextManager[object]:
+    """Return what stops embedded servers after a ``kill -9``; the stack's own keeper stops the one of the home."""
+    from neurigraph_pipelines.runtime.stack.keeper import Keeper
+    from neurigraph_pipelines.runtime.stack.marks import VARIABLE
+
+    home, *others = installation.homes.folders()
+    if installation.server is not None and VARIABLE not in os.environ:
+        others.append(home)
+    return Keeper(others, None) if others else nullcontext()
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    import socket
+
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {host}, port {port}: {error.strerror}. Choose another with --host and --port."
+        ) from error
+
+
+def _log_config(form: Literal["text", "json"]) -> dict[str, Any]:
+    """Return uvicorn's log configuration with all output on stderr."""
+    from copy import deepcopy
+
+    from uvicorn.config import LOGGING_CONFIG
+
+    from neurigraph_pipelines.settings.logs import as_json
+
+    config: dict[str, Any] = deepcopy(LOGGING_CONFIG)
+    config["filters"] = {"request_id": {"()": "neurigraph_pipelines.faces.api.request_ids.RequestIdFilter"}}
+    for formatter in config["formatters"].values():
+        formatter["fmt"] += " request_id=%(request_id)s"
+    for handler in config["handlers"].values():
+        handler |= {"stream": "ext://sys.stderr", "filters": ["request_id"]}
+    config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
+    if form == "json":
+        return as_json(config)
+    config["loggers"]["neurigraph.requests"] = {"level": "WARNING"}  # uvicorn's access log has them
+    return config
+
+
+@commands.command()
+def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
+    """Count stored memories and queued segments."""
+    from neurigraph_pipelines.graph import navigation, provisioning
+    from neurigraph_pipelines.inbox import triggers
+    from neurigraph_pipelines.model import Claims
+
+    with opened() as installation:
+        database = installation.database
+        if user is not None:
+            users = [provisioning.find_user(database, argument(user))]
+        else:
+            users = provisioning.list_users(database)
+        rows: list[dict[str, Any]] = []
+        for owner in users:
+            with database.agent(Claims.of_user(owner.user_id)) as tx:
+                rows.append({"user": owner.slug, **navigation.totals(tx, owner.user_id)})
+        queue = triggers.queue(database, users[0].user_id if user is not None else None)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        if not rows:
+            return views.lines("There is no user yet: neurigraph import creates one.")
+        waiting = f"Waiting to be stored: {counted(queue.due + queue.claimed, 'segment')}" + (
+            f", the oldest for {queue.age_seconds:,.0f} s." if queue.due + queue.claimed else "."
+        )
+        return views.stacked(views.table(rows), views.lines(waiting))
+
+    Output(as_json).result({"users": rows, "queue": asdict(queue)}, view)

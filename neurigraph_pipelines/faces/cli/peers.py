@@ -1,0 +1,182 @@
+"""The ``peers`` commands: mirror granted nodes of other installations, and show this one's key to its own peers."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened
+from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from neurigraph_pipelines.exchange.peers.subscriptions import Peer
+
+commands = typer.Typer()
+_peers = typer.Typer(no_args_is_help=True, help="Mirror granted nodes of other installations.")
+commands.add_typer(_peers, name="peers")
+
+PeerName = Annotated[str, typer.Argument(metavar="PEER", help="Name of a peer.", show_default=False)]
+KeyFile = Annotated[
+    Path, typer.Option("--key-file", help="File with the key that the home issued; - reads it from standard input.")
+]
+_THROUGH = "command line"
+_NOT_ALL = 1
+
+
+@_peers.command("home-key")
+def home_key(as_json: Json = False) -> None:
+    """Print the public key that signs this installation's answers to its peers."""
+    from neurigraph_pipelines.exchange.peers.signatures import HomeKey
+
+    with opened() as installation:
+        shown = HomeKey(installation.secret).public
+    Output(as_json).result({"home_key": shown}, lambda: _lines(shown))
+
+
+@_peers.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="A name for the peer, and for the node that its memories are below.")],
+    url: Annotated[str, typer.Argument(help="Address of the home's API.")],
+    user: UserSlug,
+    key_file: KeyFile,
+    home_key: Annotated[str, typer.Option("--home-key", help="What `neurigraph peers home-key` prints there.")],
+    as_json: Json = False,
+) -> None:
+    """Add a home whose granted nodes are mirrored from now on. The next pull fetches them."""
+    from neurigraph_pipelines.exchange.peers import subscriptions
+
+    key = _key(key_file)
+    with opened() as installation:
+        peering = installation.peers.acting_for(claims_of(installation, user))
+        made = subscriptions.add(peering, argument(name), url, home_key, key)
+    Output(as_json).result(_shown(made), lambda: _lines(_line(made)))
+
+
+@_peers.command("key")
+def key(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False) -> None:
+    """Give a peer another key of its home."""
+    from neurigraph_pipelines.exchange.peers import subscriptions
+
+    given = _key(key_file)
+    with opened() as installation:
+        peering = installation.peers.acting_for(claims_of(installation, user))
+        subscriptions.give_key(peering, argument(peer), given)
+    Output(as_json).result({"name": peer}, lambda: _lines(f"{peer} has another key."))
+
+
+@_peers.command("list")
+def list_peers(user: UserSlug, as_json: Json = False) -> None:
+    """List the peers of a user with what is mirrored of them, and when they were last pulled."""
+    from neurigraph_pipelines.exchange.peers import subscriptions
+
+    with opened() as installation:
+        found = subscriptions.list_peers(installation.database, claims_of(installation, user))
+    shown = [_line(one) for one in found] or ["There is no peer."]
+    Output(as_json).result({"peers": [_shown(one) for one in found]}, lambda: _lines(*shown))
+
+
+@_peers.command("pull")
+def pull(
+    user: UserSlug,
+    peer: Annotated[str | None, typer.Argument(metavar="[PEER]", help="Name of a peer. Default: all.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Mirror what the homes show now, and forget what is gone there."""
+    from neurigraph_pipelines.exchange.peers import pulling, subscriptions
+
+    output, done, failed = Output(as_json), [], 0
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        database = installation.database
+        wanted = (
+            [subscriptions.get_peer(database, claims, argument(peer))]
+            if peer is not None
+            else subscriptions.list_peers(database, claims)
+        )
+        for one in wanted:
+            try:
+                with output.progress() as progress:
+                    tasks = {what: progress.add_task(what, total=None) for what in ("forgotten", "mirrored")}
+                    found = pulling.pull(
+                        installation.peers,
+                        one.peer_id,
+                        lambda what, count, p=progress, t=tasks: p.advance(t[what], count),  # type: ignore[misc]
+                    )
+                done.append({"name": one.name, **asdict(found)})
+            except NeurigraphError as error:
+                if peer is not None:
+                    raise
+                failed += 1
+                output.note(f"{one.name}: {error}")
+    output.result(
+        {"pulled": done, "failed": failed},
+        lambda: _lines(
+            *(
+                f"{one['name']}: {counted(one['mirrored'], 'record')} mirrored, {one['forgotten']:,} forgotten, "
+                f"{one['sent_bytes']:,} bytes"
+                for one in done
+            )
+        ),
+    )
+    if failed:
+        raise typer.Exit(_NOT_ALL)
+
+
+@_peers.command("remove")
+def remove(
+    peer: PeerName,
+    user: UserSlug,
+    dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove a peer with everything that is mirrored of it."""
+    from neurigraph_pipelines.exchange.peers import subscriptions
+
+    output = Output(as_json)
+    with opened() as installation:
+        peering = installation.peers.acting_for(claims_of(installation, user))
+        name = argument(peer)
+        preview = subscriptions.preview_removal(peering, name)
+        what = f"{counted(len(preview.nodes), 'node')} and {counted(preview.records, 'record')}"
+        if dry_run:
+            output.result(asdict(preview), lambda: _lines(f"Removing {peer} would forget {what}."))
+            return
+        if not yes and not _is_confirmed(f"Forget {what}?"):
+            raise InvalidInputError("nothing was removed: confirm with --yes")
+        receipt = subscriptions.remove(peering, name, _THROUGH)
+    output.result(asdict(receipt), lambda: _lines(f"Removed {peer}: {what} are forgotten."))
+
+
+def _is_confirmed(question: str) -> bool:
+    return sys.stdin.isatty() and typer.confirm(question, err=True)
+
+
+def _key(file: Path) -> str:
+    try:
+        return (sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{file} cannot be read: give a file with the key that the home issued") from error
+
+
+def _shown(peer: Peer) -> dict[str, Any]:
+    return {**asdict(peer), "is_current": peer.is_current}
+
+
+def _line(peer: Peer) -> str:
+    last = f"pulled {peer.pulled_at:%Y-%m-%d %H:%M:%S} UTC" if peer.pulled_at is not None else "never pulled"
+    why = f", last pull failed: {peer.last_error}" if peer.last_error is not None else ""
+    return f"{peer.name}  {peer.url}  {counted(peer.nodes, 'node')}, {counted(peer.records, 'record')}, {last}{why}"
+
+
+def _lines(*texts: str) -> RenderableType:
+    from neurigraph_pipelines.faces.cli import views
+
+    return views.lines(*texts)

@@ -1,0 +1,123 @@
+"""Commands about what was retrieved: ``retrievals``, ``plant-canary`` and ``canaries``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.ingestion.canaries import Canary
+
+commands = typer.Typer()
+
+_WHO = {
+    "user": "the owner",
+    "bound": "the owner within spaces",
+    "persona": "the persona",
+    "third_party": "the third party",
+    "member": "the member",
+}
+
+
+@commands.command("retrievals")
+def list_retrievals(
+    user: UserSlug,
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="RECORD_ID", help="Only what returned this memory.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only at this time or later.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of entries, newest first.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List who retrieved which memories when, newest first.
+
+    Nothing is logged unless NEURIGRAPH_RETRIEVAL_LOG_DAYS is set.
+    """
+    from neurigraph_pipelines.retrieval import log
+
+    record_id = parse_id(record, "memory", "search") if record is not None else None
+    from_time = moment("--since", since)
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        found = log.list_retrievals(installation.database, claims, record_id=record_id, since=from_time, limit=limit)
+        is_on = installation.settings.retrieval.retrieval_log_days > 0
+    output = Output(as_json)
+    if not is_on:
+        output.note("The log of retrievals is off: set NEURIGRAPH_RETRIEVAL_LOG_DAYS.")
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.table(
+            [
+                {
+                    "asked at": f"{one.asked_at:%Y-%m-%d %H:%M:%S}",
+                    "operation": one.operation,
+                    "by": f"{_WHO[one.role]} {one.subject_id}",
+                    "memories": str(len(one.record_ids)),
+                    "question": one.question or "",
+                }
+                for one in found
+            ]
+        )
+
+    output.result({"retrievals": [asdict(one) for one in found]}, view)
+
+
+@commands.command("plant-canary")
+def plant_canary(
+    user: UserSlug,
+    text: Annotated[
+        str | None, typer.Option(help="What the memory says. Default: made-up recovery words.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Plant a memory that nobody should ever retrieve. The first retrieval is logged as an error and fails a check.
+
+    A search returns its best memories even if they are bad, so in a graph of a few memories honest questions find it.
+    """
+    from neurigraph_pipelines.ingestion import canaries
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        planted = canaries.plant(installation.acting_for(claims), argument(text) if text is not None else None)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.lines(f"Planted {planted.source_id}. It is watched from when it is stored.")
+
+    Output(as_json).result(asdict(planted), view)
+
+
+@commands.command("canaries")
+def list_canaries(user: UserSlug, as_json: Json = False) -> None:
+    """List the canaries of a user, and who retrieved them first."""
+    from neurigraph_pipelines.ingestion import canaries
+
+    with opened() as installation:
+        found = canaries.list_canaries(installation.database, claims_of(installation, user))
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.table([_row(one) for one in found])
+
+    Output(as_json).result({"canaries": [asdict(one) for one in found]}, view)
+
+
+def _row(canary: Canary) -> dict[str, object]:
+    retrieved = "no"
+    if canary.retrieved_at is not None and canary.role is not None:
+        retrieved = f"{canary.retrieved_at:%Y-%m-%d %H:%M:%S} by {_WHO[canary.role]} {canary.subject_id}"
+    return {
+        "source": str(canary.source_id),
+        "planted at": f"{canary.planted_at:%Y-%m-%d %H:%M}",
+        "stored": "yes" if canary.record_ids else "not yet",
+        "retrieved": retrieved,
+    }

@@ -1,0 +1,226 @@
+"""Opens the installation for a command, and resolves the users, nodes, records, files and times in its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines.database.paging import MAX_PAGE
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.wiring.installation import Installation
+
+_about: ContextVar[str | None] = ContextVar("about", default=None)
+
+
+def note_user(user: str | None) -> str | None:
+    """Note whom a command is about, so that ``opened`` finds the database; the callback of options of a user."""
+    _about.set(user)
+    return user
+
+
+UserSlug = Annotated[
+    str,
+    typer.Option(
+        "--user", "-u", help="Slug of the user, or MEMBER@ORGANIZATION.", show_default=False, callback=note_user
+    ),
+]
+"""The option of commands about one user."""
+
+AnyUserSlug = Annotated[
+    str | None,
+    typer.Option("--user", "-u", help="Slug of the user. Default: all users.", show_default=False, callback=note_user),
+]
+"""The option of commands about one user or all."""
+
+Limit = Annotated[int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of items.")]
+"""The size of a page of a list."""
+
+Cursor = Annotated[
+    str | None, typer.Option(help="`next_cursor` of the page before, with the same filters.", show_default=False)
+]
+"""Where a list goes on."""
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")]
+
+"""The option of commands that can preview their effect."""
+
+
+SpaceTags = Annotated[
+    list[str] | None,
+    typer.Option("--space", metavar="TAG", help="A space, by its container tag. Repeatable.", show_default=False),
+]
+"""The option of commands that can be limited to spaces, or that name the spaces of a source."""
+
+
+def filter_option(description: str, metavar: str | None = None) -> Any:
+    """Return the option of a filter of a list; without it, nothing is left out."""
+    return typer.Option(help=description, metavar=metavar, show_default=False)
+
+
+@contextmanager
+def installed(home: Path | None = None) -> Iterator[Installation]:
+    """Open the installation that the settings describe, without migrating or checking it.
+
+    Args:
+        home: Another home folder, whose file of settings then counts.
+    """
+    from neurigraph_pipelines.wiring.homes import settings_of
+    from neurigraph_pipelines.wiring.installation import Installation
+
+    with Installation(settings_of(home)) as installation:
+        yield installation
+
+
+@contextmanager
+def opened(home: Path | None = None) -> Iterator[Installation]:
+    """Open the installation for use: migrate an embedded database, and check that an external one is migrated.
+
+    A command about one user gets the installation in whose database the user lives.
+
+    Args:
+        home: Another home folder; that installation is opened then, and the user of the command does not count.
+
+    Raises:
+        ConfigurationError: The settings are wrong, or the schema is missing or of another version.
+    """
+    from neurigraph_pipelines.wiring.homes import made_ready
+
+    with installed(home) as installation:
+        made_ready(installation)
+        user = _about.get() if home is None else None
+        yield installation if user is None else installation.homes.of_user(argument(user).partition("@")[0])
+
+
+def next_step() -> str:
+    """Return what stores that which was just received: the stack, if one runs on the home folder, or a command."""
+    from neurigraph_pipelines.runtime.stack.home_lock import running_stack
+    from neurigraph_pipelines.wiring.homes import settings_of
+
+    running = running_stack(settings_of(None).home.expanduser().absolute())
+    return "Next: neurigraph ingest" if running is None else "It is stored by `neurigraph up`, which runs."
+
+
+def claims_of(
+    installation: Installation, name: str, spaces: list[str] | None = None, *, whole_graph: bool = False
+) -> Claims:
+    """Return the claims of a user, or of the member of an organization, given as ``MEMBER@ORGANIZATION``.
+
+    Args:
+        spaces: Container tags to limit the caller to, if there are any.
+        whole_graph: Accept an organization, for the operator's work on all of its graph.
+
+    Raises:
+        NotFoundError: There is no such user.
+        InvalidInputError: The name is an organization's, or a container tag is not well-formed.
+    """
+    from neurigraph_pipelines.exchange.organizations.callers import claims_called
+    from neurigraph_pipelines.model import ReceivedThrough
+    from neurigraph_pipelines.text.container_tags import checked_tags
+
+    caller = claims_called(installation.database, argument(name), ReceivedThrough.CLI, whole_graph=whole_graph)
+    return caller.within(checked_tags(spaces or ()))
+
+
+def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:
+    """Return the id of a file, given its id or that of its record.
+
+    Raises:
+        InvalidInputError: The text is not an id.
+        NotFoundError: There is no such file or record, or the caller may not see it.
+    """
+    from neurigraph_pipelines.lifecycle.transitions import locate
+    from neurigraph_pipelines.retrieval.open import file_of_record
+
+    try:
+        wanted = UUID(identifier)
+    except ValueError:
+        raise InvalidInputError(f"{identifier!r} is not the id of a file or record: search shows them") from None
+    try:
+        return file_of_record(installation.database, claims, wanted)
+    except NotFoundError:
+        pass
+    try:
+        with installation.database.agent(claims) as tx:
+            return locate(tx, wanted).file_id
+    except NotFoundError:
+        raise NotFoundError(f"there is no file or record {identifier}") from None
+
+
+def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
+    """Return the id of a node, given its id or its path.
+
+    Raises:
+        NotFoundError: There is no such node, or the caller may not see it.
+    """
+    from neurigraph_pipelines.graph.navigation import find_node, shell
+
+    with installation.database.agent(claims) as tx:
+        try:
+            wanted = UUID(place)
+        except ValueError:
+            return find_node(tx, claims.user_id, argument(place))
+        try:
+            shell(tx, wanted)
+        except NotFoundError:
+            raise NotFoundError(f"there is no node {place}") from None
+        return wanted
+
+
+def record_id_of(identifier: str) -> UUID:
+    """Parse the id of a record.
+
+    Raises:
+        InvalidInputError: The text is not an id.
+    """
+    return parse_id(identifier, "record", "search")
+
+
+def parse_id(identifier: str, what: str, shown_by: str) -> UUID:
+    """Parse an id.
+
+    Args:
+        identifier: The argument.
+        what: The kind of object, for the error text.
+        shown_by: The command that shows ids of that kind.
+
+    Raises:
+        InvalidInputError: The text is not an id.
+    """
+    try:
+        return UUID(identifier)
+    except ValueError:
+        shown = argument(identifier)[:80]
+        raise InvalidInputError(f"{shown!r} is not the id of a {what}: `neurigraph {shown_by}` shows them") from None
+
+
+def moment(option: str, text: str | None) -> datetime | None:
+    """Parse a time in ISO 8601; without a zone it is in this machine's time zone.
+
+    Raises:
+        InvalidInputError: The text is not a time.
+    """
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise InvalidInputError(
+            f"{option} is {text!r}: give a time such as 2023-05-08 or 2023-05-08T18:30+02:00"
+        ) from None
+
+
+def argument(text: str) -> str:
+    """Return an argument as valid text: bytes that are not UTF-8 arrive as lone surrogates, which are replaced."""
+    from neurigraph_pipelines.text.hygiene import clean_text
+
+    return clean_text(text, "repair")[0]

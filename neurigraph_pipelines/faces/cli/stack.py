@@ -1,0 +1,175 @@
+"""Commands that run everything on one machine: ``up``, ``service``, ``demo``, and Dagster's processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import installed, opened
+from neurigraph_pipelines.model.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.graph.navigation import TreeNode
+    from neurigraph_pipelines.retrieval.ask import Reply
+
+commands = typer.Typer()
+
+
+@commands.command()
+def up(as_json: Json = False) -> None:
+    """Run everything until interrupted, and start again what dies: Postgres, Dagster, the HTTP API."""
+    from neurigraph_pipelines.faces.cli import leaving
+    from neurigraph_pipelines.faces.cli.signals import one_signal
+    from neurigraph_pipelines.runtime.stack.processes import LocalStack
+
+    output = Output(as_json)
+    with one_signal(), opened() as installation:
+        for line in leaving.sentences(leaving.report(installation)):
+            output.note(line)
+        output.note("Starting. This takes a few seconds.")
+        with LocalStack(installation, with_api=True, report=output.note) as stack:
+            assert stack.api is not None
+            urls = {"dagster_ui": stack.ui_url, "api": stack.api.url, "logs": str(installation.home / "logs")}
+
+            def view() -> Any:
+                from neurigraph_pipelines.faces.cli import views
+
+                texts = (
+                    f"Dagster's UI:  {urls['dagster_ui']}",
+                    f"The HTTP API:  {urls['api']} (documentation at {urls['api']}/docs)",
+                    f"Logs:          {urls['logs']}",
+                    "What dies is started again. Ctrl-C stops everything.",
+                )
+                return views.unbroken(*texts)
+
+            output.result(urls, view)
+            while True:
+                signal.pause()
+
+
+@commands.command()
+def service(
+    manager: Annotated[Literal["systemd", "launchd"], typer.Argument(help="What starts services on this machine.")],
+    as_json: Json = False,
+) -> None:
+    """Print the file that lets systemd (Linux) or launchd (macOS) keep `neurigraph up` running.
+
+    Put settings into `settings.env` of the home folder: the file may be read by every account.
+    """
+    from neurigraph_pipelines.runtime.stack.services import installed_program, launchd_agent, systemd_unit
+    from neurigraph_pipelines.settings.sources import ENV_FILE
+
+    with installed() as installation:
+        home = installation.home
+    (home / "logs").mkdir(exist_ok=True, mode=0o700)  # launchd makes no folders
+    variables = {"NEURIGRAPH_HOME": str(home), **({ENV_FILE: os.environ[ENV_FILE]} if ENV_FILE in os.environ else {})}
+    text = {"systemd": systemd_unit, "launchd": launchd_agent}[manager](
+        installed_program("neurigraph"), home, variables
+    )
+    output = Output(as_json)
+    output.data({"manager": manager, "text": text})
+    if not as_json:
+        typer.echo(text, nl=False)
+
+
+@commands.command()
+def demo(as_json: Json = False) -> None:
+    """Ingest sample conversations with Dagster, show the tree and the answers to three questions, and stop."""
+    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli.signals import one_signal
+    from neurigraph_pipelines.runtime.stack import demo as demonstration
+
+    output = Output(as_json)
+    shown: dict[str, Any] = {"answers": []}
+
+    def show_tree(root: TreeNode) -> None:
+        shown["tree"] = presentation.tree(root)
+        output.show(lambda: views.tree(root))
+
+    def show_reply(question: str, reply: Reply) -> None:
+        shown["answers"].append({"question": question, **asdict(reply)})
+        output.show(lambda: views.lines("", f"» {question}", ""))
+        output.show(lambda: views.reply(reply, demonstration.USER))
+
+    with one_signal(), installed() as installation, output.progress() as bar:
+        task = bar.add_task("Dagster ingests", total=None)
+
+        def progress(stored: int, total: int) -> None:
+            bar.update(task, completed=stored, total=total, visible=stored < total)
+
+        demonstration.run(installation, demonstration.Listener(output.note, progress, show_tree, show_reply))
+    output.data(shown)
+
+
+@commands.command()
+def ui(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: the setting ui_host.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65_535, help="Port to listen on. Default: the setting ui_port.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Serve Dagster's UI behind its token until interrupted, for running Dagster without `up`."""
+    from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
+
+    with opened() as installation:
+        settings = installation.settings.ui
+        host, port = host or settings.host, port or settings.port
+        dagster = dagster_home(installation)
+    url = dagster.ui_url(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.unbroken(f"Dagster's UI: {url}")
+
+    Output(as_json).result({"url": url}, view)
+    dagster.become(dagster.ui_command(host, port))
+
+
+@commands.command()
+def daemon(as_json: Json = False) -> None:
+    """Run Dagster's daemon until interrupted, for running Dagster without `up`."""
+    from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
+
+    with opened() as installation:
+        dagster = dagster_home(installation)
+    Output(as_json).data({"dagster_home": str(dagster.folder)})
+    dagster.become(dagster.daemon_command())
+
+
+@commands.command(name="code-server")
+def code_server(
+    host: Annotated[str, typer.Option(help="Address to listen on. All who reach it can start runs.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 4000,
+    as_json: Json = False,
+) -> None:
+    """Serve Dagster's definitions until interrupted, for daemons and UIs of other machines."""
+    from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
+
+    with opened() as installation:
+        dagster = dagster_home(installation)
+    Output(as_json).data({"code_server": f"{host}:{port}"})
+    dagster.become(dagster.code_server_command("-h", host, "-p", str(port)))
+
+
+@commands.command()
+def worker(
+    runs: Annotated[int, typer.Option(min=1, max=1_000, help="Runs that this worker executes at once.")] = 2,
+    as_json: Json = False,
+) -> None:
+    """Execute runs that the setting broker_url hands out, until interrupted; runs under way end first."""
+    from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
+
+    with opened() as installation:
+        if installation.settings.runs.broker_url is None:
+            raise ConfigurationError("workers get their runs from a Redis: set NEURIGRAPH_BROKER_URL")
+        dagster = dagster_home(installation)
+    Output(as_json).data({"runs": runs})
+    dagster.become(dagster.worker_command(runs))

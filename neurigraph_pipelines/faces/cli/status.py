@@ -1,0 +1,105 @@
+"""The commands ``status`` and ``doctor``: what runs, whether it works, and what to do about what does not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import installed
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.wiring.installation import Installation
+
+commands = typer.Typer()
+NOT_READY = 1
+ERRORS_SHOWN = 3
+
+
+@commands.command()
+def status(as_json: Json = False) -> None:
+    """Show what runs on this home folder, whether it works (exit code 1 if not), and what leaves this machine."""
+    from neurigraph_pipelines.faces.cli import leaving
+    from neurigraph_pipelines.ingestion.readiness import check
+    from neurigraph_pipelines.runtime.stack.home_lock import running_stack
+
+    with installed() as installation:
+        running = running_stack(installation.home)
+        found = check(installation.context)
+        report = leaving.report(installation)
+        errors = [] if any(fault.part == "reading" for fault in found.faults) else last_errors(installation)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        age = found.queue_age_seconds
+        queue = (
+            [] if age is None else [f"the oldest waiting segment waits for {age:,.0f} s" if age else "nothing waits"]
+        )
+        faults = [f"{fault.part} does not work: {fault.reason}" for fault in found.faults]
+        works = faults or ["reading, writing and ingestion work"]
+        failed = [f"failed {one['at']:%Y-%m-%d %H:%M} UTC: {one['part']}: {one['error']}" for one in errors]
+        return views.unbroken(*_stack_lines(running), *works, *queue, *failed, "", *leaving.lines(report))
+
+    data = {"running": running, "ready": not found.faults, **asdict(found), "last_errors": errors, **report}
+    Output(as_json).result(data, view)
+    if found.faults:
+        raise typer.Exit(NOT_READY)
+
+
+@commands.command()
+def doctor(as_json: Json = False) -> None:
+    """Look at packages, disk, permissions, clocks, keys, models, queue and checks, and say what to do about each.
+
+    The exit code is 1 if something does not work; warnings leave it at 0.
+    """
+    from neurigraph_pipelines.runtime.doctor.examination import examine
+    from neurigraph_pipelines.runtime.doctor.findings import Level
+
+    with installed() as installation:
+        findings = list(examine(installation))
+    worst = [one for one in findings if one.level is Level.ERROR]
+    warnings = sum(one.level is Level.WARNING for one in findings)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        texts = []
+        for one in findings:
+            texts.append(f"{one.level:<8} {one.subject}: {one.found}")
+            texts += [f"{'':<9}→ {one.remedy}"] if one.remedy else []
+        return views.unbroken(*texts, "", f"Errors: {len(worst)}, warnings: {warnings}.")
+
+    Output(as_json).result({"well": not worst, "findings": [asdict(one) for one in findings]}, view)
+    if worst:
+        raise typer.Exit(NOT_READY)
+
+
+def _stack_lines(running: dict[str, object] | None) -> list[str]:
+    if running is None:
+        return ["neurigraph up does not run"]
+    parts = running.get("parts")
+    processes = parts.items() if isinstance(parts, dict) else ()
+    return [
+        f"neurigraph up runs: process {running.get('pid')}",
+        *(f"{name} {place}" for name, place in running.items() if name not in ("pid", "parts")),
+        *(f"{name} runs: process {pid}" for name, pid in processes),
+    ]
+
+
+def last_errors(installation: Installation) -> list[dict[str, Any]]:
+    """Return the newest segments and uploads that failed for good, and failed runs of Dagster, newest first."""
+    from neurigraph_pipelines.ingestion.failures import list_failures
+    from neurigraph_pipelines.runtime.doctor import dagster_records
+
+    with installation.database.pipeline() as tx:
+        failures = list_failures(tx, limit=ERRORS_SHOWN)
+    runs = dagster_records.read(installation).runs
+    errors: list[dict[str, Any]] = [
+        *({"at": one.occurred_at, "part": one.step, "error": one.error, "id": one.failure_id} for one in failures),
+        *({"at": one.ended_at, "part": one.job, "error": "the run failed", "id": one.run_id} for one in runs),
+    ]
+    errors.sort(key=lambda one: one["at"], reverse=True)
+    return errors[:ERRORS_SHOWN]

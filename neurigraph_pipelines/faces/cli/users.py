@@ -1,0 +1,100 @@
+"""The ``users`` command: create a user, and move one to another database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import DryRun, argument, opened
+from neurigraph_pipelines.model.errors import ConflictError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.exchange.portability.move_user import Moved
+    from neurigraph_pipelines.wiring.installation import Installation
+
+commands = typer.Typer()
+_users = typer.Typer(no_args_is_help=True, help="Create users, and move them between databases.")
+commands.add_typer(_users, name="users")
+
+
+@_users.command("add")
+def add(
+    user: Annotated[str, typer.Argument(metavar="USER", help="Slug of the user.", show_default=False)],
+    database: Annotated[
+        str | None,
+        typer.Option(help="Name of one of several databases. Default: the one with the fewest users.", metavar="NAME"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Create a user and print a first API key, which is not shown again."""
+    with opened() as installation:
+        name, made, key = installation.homes.create_user(
+            argument(user), argument(database) if database is not None else None
+        )
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.unbroken(key)
+
+    Output(as_json).result({**asdict(made), "database": name, "api_key": key}, view)
+
+
+@_users.command("move")
+def move(
+    user: Annotated[str, typer.Argument(metavar="USER", help="Slug of the user.", show_default=False)],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET", help="Name of a database, or home folder of another installation.", show_default=False
+        ),
+    ],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Move a user, with keys and history, to another database and its object store.
+
+    Searches go on, and writers wait until the user is there. If it is killed, run it again: it goes on.
+    """
+    output = Output(as_json)
+    with opened() as source, output.progress(in_bytes=True) as progress:
+        task = progress.add_task("moving", total=None)
+        moved = _moved(source, argument(user), target, dry_run, lambda more: progress.advance(task, more))
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        if dry_run:
+            return views.lines(f"{moved.slug} can be moved to {target}.")
+        if moved.healed:
+            return views.lines(f"{moved.slug} is in {target}: what an earlier run began is complete.")
+        return views.lines(
+            f"Moved {moved.slug} to {target}: {counted(moved.records, 'record')} in {counted(moved.nodes, 'node')}, "
+            f"{counted(moved.objects, 'file')}. Writers waited for {moved.seconds:.1f} s."
+        )
+
+    output.result({**asdict(moved), "home": target, "dry_run": dry_run}, view)
+
+
+def _moved(source: Installation, slug: str, target: str, dry_run: bool, on_bytes: Callable[[int], None]) -> Moved:
+    """Move a user within the directory, or to an installation that is not in it, as long as there is no other."""
+    from neurigraph_pipelines.exchange.portability.move_user import move_user
+
+    known = source.homes.directory.databases()
+    home = Path(target)
+    named = next(
+        (one.name for one in known if one.name == target or one.home == str(home.expanduser().absolute())), None
+    )
+    if named is not None:
+        return source.homes.move(slug, named, dry_run=dry_run, on_bytes=on_bytes)
+    if len(known) > 1:
+        raise ConflictError(
+            f"{target} is no database of this directory: add it by `neurigraph databases add NAME HOME`"
+        )
+    with opened(home) as there:
+        return move_user(source.context, there.context, slug, dry_run=dry_run, on_bytes=on_bytes)

@@ -1,0 +1,129 @@
+"""Commands that follow the links of facts: ``why``, ``changed``, ``about`` and ``connected``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, filter_option, moment, opened
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from neurigraph_pipelines.retrieval.fact_queries import FactAnswer
+
+commands = typer.Typer()
+
+Query = Annotated[str, typer.Argument(metavar="QUESTION_OR_FACT_ID", help="Words, or an id.", show_default=False)]
+MaxHops = Annotated[int | None, typer.Option(min=1, max=6, help="Most steps from a match.", show_default=False)]
+MaxNodes = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of facts.")]
+MinStrength = Annotated[float, typer.Option(min=0, max=1, help="Weaker links are not followed.")]
+Type = Annotated[list[str] | None, filter_option("Follow only this relation, such as `led_to`.", "RELATION")]
+At = Annotated[str | None, filter_option("Only what was known at this moment.", "TIME")]
+ValidAt = Annotated[str | None, filter_option("Only what was true at this moment.", "TIME")]
+
+
+@commands.command()
+def why(
+    question: Query,
+    user: UserSlug,
+    max_hops: MaxHops = None,
+    relation: Type = None,
+    min_strength: MinStrength = 0.3,
+    at: At = None,
+    valid_at: ValidAt = None,
+    max_nodes: MaxNodes = 50,
+    as_json: Json = False,
+) -> None:
+    """Show what a fact was caused or influenced by, the shortest paths first."""
+    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("why", question, user, steps, relation, at, valid_at, as_json=as_json)
+
+
+@commands.command()
+def changed(question: Query, user: UserSlug, at: At = None, max_nodes: MaxNodes = 50, as_json: Json = False) -> None:
+    """Show the earlier and later versions of facts, by when they occurred."""
+    _run("changed", question, user, {"max_nodes": max_nodes}, at=at, as_json=as_json)
+
+
+@commands.command()
+def about(
+    name: Annotated[str, typer.Argument(help="Any name of a person or a thing.")],
+    user: UserSlug,
+    max_hops: MaxHops = None,
+    min_strength: MinStrength = 0.3,
+    at: At = None,
+    valid_at: ValidAt = None,
+    max_nodes: MaxNodes = 50,
+    as_json: Json = False,
+) -> None:
+    """Show the facts about a person or a thing, those said last first, and what is related to them."""
+    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("about", name, user, steps, at=at, valid_at=valid_at, as_json=as_json)
+
+
+@commands.command()
+def connected(
+    question: Query,
+    user: UserSlug,
+    max_hops: MaxHops = None,
+    relation: Type = None,
+    min_strength: MinStrength = 0.3,
+    at: At = None,
+    valid_at: ValidAt = None,
+    max_nodes: MaxNodes = 50,
+    as_json: Json = False,
+) -> None:
+    """Show what matters much and is connected to a fact by up to six steps, the nearest first."""
+    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
+    _run("connected", question, user, steps, relation, at, valid_at, as_json=as_json)
+
+
+def _run(
+    kind: str,
+    question: str,
+    user: str,
+    steps: dict[str, Any],
+    relation: list[str] | None = None,
+    at: str | None = None,
+    valid_at: str | None = None,
+    *,
+    as_json: bool,
+) -> None:
+    """Walk and print; ``steps`` are bounds of the query by name."""
+    from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
+
+    try:
+        begin: dict[str, Any] = {"fact_id": UUID(question)} if kind != "about" else {"query": argument(question)}
+    except ValueError:
+        begin = {"query": argument(question)}
+    with opened() as installation:
+        context = installation.acting_for(claims_of(installation, user))
+        wanted = FactQuery(
+            kind=QueryKind(kind),
+            traverse_types=tuple(map(argument, relation or ())),
+            at=moment("--at", at),
+            valid_at=moment("--valid-at", valid_at),
+            **begin,
+            **steps,
+        )
+        found = query_facts(context, wanted)
+    Output(as_json).result(found.shown(), lambda: _view(found))
+
+
+def _view(found: FactAnswer) -> RenderableType:
+    from neurigraph_pipelines.faces.cli import views
+
+    matches = [_line(presentation.fact(one.fields)) for one in found.matches]
+    related = [one.path_description for one in found.related]
+    return views.lines(*(matches or ["There are no such facts."]), *related, *found.notes)
+
+
+def _line(fact: dict[str, Any]) -> str:
+    status = "" if fact["status"] == "active" else f", {fact['status']}"
+    when = fact["occurred_from"] or fact["said_at"]
+    return f"{when:%Y-%m-%d}  {fact['statement']} ({fact['fact_id']}{status})"

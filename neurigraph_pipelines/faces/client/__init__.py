@@ -1,0 +1,68 @@
+"""A client of the HTTP API for Python programs: typed, with retries, waits, paging and streams of files.
+
+``Memory`` calls and waits, ``AsyncMemory`` is the same for asyncio. Both need nothing of an installation but its
+address and a key. The modules ``…asynchronous`` are the source of both: those named ``…synchronous`` are generated from
+them (``make docs``).
+"""
+
+from neurigraph_pipelines.faces.client.asynchronous import AsyncMemory
+from neurigraph_pipelines.faces.client.failures import (
+    ApiError,
+    Changed,
+    Conflict,
+    Denied,
+    Invalid,
+    NotFound,
+    Unavailable,
+)
+from neurigraph_pipelines.faces.client.models import (
+    Appended,
+    Archived,
+    Citation,
+    Fact,
+    FactQueryResult,
+    Hit,
+    Kept,
+    Link,
+    Message,
+    MessageHit,
+    Node,
+    Note,
+    Purge,
+    Record,
+    Reply,
+    SearchResult,
+    Source,
+    StatedFact,
+)
+from neurigraph_pipelines.faces.client.synchronous import Memory
+
+__all__ = [
+    "ApiError",
+    "Appended",
+    "Archived",
+    "AsyncMemory",
+    "Changed",
+    "Citation",
+    "Conflict",
+    "Denied",
+    "Fact",
+    "FactQueryResult",
+    "Hit",
+    "Invalid",
+    "Kept",
+    "Link",
+    "Memory",
+    "Message",
+    "MessageHit",
+    "Node",
+    "NotFound",
+    "Note",
+    "Purge",
+    "Record",
+    "Reply",
+    "SearchResult",
+    "Source",
+    "StatedFact",
+    "Unavailable",
+]

@@ -1,0 +1,377 @@
+"""The client for asyncio. The synchronous one is generated from this file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+import httpx
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+
+from neurigraph_pipelines.faces.client.digests_asynchronous import AsyncDigests
+from neurigraph_pipelines.faces.client.evidence_asynchronous import AsyncEvidence
+from neurigraph_pipelines.faces.client.facts_asynchronous import AsyncFacts
+from neurigraph_pipelines.faces.client.models import (
+    Appended,
+    Kind,
+    Node,
+    Note,
+    Privacy,
+    Record,
+    Reply,
+    SearchResult,
+    Source,
+)
+from neurigraph_pipelines.faces.client.organizations_asynchronous import AsyncOrganizations
+from neurigraph_pipelines.faces.client.retention_asynchronous import AsyncRetention
+from neurigraph_pipelines.faces.client.transport import (
+    MESSAGES_AT_ONCE,
+    WAIT_SECONDS,
+    Call,
+    Given,
+    condition,
+    connection,
+    form_of,
+    given,
+    is_temporary,
+    listed,
+    messages_of,
+    pause,
+    refuse,
+    source_of,
+    tagged,
+)
+from neurigraph_pipelines.faces.client.webhooks_asynchronous import AsyncWebhooks
+
+
+class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks):
+    """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
+
+    Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``
+    where it cannot be reached. Calls are repeated after temporary faults; changes happen only once.
+
+    Args:
+        url: Address of the API; ``NEURIGRAPH_URL`` or http://127.0.0.1:8400 by default.
+        api_key: Key or token; ``NEURIGRAPH_API_KEY`` by default.
+        timeout: Seconds to wait for one answer.
+        retries: Attempts after the first.
+
+    Raises:
+        ValueError: There is no key.
+    """
+
+    def __init__(
+        self, url: str | None = None, api_key: str | None = None, *, timeout: float = 60.0, retries: int = 4
+    ) -> None:
+        self._http = httpx.AsyncClient(**connection(url, api_key, timeout))
+        self._retries = retries
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    # Storing
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        title: str | None = None,
+        path: str | None = None,
+        node_id: UUID | None = None,
+        importance: float | None = None,
+        tags: Sequence[str] = (),
+        on_conflict: str | None = None,
+        privacy: Privacy | None = None,
+        wait: float | None = None,
+        **source: Any,
+    ) -> Note:
+        """Store a note.
+
+        Args:
+            path: Path of the node that it belongs to; ``node_id`` is the same by id. By default a model decides.
+            importance: 0 to 1.
+            on_conflict: ``error``, ``version`` or ``supersede``, for a note of that title at that node.
+            privacy: ``private`` hides it from personas and third parties.
+            wait: Seconds to wait until it is stored; None does not wait.
+            source: Where it comes from, as the API takes it, such as ``origin``, ``url`` and ``metadata``.
+        """
+        body = given(
+            text=text,
+            title=title,
+            path=path,
+            node_id=node_id,
+            importance=importance,
+            tags=list(tags) or None,
+            on_conflict=on_conflict,
+            privacy=privacy,
+            **source,
+        )
+        note = Note.model_validate((await self._send(Call("POST", "/v1/notes", body, is_change=True))).json())
+        if wait is not None:
+            await self.stored("note", note.note_id, wait)
+        return note
+
+    async def store_conversation(
+        self,
+        messages: Sequence[Given],
+        *,
+        title: str | None = None,
+        external_id: str | None = None,
+        started_at: datetime | None = None,
+        privacy: Privacy | None = None,
+        wait: float | None = None,
+        **source: Any,
+    ) -> UUID:
+        """Store a whole conversation and return its id.
+
+        Args:
+            messages: Texts of the user, mappings or ``Message`` objects, in their order.
+            external_id: Your id of it: a known one is continued, not stored twice.
+            wait: Seconds to wait until it is stored; None does not wait.
+            source: Where it comes from, as for ``remember``, and ``replaces``.
+        """
+        conversation_id = await self.open_conversation(
+            title=title, external_id=external_id, started_at=started_at, privacy=privacy, **source
+        )
+        await self.add_messages(conversation_id, messages)
+        await self.end_conversation(conversation_id)
+        if wait is not None:
+            await self.stored("conversation", conversation_id, wait)
+        return conversation_id
+
+    async def open_conversation(
+        self,
+        *,
+        title: str | None = None,
+        external_id: str | None = None,
+        started_at: datetime | None = None,
+        privacy: Privacy | None = None,
+        **source: Any,
+    ) -> UUID:
+        """Open a conversation, to which messages are added while it goes on; return its id."""
+        body = given(title=title, external_id=external_id, started_at=started_at, privacy=privacy, **source)
+        answer = await self._send(Call("POST", "/v1/conversations", body, is_change=True))
+        return UUID(answer.json()["conversation_id"])
+
+    async def add_messages(self, conversation_id: UUID, messages: Sequence[Given]) -> Appended:
+        """Add messages to a conversation; give them external ids if they may be sent again."""
+        total = {"added": 0, "known": 0, "conflicts": [], "tokens": 0}
+        made = messages_of(messages)
+        for first in range(0, len(made), MESSAGES_AT_ONCE):
+            body = {"messages": made[first : first + MESSAGES_AT_ONCE]}
+            path = f"/v1/conversations/{conversation_id}/messages"
+            answer = (await self._send(Call("POST", path, body, is_change=True))).json()
+            total = {name: total[name] + answer[name] for name in total}
+        return Appended.model_validate(total)
+
+    async def end_conversation(self, conversation_id: UUID, ended_at: datetime | None = None) -> None:
+        """End a conversation, so that it is stored."""
+        body = given(ended_at=ended_at) or None
+        await self._send(Call("POST", f"/v1/conversations/{conversation_id}/end", body, is_change=True))
+
+    async def upload(self, path: Path, *, wait: float | None = None, **fields: Any) -> UUID:
+        """Send a file and return the id of the upload; its bytes are streamed from the disk.
+
+        Args:
+            wait: Seconds to wait until its text is stored; None does not wait.
+            fields: ``title``, ``external_id`` and where it comes from, as for ``store_conversation``.
+        """
+        form = form_of(fields)
+        async for attempt in self._attempts():
+            with attempt, path.open("rb") as content:
+                files = {"file": (path.name, content)}
+                answer = await self._http.post("/v1/files", data=form, files=files)
+                refuse(answer)
+        upload_id = UUID(answer.json()["upload_id"])
+        if wait is not None:
+            await self.stored("upload", upload_id, wait)
+        return upload_id
+
+    async def source(self, kind: Kind, source_id: UUID, *, wait: float = 0.0) -> Source:
+        """Return what was handed in and what became of it; its ``etag`` makes a later change safe.
+
+        Args:
+            wait: Seconds, at most 20, to wait for it to be stored or to fail.
+        """
+        query = {"wait": min(wait, WAIT_SECONDS)} if wait > 0 else {}
+        answer = await self._send(Call("GET", f"/v1/{listed(kind)}/{source_id}", query=query))
+        return Source.model_validate(source_of(kind, tagged(answer)))
+
+    async def stored(self, kind: Kind, source_id: UUID, seconds: float = 300.0) -> Source:
+        """Wait until something is stored, or has failed, and return it.
+
+        Raises:
+            TimeoutError: Neither happened in time.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            found = await self.source(kind, source_id, wait=max(0.1, until - time.monotonic()))
+            if found.state in ("stored", "failed"):
+                return found
+            if time.monotonic() >= until:
+                raise TimeoutError(f"the {kind} is {found.state} after {seconds:g} s")
+
+    async def sources(self, kind: Kind, **filters: Any) -> AsyncIterator[Source]:
+        """Yield what was handed in, newest first; the API's filters, such as ``state`` and ``received_after``."""
+        async for one in self._pages(f"/v1/{listed(kind)}", listed(kind), filters):
+            yield Source.model_validate(source_of(kind, one))
+
+    # Finding
+
+    async def search(self, query: str, *, limit: int = 10, **filters: Any) -> SearchResult:
+        """Find memories and messages; no file is opened.
+
+        Args:
+            filters: As the API takes them, such as ``node_id``, ``occurred_after`` and ``speaker``.
+        """
+        body = given(query=query, limit=limit, **filters)
+        return SearchResult.model_validate((await self._send(Call("POST", "/v1/search", body))).json())
+
+    async def ask(self, query: str, **filters: Any) -> Reply:
+        """Answer a question in words, with citations. ``filters`` are those of ``search``."""
+        return Reply.model_validate((await self._send(Call("POST", "/v1/ask", given(query=query, **filters)))).json())
+
+    async def records(self, **filters: Any) -> AsyncIterator[Record]:
+        """Yield memories, newest first; the API's filters, such as ``node_id``, ``entity`` and ``created_after``."""
+        async for one in self._pages("/v1/records", "records", filters):
+            yield Record.model_validate(one)
+
+    async def record(self, record_id: UUID, *, at: datetime | None = None) -> Record:
+        """Return a memory, now or as it was; its ``etag`` makes a later change safe."""
+        answer = await self._send(Call("GET", f"/v1/records/{record_id}", query=given(at=at)))
+        return Record.model_validate(tagged(answer))
+
+    async def node(self, node_id: UUID) -> Node:
+        """Return a node of the graph."""
+        return Node.model_validate(tagged(await self._send(Call("GET", f"/v1/nodes/{node_id}"))))
+
+    async def nodes(self, **filters: Any) -> AsyncIterator[Node]:
+        """Yield nodes, page after page; ``path``, ``name`` and ``parent_node_id`` are filters."""
+        async for one in self._pages("/v1/nodes", "nodes", filters):
+            yield Node.model_validate(one)
+
+    # Reading files
+
+    @asynccontextmanager
+    async def file(self, file_id: UUID, *, wait: float = 30.0) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a file as a stream of its bytes, for a ``with`` block; a dormant file is waited for.
+
+        Args:
+            wait: Seconds that one request waits for a file that is being decompressed.
+        """
+        async for attempt in self._attempts():
+            with attempt:
+                answer = await self._http.send(
+                    self._http.build_request("POST", f"/v1/files/{file_id}/open", params={"wait": wait}), stream=True
+                )
+                if answer.status_code == 202:
+                    answer.status_code = 503  # not ready yet: to be repeated like a busy server
+                if answer.status_code >= 400:
+                    await answer.aread()
+                    await answer.aclose()
+                refuse(answer)
+        try:
+            yield answer.aiter_bytes()
+        finally:
+            await answer.aclose()
+
+    async def save_file(self, file_id: UUID, path: Path) -> int:
+        """Write a file's bytes to a new local file and return how many they are.
+
+        Raises:
+            FileExistsError: There is such a local file.
+        """
+        size = 0
+        async with self.file(file_id) as content:
+            with path.open("xb") as target:
+                async for part in content:
+                    size += target.write(part)
+        return size
+
+    # Changing
+
+    async def revise(self, record_id: UUID, *, etag: str | None = None, **fields: Any) -> Record:
+        """Change a memory's ``title``, ``summary``, ``entities``, ``topics``, ``dates`` or ``relationships``.
+
+        Args:
+            etag: Change it only if it is as it was read.
+        """
+        call = Call("PATCH", f"/v1/records/{record_id}", fields, headers=condition(etag), is_change=True)
+        return Record.model_validate((await self._send(call)).json())
+
+    async def supersede(self, record_id: UUID, by: UUID | None, *, etag: str | None = None) -> Record:
+        """Mark a memory as replaced by another; None takes that back."""
+        path = f"/v1/records/{record_id}/supersede"
+        call = Call("POST", path, {"by": by}, headers=condition(etag), is_change=True)
+        return Record.model_validate((await self._send(call)).json())
+
+    async def forget_record(self, record_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> dict[str, Any]:
+        """Erase a memory for good, or say what would be erased.
+
+        Args:
+            dry_run: Pass False to erase.
+        """
+        query = {"dry_run": str(dry_run).lower()}
+        call = Call("DELETE", f"/v1/records/{record_id}", None, query, condition(etag), is_change=not dry_run)
+        answer: dict[str, Any] = (await self._send(call)).json()
+        return answer
+
+    async def set_privacy(self, kind: Kind, source_id: UUID, privacy: Privacy, *, etag: str | None = None) -> None:
+        """Make something that was handed in and all memories from it ``private``, or ``shared`` again.
+
+        Args:
+            etag: Change it only if it is as it was read.
+        """
+        path = f"/v1/{listed(kind)}/{source_id}"
+        await self._send(Call("PATCH", path, {"privacy": privacy}, headers=condition(etag), is_change=True))
+
+    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
+        """Make any other call of the API and return its JSON, with retries; a change happens once.
+
+        Args:
+            etag: For a change: make it only if the object is as it was read.
+        """
+        is_change = method.upper() in ("PATCH", "DELETE")
+        answer = await self._send(Call(method.upper(), path, body, query, condition(etag), is_change=is_change))
+        return answer.json() if answer.content else None
+
+    async def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        cursor: str | None = None
+        while True:
+            answer = (await self._send(Call("GET", path, query={**filters, **given(cursor=cursor)}))).json()
+            for one in answer[name]:
+                yield one
+            cursor = answer["next_cursor"]
+            if cursor is None:
+                return
+
+    async def _send(self, call: Call) -> httpx.Response:
+        request = call.build()
+        async for attempt in self._attempts():
+            with attempt:
+                answer = await self._http.request(**request)
+                refuse(answer)
+        return answer
+
+    def _attempts(self) -> AsyncRetrying:
+        return AsyncRetrying(
+            retry=retry_if_exception(is_temporary),
+            stop=stop_after_attempt(self._retries + 1),
+            wait=pause,
+            reraise=True,
+        )

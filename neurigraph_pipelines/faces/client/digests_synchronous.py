@@ -1,0 +1,54 @@
+"""Waiting calls about digests. Written by docs/generate.py from ``digests_asynchronous``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+from neurigraph_pipelines.faces.client.models import Digest
+from neurigraph_pipelines.faces.client.transport import given
+
+
+class Digests(ABC):
+    """Makes, lists and removes digests."""
+
+    @abstractmethod
+    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
+        """Make a call of the API and return its JSON."""
+
+    @abstractmethod
+    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
+
+    def make_digest(self, record_ids: Sequence[UUID]) -> Digest:
+        """Put memories into words. The same memories again give the digest that is there."""
+        body = {"record_ids": list(map(str, record_ids))}
+        return Digest.model_validate(self.call("POST", "/v1/digests", body))
+
+    def digests(
+        self, *, node_id: UUID | None = None, record_id: UUID | None = None, days: Literal[7, 30, 90] | None = None
+    ) -> Iterator[Digest]:
+        """Yield digests, those made last first.
+
+        Args:
+            node_id: Only windows of this node.
+            record_id: Only those that are derived from this memory.
+            days: Only windows of so many days.
+        """
+        filters = given(node_id=node_id, record_id=record_id, days=days)
+        for one in self._pages("/v1/digests", "digests", filters):
+            yield Digest.model_validate(one)
+
+    def digest(self, digest_id: UUID) -> Digest:
+        """Return a digest, with the memories that it is derived from."""
+        return Digest.model_validate(self.call("GET", f"/v1/digests/{digest_id}"))
+
+    def remove_digest(self, digest_id: UUID, *, dry_run: bool = False) -> Digest:
+        """Remove a digest, and return it. Its memories stay.
+
+        Args:
+            dry_run: Only return what would be removed.
+        """
+        found = self.call("DELETE", f"/v1/digests/{digest_id}", dry_run=dry_run)
+        return Digest.model_validate(found["digest"])

@@ -1,0 +1,126 @@
+"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.faces.client.models import Duplicates, Fact, FactQueryResult, Link, StatedFact
+
+
+class Facts(ABC):
+    """Reads, states and changes facts."""
+
+    @abstractmethod
+    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
+        """Make a call of the API and return its JSON."""
+
+    @abstractmethod
+    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
+
+    def facts(self, **filters: Any) -> Iterator[Fact]:
+        """Yield facts, newest first, page after page.
+
+        Args:
+            filters: As the API takes them, such as ``node_id``, ``who``, ``kind``, ``status`` and ``tag``.
+        """
+        for one in self._pages("/v1/facts", "facts", filters):
+            yield Fact.model_validate(one)
+
+    def fact(self, fact_id: UUID) -> Fact:
+        """Return a fact; its ``said_in`` says where it was said."""
+        return Fact.model_validate(self.call("GET", f"/v1/facts/{fact_id}"))
+
+    def fact_history(self, fact_id: UUID) -> dict[str, Any]:
+        """Return the ``versions`` of a fact, and their ``changes``."""
+        found: dict[str, Any] = self.call("GET", f"/v1/facts/{fact_id}/history")
+        return found
+
+    def duplicates(self, text: str, limit: int = 10) -> Duplicates:
+        """Return what says the same as a text already, or nearly; nothing is written."""
+        body = {"text": text, "limit": limit}
+        return Duplicates.model_validate(self.call("POST", "/v1/duplicates", body))
+
+    def query_facts(self, query: str | None = None, kind: str = "search", **fields: Any) -> FactQueryResult:
+        """Follow the links of facts: to causes, versions, or whatever is connected, each with its path in words.
+
+        Args:
+            kind: ``search``, ``why``, ``changed``, ``about`` or ``connected``.
+            fields: As the API takes them, such as ``fact_id``, ``max_hops``, ``traverse_types`` and ``include_graph``.
+        """
+        body = {"query": query, "kind": kind, **fields}
+        return FactQueryResult.model_validate(self.call("POST", "/v1/facts/query", body))
+
+    def state_fact(self, statement: str, **fields: Any) -> StatedFact:
+        """State a fact. It is there when its note is stored and read.
+
+        Args:
+            fields: As the API takes them, such as ``path``, ``kind``, ``who``, ``tags`` and ``privacy``.
+        """
+        return StatedFact.model_validate(self.call("POST", "/v1/facts", {"statement": statement, **fields}))
+
+    def change_fact(self, fact_id: UUID, **fields: Any) -> StatedFact | Fact:
+        """Change a fact: new words, such as another ``statement``, are a next version; the rest applies at once."""
+        changed = self.call("PATCH", f"/v1/facts/{fact_id}", fields)
+        return StatedFact.model_validate(changed) if "note_id" in changed else Fact.model_validate(changed)
+
+    def retract_fact(self, fact_id: UUID) -> None:
+        """Take a fact back; the version before it stands again."""
+        self.call("POST", f"/v1/facts/{fact_id}/retract")
+
+    def confirm_fact(self, fact_id: UUID) -> None:
+        """Say that a fact holds, also one that was taken back."""
+        self.call("POST", f"/v1/facts/{fact_id}/confirm")
+
+    def undo_decisions(self, fact_id: UUID, other_fact_id: UUID | None = None) -> list[dict[str, Any]]:
+        """Take back what followed from comparing a fact with others, or with one other; return the decisions."""
+        limit = f"?other_fact_id={other_fact_id}" if other_fact_id is not None else ""
+        answer: dict[str, list[dict[str, Any]]] = self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")
+        return answer["undone"]
+
+    def links(self, *, fact_id: UUID | None = None, record_id: UUID | None = None, **filters: Any) -> Iterator[Link]:
+        """Yield the links of a fact, or of a memory and its facts, newest first, page after page.
+
+        Args:
+            filters: ``relation``, ``all`` with rejected and ended ones, or ``computed`` of a fact.
+        """
+        if (fact_id is None) == (record_id is None):
+            raise ValueError("give a fact or a memory")
+        of = f"facts/{fact_id}" if fact_id is not None else f"records/{record_id}"
+        for one in self._pages(f"/v1/{of}/links", "links", filters):
+            yield Link.model_validate(one)
+
+    def state_link(self, relation: str, **fields: Any) -> UUID:
+        """State a link, and return its id; the same again changes nothing.
+
+        Args:
+            fields: As the API takes them: an end such as ``from_fact_id`` and one such as ``to_record_id``, ``reason``.
+        """
+        answer = self.call("POST", "/v1/links", {"relation": relation, **fields})
+        return UUID(answer["link_id"])
+
+    def end_link(self, link_id: UUID, valid_until: datetime | None = None) -> Link:
+        """Say that a link holds no longer, or since when."""
+        body = {"valid_until": valid_until}
+        return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/end", body))
+
+    def confirm_link(self, link_id: UUID) -> Link:
+        """Say that a link holds, also one that was rejected."""
+        return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/confirm"))
+
+    def reject_link(self, link_id: UUID) -> Link:
+        """Reject a link; it is not inferred again."""
+        return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/reject"))
+
+    def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> dict[str, Any]:
+        """Erase a fact for good, or say what would be erased.
+
+        Args:
+            dry_run: Pass False to erase.
+        """
+        query = {"dry_run": str(dry_run).lower()}
+        answer: dict[str, Any] = self.call("DELETE", f"/v1/facts/{fact_id}", **query)
+        return answer

@@ -1,0 +1,377 @@
+"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+import httpx
+from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+from neurigraph_pipelines.faces.client.digests_synchronous import Digests
+from neurigraph_pipelines.faces.client.evidence_synchronous import Evidence
+from neurigraph_pipelines.faces.client.facts_synchronous import Facts
+from neurigraph_pipelines.faces.client.models import (
+    Appended,
+    Kind,
+    Node,
+    Note,
+    Privacy,
+    Record,
+    Reply,
+    SearchResult,
+    Source,
+)
+from neurigraph_pipelines.faces.client.organizations_synchronous import Organizations
+from neurigraph_pipelines.faces.client.retention_synchronous import Retention
+from neurigraph_pipelines.faces.client.transport import (
+    MESSAGES_AT_ONCE,
+    WAIT_SECONDS,
+    Call,
+    Given,
+    condition,
+    connection,
+    form_of,
+    given,
+    is_temporary,
+    listed,
+    messages_of,
+    pause,
+    refuse,
+    source_of,
+    tagged,
+)
+from neurigraph_pipelines.faces.client.webhooks_synchronous import Webhooks
+
+
+class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
+    """A user's memory, or the part of it that a key may see. Use it as a context manager, or close it.
+
+    Every method raises ``ApiError`` or one of its subclasses where the server refuses, and ``httpx.TransportError``
+    where it cannot be reached. Calls are repeated after temporary faults; changes happen only once.
+
+    Args:
+        url: Address of the API; ``NEURIGRAPH_URL`` or http://127.0.0.1:8400 by default.
+        api_key: Key or token; ``NEURIGRAPH_API_KEY`` by default.
+        timeout: Seconds to wait for one answer.
+        retries: Attempts after the first.
+
+    Raises:
+        ValueError: There is no key.
+    """
+
+    def __init__(
+        self, url: str | None = None, api_key: str | None = None, *, timeout: float = 60.0, retries: int = 4
+    ) -> None:
+        self._http = httpx.Client(**connection(url, api_key, timeout))
+        self._retries = retries
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    # Storing
+
+    def remember(
+        self,
+        text: str,
+        *,
+        title: str | None = None,
+        path: str | None = None,
+        node_id: UUID | None = None,
+        importance: float | None = None,
+        tags: Sequence[str] = (),
+        on_conflict: str | None = None,
+        privacy: Privacy | None = None,
+        wait: float | None = None,
+        **source: Any,
+    ) -> Note:
+        """Store a note.
+
+        Args:
+            path: Path of the node that it belongs to; ``node_id`` is the same by id. By default a model decides.
+            importance: 0 to 1.
+            on_conflict: ``error``, ``version`` or ``supersede``, for a note of that title at that node.
+            privacy: ``private`` hides it from personas and third parties.
+            wait: Seconds to wait until it is stored; None does not wait.
+            source: Where it comes from, as the API takes it, such as ``origin``, ``url`` and ``metadata``.
+        """
+        body = given(
+            text=text,
+            title=title,
+            path=path,
+            node_id=node_id,
+            importance=importance,
+            tags=list(tags) or None,
+            on_conflict=on_conflict,
+            privacy=privacy,
+            **source,
+        )
+        note = Note.model_validate((self._send(Call("POST", "/v1/notes", body, is_change=True))).json())
+        if wait is not None:
+            self.stored("note", note.note_id, wait)
+        return note
+
+    def store_conversation(
+        self,
+        messages: Sequence[Given],
+        *,
+        title: str | None = None,
+        external_id: str | None = None,
+        started_at: datetime | None = None,
+        privacy: Privacy | None = None,
+        wait: float | None = None,
+        **source: Any,
+    ) -> UUID:
+        """Store a whole conversation and return its id.
+
+        Args:
+            messages: Texts of the user, mappings or ``Message`` objects, in their order.
+            external_id: Your id of it: a known one is continued, not stored twice.
+            wait: Seconds to wait until it is stored; None does not wait.
+            source: Where it comes from, as for ``remember``, and ``replaces``.
+        """
+        conversation_id = self.open_conversation(
+            title=title, external_id=external_id, started_at=started_at, privacy=privacy, **source
+        )
+        self.add_messages(conversation_id, messages)
+        self.end_conversation(conversation_id)
+        if wait is not None:
+            self.stored("conversation", conversation_id, wait)
+        return conversation_id
+
+    def open_conversation(
+        self,
+        *,
+        title: str | None = None,
+        external_id: str | None = None,
+        started_at: datetime | None = None,
+        privacy: Privacy | None = None,
+        **source: Any,
+    ) -> UUID:
+        """Open a conversation, to which messages are added while it goes on; return its id."""
+        body = given(title=title, external_id=external_id, started_at=started_at, privacy=privacy, **source)
+        answer = self._send(Call("POST", "/v1/conversations", body, is_change=True))
+        return UUID(answer.json()["conversation_id"])
+
+    def add_messages(self, conversation_id: UUID, messages: Sequence[Given]) -> Appended:
+        """Add messages to a conversation; give them external ids if they may be sent again."""
+        total = {"added": 0, "known": 0, "conflicts": [], "tokens": 0}
+        made = messages_of(messages)
+        for first in range(0, len(made), MESSAGES_AT_ONCE):
+            body = {"messages": made[first : first + MESSAGES_AT_ONCE]}
+            path = f"/v1/conversations/{conversation_id}/messages"
+            answer = (self._send(Call("POST", path, body, is_change=True))).json()
+            total = {name: total[name] + answer[name] for name in total}
+        return Appended.model_validate(total)
+
+    def end_conversation(self, conversation_id: UUID, ended_at: datetime | None = None) -> None:
+        """End a conversation, so that it is stored."""
+        body = given(ended_at=ended_at) or None
+        self._send(Call("POST", f"/v1/conversations/{conversation_id}/end", body, is_change=True))
+
+    def upload(self, path: Path, *, wait: float | None = None, **fields: Any) -> UUID:
+        """Send a file and return the id of the upload; its bytes are streamed from the disk.
+
+        Args:
+            wait: Seconds to wait until its text is stored; None does not wait.
+            fields: ``title``, ``external_id`` and where it comes from, as for ``store_conversation``.
+        """
+        form = form_of(fields)
+        for attempt in self._attempts():
+            with attempt, path.open("rb") as content:
+                files = {"file": (path.name, content)}
+                answer = self._http.post("/v1/files", data=form, files=files)
+                refuse(answer)
+        upload_id = UUID(answer.json()["upload_id"])
+        if wait is not None:
+            self.stored("upload", upload_id, wait)
+        return upload_id
+
+    def source(self, kind: Kind, source_id: UUID, *, wait: float = 0.0) -> Source:
+        """Return what was handed in and what became of it; its ``etag`` makes a later change safe.
+
+        Args:
+            wait: Seconds, at most 20, to wait for it to be stored or to fail.
+        """
+        query = {"wait": min(wait, WAIT_SECONDS)} if wait > 0 else {}
+        answer = self._send(Call("GET", f"/v1/{listed(kind)}/{source_id}", query=query))
+        return Source.model_validate(source_of(kind, tagged(answer)))
+
+    def stored(self, kind: Kind, source_id: UUID, seconds: float = 300.0) -> Source:
+        """Wait until something is stored, or has failed, and return it.
+
+        Raises:
+            TimeoutError: Neither happened in time.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            found = self.source(kind, source_id, wait=max(0.1, until - time.monotonic()))
+            if found.state in ("stored", "failed"):
+                return found
+            if time.monotonic() >= until:
+                raise TimeoutError(f"the {kind} is {found.state} after {seconds:g} s")
+
+    def sources(self, kind: Kind, **filters: Any) -> Iterator[Source]:
+        """Yield what was handed in, newest first; the API's filters, such as ``state`` and ``received_after``."""
+        for one in self._pages(f"/v1/{listed(kind)}", listed(kind), filters):
+            yield Source.model_validate(source_of(kind, one))
+
+    # Finding
+
+    def search(self, query: str, *, limit: int = 10, **filters: Any) -> SearchResult:
+        """Find memories and messages; no file is opened.
+
+        Args:
+            filters: As the API takes them, such as ``node_id``, ``occurred_after`` and ``speaker``.
+        """
+        body = given(query=query, limit=limit, **filters)
+        return SearchResult.model_validate((self._send(Call("POST", "/v1/search", body))).json())
+
+    def ask(self, query: str, **filters: Any) -> Reply:
+        """Answer a question in words, with citations. ``filters`` are those of ``search``."""
+        return Reply.model_validate((self._send(Call("POST", "/v1/ask", given(query=query, **filters)))).json())
+
+    def records(self, **filters: Any) -> Iterator[Record]:
+        """Yield memories, newest first; the API's filters, such as ``node_id``, ``entity`` and ``created_after``."""
+        for one in self._pages("/v1/records", "records", filters):
+            yield Record.model_validate(one)
+
+    def record(self, record_id: UUID, *, at: datetime | None = None) -> Record:
+        """Return a memory, now or as it was; its ``etag`` makes a later change safe."""
+        answer = self._send(Call("GET", f"/v1/records/{record_id}", query=given(at=at)))
+        return Record.model_validate(tagged(answer))
+
+    def node(self, node_id: UUID) -> Node:
+        """Return a node of the graph."""
+        return Node.model_validate(tagged(self._send(Call("GET", f"/v1/nodes/{node_id}"))))
+
+    def nodes(self, **filters: Any) -> Iterator[Node]:
+        """Yield nodes, page after page; ``path``, ``name`` and ``parent_node_id`` are filters."""
+        for one in self._pages("/v1/nodes", "nodes", filters):
+            yield Node.model_validate(one)
+
+    # Reading files
+
+    @contextmanager
+    def file(self, file_id: UUID, *, wait: float = 30.0) -> Iterator[Iterator[bytes]]:
+        """Open a file as a stream of its bytes, for a ``with`` block; a dormant file is waited for.
+
+        Args:
+            wait: Seconds that one request waits for a file that is being decompressed.
+        """
+        for attempt in self._attempts():
+            with attempt:
+                answer = self._http.send(
+                    self._http.build_request("POST", f"/v1/files/{file_id}/open", params={"wait": wait}), stream=True
+                )
+                if answer.status_code == 202:
+                    answer.status_code = 503  # not ready yet: to be repeated like a busy server
+                if answer.status_code >= 400:
+                    answer.read()
+                    answer.close()
+                refuse(answer)
+        try:
+            yield answer.iter_bytes()
+        finally:
+            answer.close()
+
+    def save_file(self, file_id: UUID, path: Path) -> int:
+        """Write a file's bytes to a new local file and return how many they are.
+
+        Raises:
+            FileExistsError: There is such a local file.
+        """
+        size = 0
+        with self.file(file_id) as content:
+            with path.open("xb") as target:
+                for part in content:
+                    size += target.write(part)
+        return size
+
+    # Changing
+
+    def revise(self, record_id: UUID, *, etag: str | None = None, **fields: Any) -> Record:
+        """Change a memory's ``title``, ``summary``, ``entities``, ``topics``, ``dates`` or ``relationships``.
+
+        Args:
+            etag: Change it only if it is as it was read.
+        """
+        call = Call("PATCH", f"/v1/records/{record_id}", fields, headers=condition(etag), is_change=True)
+        return Record.model_validate((self._send(call)).json())
+
+    def supersede(self, record_id: UUID, by: UUID | None, *, etag: str | None = None) -> Record:
+        """Mark a memory as replaced by another; None takes that back."""
+        path = f"/v1/records/{record_id}/supersede"
+        call = Call("POST", path, {"by": by}, headers=condition(etag), is_change=True)
+        return Record.model_validate((self._send(call)).json())
+
+    def forget_record(self, record_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> dict[str, Any]:
+        """Erase a memory for good, or say what would be erased.
+
+        Args:
+            dry_run: Pass False to erase.
+        """
+        query = {"dry_run": str(dry_run).lower()}
+        call = Call("DELETE", f"/v1/records/{record_id}", None, query, condition(etag), is_change=not dry_run)
+        answer: dict[str, Any] = (self._send(call)).json()
+        return answer
+
+    def set_privacy(self, kind: Kind, source_id: UUID, privacy: Privacy, *, etag: str | None = None) -> None:
+        """Make something that was handed in and all memories from it ``private``, or ``shared`` again.
+
+        Args:
+            etag: Change it only if it is as it was read.
+        """
+        path = f"/v1/{listed(kind)}/{source_id}"
+        self._send(Call("PATCH", path, {"privacy": privacy}, headers=condition(etag), is_change=True))
+
+    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
+        """Make any other call of the API and return its JSON, with retries; a change happens once.
+
+        Args:
+            etag: For a change: make it only if the object is as it was read.
+        """
+        is_change = method.upper() in ("PATCH", "DELETE")
+        answer = self._send(Call(method.upper(), path, body, query, condition(etag), is_change=is_change))
+        return answer.json() if answer.content else None
+
+    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        cursor: str | None = None
+        while True:
+            answer = (self._send(Call("GET", path, query={**filters, **given(cursor=cursor)}))).json()
+            for one in answer[name]:
+                yield one
+            cursor = answer["next_cursor"]
+            if cursor is None:
+                return
+
+    def _send(self, call: Call) -> httpx.Response:
+        request = call.build()
+        for attempt in self._attempts():
+            with attempt:
+                answer = self._http.request(**request)
+                refuse(answer)
+        return answer
+
+    def _attempts(self) -> Retrying:
+        return Retrying(
+            retry=retry_if_exception(is_temporary),
+            stop=stop_after_attempt(self._retries + 1),
+            wait=pause,
+            reraise=True,
+        )

@@ -1,0 +1,164 @@
+"""What both clients share of a call: settings, requests and how answers are read. Nothing here sends anything."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+import httpx
+from pydantic import BaseModel
+from tenacity import RetryCallState, wait_random_exponential
+
+from neurigraph_pipelines.faces.client.failures import RETRIED, Unavailable, error_of
+from neurigraph_pipelines.faces.client.models import Message
+
+M = TypeVar("M", bound=BaseModel)
+
+DEFAULT_URL = "http://127.0.0.1:8400"
+MESSAGES_AT_ONCE = 500
+"""Messages in one request; longer conversations are sent in several."""
+
+WAIT_SECONDS = 20.0
+"""Seconds that one request waits on the server for something to be stored."""
+
+LONGEST_PAUSE_SECONDS = 30.0
+_BACKOFF = wait_random_exponential(0.2, LONGEST_PAUSE_SECONDS)
+_PLURALS = {"conversation": "conversations", "event": "events", "upload": "uploads", "note": "notes"}
+
+Given = Message | Mapping[str, Any] | str
+"""A message to store: a text alone is the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request before it is sent."""
+
+    method: str
+    path: str
+    body: Any = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_change: bool = False
+
+    def build(self) -> dict[str, Any]:
+        """Return the arguments of ``httpx``'s ``request``; a change gets a key, so that it may be repeated."""
+        headers = dict(self.headers)
+        if self.is_change:
+            headers.setdefault("Idempotency-Key", uuid4().hex)
+        body = {} if self.body is None else {"json": _plain(self.body)}
+        query = _plain(given(**self.query))
+        return {"method": self.method, "url": self.path, "params": query, "headers": headers, **body}
+
+
+def connection(url: str | None, api_key: str | None, timeout: float) -> dict[str, Any]:
+    """Return the arguments of an ``httpx`` client.
+
+    Raises:
+        ValueError: No key is given, and ``NEURIGRAPH_API_KEY`` is not set.
+    """
+    key = api_key or os.environ.get("NEURIGRAPH_API_KEY")
+    if not key:
+        raise ValueError("no key: pass api_key, or set NEURIGRAPH_API_KEY")
+    return {
+        "base_url": url or os.environ.get("NEURIGRAPH_URL") or DEFAULT_URL,
+        "headers": {"Authorization": f"Bearer {key}"},
+        "timeout": timeout,
+    }
+
+
+def pause(state: RetryCallState) -> float:
+    """Return the seconds before the next attempt: what the server asked for, or a random pause that doubles."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    asked = getattr(error, "retry_after", None)
+    return min(max(float(asked or 0.0), float(_BACKOFF(state))), LONGEST_PAUSE_SECONDS)
+
+
+def is_temporary(error: BaseException) -> bool:
+    """Return whether the same request may succeed later."""
+    return isinstance(error, Unavailable | httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+
+
+def refuse(response: httpx.Response) -> None:
+    """Raise the error that a response stands for, if it is one; its body must have been read.
+
+    Raises:
+        ApiError: It is an error.
+    """
+    if response.status_code < 400:
+        return
+    error = error_of(response)
+    if response.status_code in RETRIED:
+        error.retry_after = _seconds(response.headers.get("Retry-After"))
+    raise error
+
+
+def listed(kind: str) -> str:
+    """Return the name of the list of a kind of source."""
+    return _PLURALS[kind]
+
+
+def source_of(kind: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a source of the API as the client shows it: with ``source_id``, whatever it is."""
+    return {**answer, "id": answer[f"{kind}_id"]}
+
+
+def messages_of(given: Sequence[Given]) -> list[dict[str, Any]]:
+    """Return messages as the API takes them."""
+    made = [
+        one
+        if isinstance(one, Message)
+        else Message(role="user", content=one)
+        if isinstance(one, str)
+        else Message(**one)
+        for one in given
+    ]
+    return [one.model_dump(mode="json", exclude_none=True) for one in made]
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Return the values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def form_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a form beside its file; those that are objects are sent as JSON."""
+    plain: dict[str, Any] = _plain(given(**fields))
+    return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in plain.items()}
+
+
+def tagged(answer: httpx.Response) -> dict[str, Any]:
+    """Return an object with its ETag."""
+    found: dict[str, Any] = answer.json()
+    return {**found, "etag": answer.headers.get("ETag")}
+
+
+def condition(etag: str | None) -> dict[str, str]:
+    """Return the header that lets a change happen only if the object is as it was read."""
+    return {} if etag is None else {"If-Match": etag}
+
+
+def _seconds(header: str | None) -> float | None:
+    try:
+        return float(header) if header is not None else None
+    except ValueError:
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError("a time needs its time zone")
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    return value.value if isinstance(value, Enum) else value

@@ -1,0 +1,157 @@
+"""One call of an agent: for whom it runs, and in which thread.
+
+The domain is synchronous, so a call runs in a thread of its own; a slow one delays no other. A cancelled call is
+answered at once and stops at its next step, and its thread counts until it has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+from uuid import UUID
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from neurigraph_pipelines.access.authentication import require_visible
+from neurigraph_pipelines.faces.mcp.budget import Budget, RememberedCounts
+from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.wiring.installation import Installation
+
+_log = logging.getLogger("neurigraph.mcp")
+
+CALLS_AT_ONCE = 24
+"""Calls that run at one time in a process; further ones wait."""
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a tool works with: the installation, and the claims of the caller of this one call.
+
+    Attributes:
+        run_after: Takes a function and its arguments, which are run when nobody waits for them.
+    """
+
+    installation: Installation
+    claims: Claims
+    counts: RememberedCounts
+    run_after: Callable[..., object]
+
+    @cached_property
+    def context(self) -> Context:
+        """The context of domain functions."""
+        return self.installation.acting_for(self.claims)
+
+    def budget(self, most: int) -> Budget:
+        """Return the tokens that the answer may have."""
+        return Budget(self.counts, most)
+
+    def require_visible(self, kind: str, *ids: UUID) -> None:
+        """Require that the caller sees what some ids name.
+
+        Raises:
+            NotFoundError: One of them does not exist, or is hidden from the caller.
+        """
+        for wanted in ids:
+            require_visible(self.installation.database, self.claims, kind, wanted)
+
+    def node(self, place: str) -> UUID:
+        """Return the id of a node, given its id or its path.
+
+        Raises:
+            NotFoundError: There is no such node, or the caller may not see it.
+        """
+        try:
+            wanted = UUID(place)
+        except ValueError:
+            with self.installation.database.agent(self.claims) as tx:
+                try:
+                    return find_node(tx, self.claims.user_id, visible_path(place))
+                except NotFoundError:
+                    raise NotFoundError from None
+        self.require_visible("node", wanted)
+        return wanted
+
+
+def visible_path(place: str) -> str:
+    """Return a path without characters that Postgres cannot store."""
+    return place.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+class Afterwards:
+    """A thread for what may wait until an answer is given, such as fetching what is likely to be asked next."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mcp-afterwards")
+
+    def run(self, work: Callable[..., object], *arguments: object) -> None:
+        """Run a function soon."""
+
+        def logged() -> None:
+            try:
+                work(*arguments)
+            except Exception:
+                _log.warning("what was to be done after an answer failed", exc_info=True)
+
+        with suppress(RuntimeError):  # the server ends
+            self._thread.submit(logged)
+
+    def close(self) -> None:
+        """End, after what is being done."""
+        self._thread.shutdown(cancel_futures=True)
+
+
+class Workers:
+    """Threads that run calls, at most ``CALLS_AT_ONCE`` at one time."""
+
+    @cached_property
+    def _free(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(CALLS_AT_ONCE)
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Run a function in a thread and return its result; when the caller cancels, it is left alone to end."""
+        borrower, loop, free = object(), asyncio.get_running_loop(), self._free
+        has_begun = False
+        await free.acquire_on_behalf_of(borrower)
+
+        def release() -> None:
+            with suppress(RuntimeError):  # it was released before
+                free.release_on_behalf_of(borrower)
+
+        def counted() -> _Result:
+            nonlocal has_begun
+            has_begun = True
+            try:
+                return work()
+            finally:
+                with suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(release)
+
+        try:
+            return await anyio.to_thread.run_sync(counted, abandon_on_cancel=True, limiter=_unlimited())
+        finally:
+            if not has_begun:
+                release()
+
+
+def _unlimited() -> anyio.CapacityLimiter:
+    return anyio.CapacityLimiter(math.inf)
+
+
+def stop_if_cancelled() -> None:
+    """End this thread's call here if the agent has cancelled it; tools call it between their steps."""
+    with suppress(RuntimeError):  # not in a thread of ``Workers``
+        anyio.from_thread.check_cancelled()

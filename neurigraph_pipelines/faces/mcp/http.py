@@ -1,0 +1,153 @@
+"""The endpoint ``/mcp`` of the API server: streamable HTTP without sessions, each request with its own key.
+
+No request waits for another, so several processes may serve one address and a restart ends nothing. The API's
+middleware stands before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.routes import build_resource_metadata_url
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.auth import ProtectedResourceMetadata
+from pydantic import AnyHttpUrl, ValidationError
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from neurigraph_pipelines.faces.mcp.authentication import KeyVerifier
+from neurigraph_pipelines.faces.mcp.cancelling import Cancelling
+from neurigraph_pipelines.faces.mcp.server import MemoryServer
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.text.web_addresses import address_of, host_of, is_loopback
+from neurigraph_pipelines.wiring.installation import Installation
+
+PATH = "/mcp"
+METADATA_PATH = f"/.well-known/oauth-protected-resource{PATH}"
+
+
+class Endpoint:
+    """The routes of the Model Context Protocol for an application, and what runs while it serves.
+
+    Args:
+        installation: A migrated installation, which the caller closes.
+    """
+
+    def __init__(self, installation: Installation) -> None:
+        self._server = MemoryServer(installation)
+        self._settings = installation.settings
+        self._keys = BearerAuthBackend(KeyVerifier(installation))
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """The endpoint, and its metadata if tokens of an issuer are accepted."""
+        routes = [Route(PATH, endpoint=_Guarded(self))]
+        if _issuer(self._settings) is not None:
+            routes.append(Route(METADATA_PATH, endpoint=self._metadata, methods=["GET"]))
+        return list(routes)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Accept requests within the block, which is entered once."""
+        self._server.streamable_http_app(
+            stateless_http=True,
+            json_response=True,
+            # The checks here also know the address of the connection, and say how to allow a host.
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+        with closing(self._server):
+            self._calls = Cancelling(self.sessions.asgi_app)
+            async with self.sessions.run():
+                yield
+
+    @property
+    def sessions(self) -> StreamableHTTPSessionManager:
+        """What answers requests; each is a session of its own."""
+        return self._server.session_manager
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request: its host and origin are checked, then its key, and only then is its body read.
+
+        Raises:
+            TransientError: The issuer's key set could not be fetched.
+            OperationalError: The database did not answer.
+        """
+        refusal = _refusal(scope, self._settings) or _refused_method(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        if Headers(scope=scope).getlist("authorization")[1:] == []:  # a proxy may have checked another than the first
+            found = await self._keys.authenticate(HTTPConnection(scope))
+            if found is not None:
+                scope["auth"], scope["user"] = found
+        url = build_resource_metadata_url(self._resource(scope)) if _issuer(self._settings) is not None else None
+        await RequireAuthMiddleware(self._calls, [], url)(scope, receive, send)
+
+    def _resource(self, scope: Scope) -> AnyHttpUrl:
+        base = self._settings.api.url or str(Request(scope).base_url)
+        return AnyHttpUrl(base.rstrip("/") + PATH)
+
+    async def _metadata(self, request: Request) -> Response:
+        issuer = _issuer(self._settings)
+        assert issuer is not None
+        refusal = _refusal(request.scope, self._settings)
+        if refusal is not None:
+            return refusal
+        # The issuer goes in as a text, which stays as it is: clients compare it with what the issuer says of itself.
+        stated = {"authorization_servers": [issuer], "resource_name": "Neurigraph"}
+        metadata = ProtectedResourceMetadata.model_validate({"resource": self._resource(request.scope), **stated})
+        return Response(metadata.model_dump_json(exclude_none=True), media_type="application/json")
+
+
+class _Guarded:
+    """The endpoint as an ASGI application; a function would be taken for one that returns a response."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self._endpoint.answer(scope, receive, send)
+
+
+def _refusal(scope: Scope, settings: Settings) -> Response | None:
+    """Return the answer to a request that no agent sends; None if it may pass."""
+    headers = Headers(scope=scope)
+    host, allowed = host_of(headers.get("host", "")), {name.lower() for name in settings.api.allowed_hosts}
+    local = is_loopback((scope.get("server") or ("",))[0])
+    if host is None or not (is_loopback(host) or host in allowed or (not allowed and not local)):
+        return _error(421, "this host is not allowed: add it to NEURIGRAPH_API_ALLOWED_HOSTS")
+    origin = headers.get("origin")
+    if origin is not None:
+        given = address_of(origin)
+        if given is None or given != address_of(f"{origin.partition(':')[0]}://{headers['host']}"):
+            return _error(403, "a page of another origin may not do this")
+    return None
+
+
+def _refused_method(scope: Scope) -> Response | None:
+    if scope["method"] == "POST":
+        return None
+    return _error(405, "this endpoint takes POST: it has no sessions and sends nothing by itself", {"Allow": "POST"})
+
+
+def _error(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"error": "invalid_request", "error_description": detail}, status, headers)
+
+
+def _issuer(settings: Settings) -> str | None:
+    """Return the issuer of tokens, if tokens are accepted and it is an address where clients can ask for one."""
+    jwt = settings.jwt
+    if jwt.issuer is None or jwt.audience is None:
+        return None
+    try:
+        AnyHttpUrl(jwt.issuer)
+    except ValidationError:
+        return None
+    return jwt.issuer

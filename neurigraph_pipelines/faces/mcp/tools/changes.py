@@ -1,0 +1,141 @@
+"""``supersede`` and ``forget``: what an agent may change about memories that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.framing import inline
+from neurigraph_pipelines.faces.mcp.results import Result, plain
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
+from neurigraph_pipelines.ingestion import revision
+from neurigraph_pipelines.lifecycle.erasure import forget as erasure
+from neurigraph_pipelines.lifecycle.erasure.confirmation import confirmation, require_confirmation
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.model import ReceivedThrough
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+MAX_SUBJECTS = 50
+
+_NODES_SHOWN = 20
+
+
+class SupersedeArguments(Arguments):
+    """Arguments of ``supersede``."""
+
+    record_id: UUID = Field(description="The memory that no longer holds.")
+    by: UUID | None = Field(default=None, description="The newer memory; leave it out to undo.")
+
+
+class Superseded(Result):
+    """What holds now."""
+
+    record_id: str
+    superseded_by: str | None
+
+    def lines(self) -> Iterator[str]:
+        """Yield what holds now."""
+        if self.superseded_by is None:
+            yield f"The memory with record_id {self.record_id} holds again: searches find it."
+        else:
+            yield f"The memory with record_id {self.record_id} is replaced by record_id {self.superseded_by}."
+            yield "Searches skip it; memory_history still shows it. To undo, call again without by."
+
+
+def supersede(call: Call, given: SupersedeArguments) -> Superseded:
+    """Mark a memory as replaced, or undo that."""
+    call.require_visible("record", given.record_id, *([given.by] if given.by is not None else []))
+    stop_if_cancelled()
+    revision.supersede(call.installation.database, call.claims, given.record_id, given.by)
+    return Superseded(record_id=str(given.record_id), superseded_by=None if given.by is None else str(given.by))
+
+
+class ForgetArguments(Arguments):
+    """Arguments of ``forget``."""
+
+    record_ids: ListOf[UUID] = Field(default=[], max_length=MAX_SUBJECTS)
+    node_ids: ListOf[UUID] = Field(default=[], max_length=MAX_SUBJECTS, description="Each with all that lies below.")
+    token: str = Field(default="", max_length=20_000, description="From the dry run, to erase what it showed.")
+
+    @property
+    def subjects(self) -> list[Subject]:
+        """What to erase, each once."""
+        subjects = [Subject(SubjectKind.RECORD, one) for one in dict.fromkeys(self.record_ids)]
+        subjects += [Subject(SubjectKind.NODE, one) for one in dict.fromkeys(self.node_ids)]
+        if not subjects:
+            raise InvalidInputError("there is nothing to forget: give record_ids or node_ids")
+        return subjects
+
+
+class Forgotten(Result):
+    """What would be erased, or what was."""
+
+    is_dry_run: bool
+    would_erase: list[dict[str, Any]] = Field(default_factory=list)
+    token: str | None = None
+    expires_at: str | None = None
+    receipts: list[dict[str, Any]] = Field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Yield what would be erased and how to go on, or what was erased."""
+        if self.is_dry_run:
+            yield "Nothing was erased. This would be erased for good:"
+        for one in self.would_erase:
+            yield (
+                f"{one['subject_kind']} {one['subject_id']}: {one['records']} records, {one['deltas']} changes, "
+                f"{one['files']} files, {one['sources']} whole sources"
+            )
+            yield from (f"  node {inline(path)}" for path in one["nodes"])
+        if self.token is not None:
+            yield "Show this to the person whose memory it is. Only if they agree, call forget again with the same ids"
+            yield f"and this token before {self.expires_at}: {self.token}"
+        for receipt in self.receipts:
+            counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in receipt["erased"].items())
+            yield f"Erased for good: {receipt['subject_kind']} {receipt['subject_id']} ({counts or 'nothing'})"
+            when = f"finished at {receipt['finished_at']}" if receipt["finished_at"] else "finished within an hour"
+            yield f"  receipt: erasure_id {receipt['erasure_id']}, {when}"
+
+
+def forget(call: Call, given: ForgetArguments) -> Forgotten:
+    """Show what would be erased; with the token of that, erase it."""
+    installation, subjects = call.installation, given.subjects
+    database, secret = installation.database, installation.secret
+    if not given.token:
+        previews = [plain(asdict(erasure.preview(database, call.claims, subject))) for subject in subjects]
+        token, expires_at = confirmation(database, secret, call.claims, subjects)
+        for one in previews:
+            one["nodes"] = one["nodes"][:_NODES_SHOWN]
+        return Forgotten(is_dry_run=True, would_erase=previews, token=token, expires_at=expires_at.isoformat())
+    require_confirmation(database, secret, call.claims, subjects, given.token)
+    receipts = []
+    for subject in subjects:
+        stop_if_cancelled()
+        receipt = erasure.forget(call.context, subject, through=ReceivedThrough.MCP)
+        receipts.append(plain(presentation.receipt(receipt)))
+    return Forgotten(is_dry_run=False, receipts=receipts)
+
+
+SUPERSEDE = Tool(
+    "supersede",
+    "Mark a memory as replaced by a newer one. Nothing is lost, and a call without by undoes it.",
+    SupersedeArguments,
+    Superseded,
+    supersede,
+    reads=False,
+)
+FORGET = Tool(
+    "forget",
+    "Erase memories permanently. Without a token: a dry run that erases nothing and returns a token, valid for five "
+    "minutes and for exactly these ids. Ask the person before you call again with the token.",
+    ForgetArguments,
+    Forgotten,
+    forget,
+    reads=False,
+    destroys=True,
+)

@@ -1,0 +1,202 @@
+"""``memory_facts``: single statements, and where one was said, with what it has to do with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
+from neurigraph_pipelines.faces.mcp.calls import Call
+from neurigraph_pipelines.faces.mcp.framing import inline, quoted
+from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, path_of, plain
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
+from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
+from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.retrieval.listing import facts as listing
+from neurigraph_pipelines.retrieval.listing.facts import FactFilter
+from neurigraph_pipelines.text.visible import visible
+
+MAX_PAGE = 100
+MAX_LINKS = 20
+
+Walked = Literal["", "why", "changed", "about", "connected"]
+
+_FACT = (
+    "fact_id", "statement", "kind", "who", "author", "said_at", "received_through", "occurred_from", "occurred_until",
+    "status", "superseded_by", "source_count", "said_count", "last_said_at", "confidence", "record_id",
+    "first_message", "node_path",
+)  # fmt: skip
+_SAID = (
+    "fact_id", "record_id", "source_kind", "source_title", "first_message", "last_message", "author", "occurred_at",
+    "received_through",
+)  # fmt: skip
+
+
+class FactArguments(Arguments):
+    """Arguments of ``memory_facts``."""
+
+    fact_id: UUID | None = Field(default=None, description="Only this one.")
+    record_id: UUID | None = None
+    node: str = Field(default="", max_length=2_000, description="Path or id: what lies there or below.")
+    who: str = Field(default="", description="About this person.")
+    walk: Walked = Field(default="", description="Follow links from fact_id or query.")
+    query: str = ""
+    limit: int = Field(default=20, ge=1, le=MAX_PAGE)
+    cursor: Cursor = ""
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Facts(Result):
+    """Some facts, or one with where it was said."""
+
+    facts: list[dict[str, Any]]
+    paths: list[str] = Field(default_factory=list)
+    said_in: list[dict[str, Any]] = Field(default_factory=list)
+    links: SkipJsonSchema[list[dict[str, Any]]] = Field(default_factory=list)  # every agent pays for schemas
+    next_cursor: str | None = None
+    notes: list[str] = Field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Yield each fact with who said it, when and through which door, and where else it was said."""
+        for fact in self.facts:
+            yield ""
+            yield from _lines(fact)
+        if not self.facts:
+            yield "There are no such facts."
+        for path in self.paths:
+            yield ""
+            yield "a path from one of them:"
+            yield quoted(path)
+        for place in self.said_in:
+            title = f" {inline(place['source_title'])}" if place["source_title"] else ""
+            where = f"record_id {place['record_id']}, messages {place['first_message']} to {place['last_message']}"
+            yield f"said in {place['source_kind']}{title}, {where}{_by(place, place['occurred_at'])}"
+        for link in self.links:
+            yield f"it {link['words']} {link['kind']}_id {link['id']}{_judged(link)}"
+            yield from described(None, link["text"])
+        yield from self.notes
+        if self.next_cursor is not None:
+            yield f"There are more facts: call again with cursor={self.next_cursor}, or with a larger max_tokens."
+
+
+def memory_facts(call: Call, given: FactArguments) -> Facts:
+    """List the facts that fit, newest first, or show one with where it was said."""
+    database, claims, budget = call.installation.database, call.claims, call.budget(given.max_tokens)
+    if given.walk:
+        return _walked(call, given, given.walk)
+    if given.fact_id is not None:
+        found = plain(presentation.fact(listing.fact(database, claims, given.fact_id)))
+        shown = _of(found, _FACT)
+        budget.fits(as_json(shown))
+        places = [_of(one, _SAID) | {"role": _role(one["messages"])} for one in found["said_in"]]
+        fitting = [place for place in places if budget.fits(as_json(place))]
+        links = [one for one in _links(call, given.fact_id) if budget.fits(as_json(one))]
+        left = len(places) - len(fitting)
+        notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
+        return Facts(facts=[shown], said_in=fitting, links=links, notes=notes)
+    if given.record_id is not None:
+        call.require_visible("record", given.record_id)
+    wanted = FactFilter(
+        node_id=call.node(given.node) if given.node else None,
+        record_id=given.record_id,
+        who=given.who or None,
+    )
+    page = listing.list_facts(
+        database, call.installation.cursors, claims, wanted, limit=given.limit, cursor=given.cursor or None
+    )
+    facts = list[dict[str, Any]]()
+    for one in page.items:
+        fact = _of(plain(presentation.fact(one)), _FACT)
+        if not budget.fits(as_json(fact)) and facts:
+            break
+        facts.append(fact)
+    return Facts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
+
+
+def _walked(call: Call, given: FactArguments, kind: str) -> Facts:
+    """Return the facts that a graph query begins at and leads to, and the paths in words, as far as they fit."""
+    if given.fact_id is not None:
+        call.require_visible("fact", given.fact_id)
+    asked = FactQuery(
+        given.query or None,
+        QueryKind(kind),
+        given.fact_id,
+        who=(given.who,) if given.who else (),
+        max_nodes=given.limit,
+    )
+    answer = query_facts(call.installation.acting_for(call.claims), asked)
+    budget = call.budget(given.max_tokens)
+    found = Facts(facts=[], notes=list(answer.notes))
+    shown = [(one, "") for one in answer.matches] + [(one.fact, one.path_description) for one in answer.related]
+    for one, path in shown:
+        fact = _of(plain(presentation.fact(one.fields)), _FACT)
+        if not budget.fits(as_json(fact) + path) and found.facts:
+            found.notes.append("Further facts are left out: call again with a larger max_tokens.")
+            break
+        found.facts.append(fact)
+        found.paths += [visible(path)] if path else []
+    return found
+
+
+def _links(call: Call, fact_id: UUID) -> Iterator[dict[str, Any]]:
+    """Yield the links of a fact that hold, newest first, as they read from it."""
+    database, cursors = call.installation.database, call.installation.cursors
+    for one in list_links(database, cursors, call.claims, LinkFilter(fact_id=fact_id), limit=MAX_LINKS).items:
+        words, end = (one["forward"], "to") if one["direction"] == "out" else (one["backward"], "from")
+        yield {
+            "link_id": None if one["link_id"] is None else str(one["link_id"]),
+            "words": words,
+            "kind": one[f"{end}_kind"],
+            "id": str(one[f"{end}_id"]),
+            "text": visible(one[f"{end}_text"] or ""),
+            "confidence": one["confidence"],
+            "verdict": one["verdict"],
+        }
+
+
+def _judged(link: Mapping[str, Any]) -> str:
+    """Return how sure a link is, and what a person decided about it."""
+    decided = f", {link['verdict']} by a person" if link["verdict"] == "confirmed" else ""
+    return f", with confidence {link['confidence']:.2f}{decided}"
+
+
+def _lines(fact: Mapping[str, Any]) -> Iterator[str]:
+    often = f"said {fact['said_count']} times by {fact['source_count']} sources, last on {fact['last_said_at']}"
+    sources = f", {often}" if fact["said_count"] > 1 else ""
+    yield f"fact_id {fact['fact_id']}, {fact['kind']}, {fact['status']}{_by(fact, fact['said_at'])}{sources}"
+    yield f"in record_id {fact['record_id']}, message {fact['first_message']}, at {path_of(fact['node_path'])}"
+    if fact["superseded_by"] is not None:
+        yield f"A later version replaces it: fact_id {fact['superseded_by']}."
+    if fact["occurred_from"] or fact["occurred_until"]:
+        yield f"happened from {fact['occurred_from'] or 'an unknown time'} to {fact['occurred_until'] or 'open'}"
+    yield from described(None, fact["statement"])
+
+
+def _by(said: Mapping[str, Any], moment: str | None) -> str:
+    """Return who said something, when, and through which door it came, as far as it is known."""
+    author = inline(said["author"]) if said["author"] else said.get("role")
+    who = f", said by {author}" if author else ""
+    door = f", through {said['received_through']}" if said["received_through"] else ""
+    return f"{who}{f', {moment}' if moment else ''}{door}"
+
+
+def _role(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    return str(messages[0]["role"]) if messages else None
+
+
+def _of(found: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: found[name] for name in names}
+
+
+MEMORY_FACTS = Tool(
+    "memory_facts",
+    "List single statements of memories, newest first; with fact_id, where it was said, and links.",
+    FactArguments,
+    Facts,
+    memory_facts,
+)

@@ -1,0 +1,231 @@
+"""``browse_graph`` and ``memory_history``: where memories lie, and how one came to be what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
+from neurigraph_pipelines.faces.mcp.calls import Call
+from neurigraph_pipelines.faces.mcp.framing import inline
+from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, kept_until, listed, path_of, plain
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
+from neurigraph_pipelines.faces.mcp.view import VIEW
+from neurigraph_pipelines.graph import history, navigation
+from neurigraph_pipelines.text.hygiene import utc
+
+MAX_PAGE = 100
+
+_BEGINNING, _FEW = 200, 3  # of a change that does not fit
+_BELOW = ("node_id", "name", "node_type", "kind", "state", "record_count")
+_EDGE = ("relation", "direction", "node_id", "node_name", "strength", "valid")
+_RECORD = ("record_id", "title", "summary", "occurred_at", "expires_at", "file_id")
+
+
+class BrowseArguments(Arguments):
+    """Arguments of ``browse_graph``."""
+
+    node: str = Field(default="", max_length=2_000, description="Path such as Family/Dave, or id; default: the top.")
+    limit: int = Field(default=10, ge=0, le=MAX_PAGE, description="Records to list.")
+    cursor: Cursor = ""
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Place(Result):
+    """A node with what is at it."""
+
+    node_id: str
+    name: str
+    path: str
+    kind: str
+    node_type: SkipJsonSchema[str]  # every agent pays for schemas
+    state: SkipJsonSchema[str]
+    depth: SkipJsonSchema[int]
+    parent_node_id: SkipJsonSchema[str | None]
+    summary: str | None
+    record_count: int
+    children: list[dict[str, Any]]
+    edges: list[dict[str, Any]]
+    records: list[dict[str, Any]]
+    next_cursor: str | None = None
+    notes: list[str] = Field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the node, the nodes below and beside it, and its records."""
+        yield f"node {path_of(self.path)}: node_id {self.node_id}, {self.kind}, {self.record_count} records"
+        yield from described(None, self.summary)
+        if self.children:
+            yield "Below it:"
+        for child in self.children:
+            count = f"{child['record_count']} records"
+            yield f"  {inline(child['name'])}: node_id {child['node_id']}, {child['kind']}, {count}"
+        if self.edges:
+            yield "Beside it:"
+        for edge in self.edges:
+            arrow = "→" if edge["direction"] == "out" else "←"
+            when = presentation.when_held(edge["valid"])
+            yield f"  {inline(edge['relation'])} {arrow} {inline(edge['node_name'])}: node_id {edge['node_id']}{when}"
+        if self.records:
+            yield "Its records, newest first:"
+        for record in self.records:
+            yield f"record_id {record['record_id']}, {record['occurred_at']}"
+            yield from kept_until(record["expires_at"])
+            yield from described(record["title"], record["summary"])
+        yield from self.notes
+        if self.next_cursor is not None:
+            yield f"There are more records: call again with cursor={self.next_cursor}."
+
+
+def browse_graph(call: Call, given: BrowseArguments) -> Place:
+    """Show one node: as much of it as fits, its records last."""
+    database, cursors, claims = call.installation.database, call.installation.cursors, call.claims
+    wanted = call.node(given.node) if given.node else None
+    with database.agent(claims) as tx:
+        node_id = wanted or navigation.tree(tx, claims.user_id).node_id
+        node = plain(presentation.node(navigation.shell(tx, node_id)))
+    # Without records there is no next page.
+    page = navigation.page_of_records(database, cursors, claims, node_id, max(given.limit, 1), given.cursor or None)
+    records = page.items[: given.limit]
+    budget, notes = call.budget(given.max_tokens), list[str]()
+    node["summary"] = budget.cut(node["summary"] or "")
+    budget.fits(as_json({name: node[name] for name in ("node_id", "path", "kind", "parent_node_id")}))
+    children = _fitting([_of(one, _BELOW) for one in node["children"]], "nodes below it", budget, notes)
+    edges = _fitting([_of(one, _EDGE) for one in node["edges"]], "edges", budget, notes)
+    listed_records = [_of(plain(presentation.record(one)), _RECORD) for one in records]
+    shown = _fitting(listed_records, "", budget, [])
+    if listed_records and not shown:  # or the next call would show as little
+        shown = [listed_records[0] | {"summary": f"{budget.cut(listed_records[0]['summary'])}…"}]
+    named = {name: node[name] for name in Place.model_fields if name in node}
+    return Place(
+        **{**named, "children": children, "edges": edges},
+        records=shown,
+        next_cursor=page.cursor_after(len(shown)) if shown else None,
+        notes=notes,
+    )
+
+
+def _of(found: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: found[name] for name in names}
+
+
+def _fitting(items: list[dict[str, Any]], what: str, budget: Budget, notes: list[str]) -> list[dict[str, Any]]:
+    """Return the first items that fit, and note how many do not."""
+    for number, item in enumerate(items):
+        if not budget.fits(as_json(item)):
+            notes.append(f"{len(items) - number} {what} are left out: call again with a larger max_tokens.")
+            return items[:number]
+    return items
+
+
+class HistoryArguments(Arguments):
+    """Arguments of ``memory_history``."""
+
+    record_id: UUID
+    at: datetime | None = Field(default=None, description="Instead: the memory as it was then.")
+    limit: int = Field(default=10, ge=1, le=MAX_PAGE)
+    cursor: Cursor = ""
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class History(Result):
+    """The changes of a memory, or one version of it."""
+
+    record_id: str
+    version: dict[str, Any] | None = None
+    deltas: list[dict[str, Any]] = Field(default_factory=list)
+    next_cursor: str | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Yield the changes, newest first, or the version."""
+        if self.version is not None:
+            found = self.version
+            yield f"record_id {self.record_id} as it was, in {path_of(found['node_path'])}"
+            yield f"last changed {found['changed_at']}; replaced by: {found['superseded_by']}"
+            yield from described(found["title"], found["summary"])
+            for name in ("entities", "topics", "dates", "relationships"):
+                if found[name]:
+                    yield f"{name}: {listed(found[name])}"
+        for delta in self.deltas:
+            yield f"{delta['changed_at']}: {delta['operation']} by {inline(delta['authored_by'])}"
+            for name, value in delta["after"].items():
+                before = delta["before"].get(name)
+                yield (
+                    f"  {name}: {_worded(before)} → {_worded(value)}"
+                    if before is not None
+                    else (f"  {name}: {_worded(value)}")
+                )
+        if self.next_cursor is not None:
+            yield f"There are more changes: call again with cursor={self.next_cursor}, or with a larger max_tokens."
+
+
+def _worded(value: Any) -> str:
+    return (
+        inline(value) if isinstance(value, str) else listed(map(str, value)) if isinstance(value, list) else str(value)
+    )
+
+
+def _beginnings(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values of which only the beginnings of long texts and lists are left."""
+    return {
+        name: f"{value[:_BEGINNING]}…"
+        if isinstance(value, str) and len(value) > _BEGINNING
+        else value[:_FEW]
+        if isinstance(value, list)
+        else value
+        for name, value in values.items()
+    }
+
+
+_VERSION = (
+    "title", "summary", "entities", "topics", "dates", "relationships", "occurred_at", "changed_at", "node_id",
+    "node_path", "file_id", "superseded_by", "source_kind", "source_id", "source", "received_through", "received_at",
+)  # fmt: skip
+
+
+def memory_history(call: Call, given: HistoryArguments) -> History:
+    """Return the changes that fit, newest first, or one version."""
+    call.require_visible("record", given.record_id)
+    database, record_id = call.installation.database, str(given.record_id)
+    budget = call.budget(given.max_tokens)
+    if given.at is not None:
+        version = plain(presentation.record(history.record_at(database, call.claims, given.record_id, utc(given.at))))
+        version["summary"] = budget.cut(version["summary"])
+        return History(record_id=record_id, version=_of(version, _VERSION))
+    page = history.page_of_history(
+        database, call.installation.cursors, call.claims, given.record_id, given.limit, given.cursor or None
+    )
+    shown: list[dict[str, Any]] = []
+    for delta in page.items:
+        one = _of(
+            plain(presentation.delta(delta)),
+            ("delta_id", "operation", "changed_at", "authored_by", "before", "after", "notes"),
+        )
+        if not budget.fits(as_json(one)):
+            if shown:
+                break
+            one = {**one, "before": _beginnings(one["before"]), "after": _beginnings(one["after"])}
+        shown.append(one)
+    return History(record_id=record_id, deltas=shown, next_cursor=page.cursor_after(len(shown)) if shown else None)
+
+
+BROWSE_GRAPH = Tool(
+    "browse_graph",
+    "Show a node of the tree: its summary, the nodes below and beside it, its newest records.",
+    BrowseArguments,
+    Place,
+    browse_graph,
+    view=VIEW.uri,
+)
+MEMORY_HISTORY = Tool(
+    "memory_history",
+    "Show who changed a memory, when and how; or the memory as it was at a moment.",
+    HistoryArguments,
+    History,
+    memory_history,
+)

@@ -1,0 +1,203 @@
+"""``open_memory``: the words of one memory, message by message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from neurigraph_pipelines.faces import presentation
+from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
+from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.framing import inline, quoted
+from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, plain
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
+from neurigraph_pipelines.graph import history
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+from neurigraph_pipelines.retrieval.unstored import open_unstored
+
+READ_AT_ONCE = 20
+"""Messages that are read before the next are asked for."""
+
+_LEAST = 100  # characters of a message, so that the next cursor lies further on
+_CURSOR = re.compile(r"(\d{1,9})(?:\+(\d{1,9}))?")
+
+
+class OpenArguments(Arguments):
+    """Arguments of ``open_memory``."""
+
+    record_id: UUID = Field(description="Of a hit; of one that is not stored yet, its source_id.")
+    messages: ListOf[Annotated[int, Field(ge=0, le=2_147_483_647)]] = Field(
+        default=[], max_length=50, description="Numbers of messages; default: all."
+    )
+    cursor: Cursor = ""
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Message(Result):
+    """One message, or a part of it."""
+
+    seq: int
+    author: str | None
+    role: str
+    voice: str
+    occurred_at: str
+    content: str
+    is_whole: bool
+
+    def lines(self) -> Iterator[str]:
+        """Yield who said it and when, and the words."""
+        who = f"{self.voice}, {inline(self.author)}" if self.author else self.voice
+        yield f"message {self.seq}, said by {who}, {self.occurred_at}" + ("" if self.is_whole else ", a part of it")
+        yield quoted(self.content)
+
+
+class Opened(Result):
+    """A memory with its messages."""
+
+    record_id: str | None
+    source_id: str | None = None
+    stored: bool = True
+    title: str
+    summary: str
+    node_id: str | None
+    node_path: str | None
+    file_id: str | None
+    superseded_by: str | None
+    expires_at: SkipJsonSchema[str | None] = None  # every agent pays for schemas
+    messages: list[Message]
+    next_cursor: str | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Yield what the memory is, its messages, and how to go on."""
+        if self.stored:
+            yield f"record_id {self.record_id}, in {path_of(self.node_path)}, file_id {self.file_id}"
+        else:
+            yield f"source_id {self.source_id}, not stored yet"
+        if self.superseded_by:
+            yield f"A newer memory replaces this one: record_id {self.superseded_by}."
+        yield from kept_until(self.expires_at)
+        yield from described(self.title, self.summary)
+        for message in self.messages:
+            yield ""
+            yield from message.lines()
+        if not self.messages:
+            yield "It has no such messages."
+        if self.next_cursor:
+            yield f"\nThere is more: call again with cursor={self.next_cursor!r}."
+
+
+def open_memory(call: Call, given: OpenArguments) -> Opened:
+    """Read the messages of a record that fit, from its object, or those of a source that are not stored yet."""
+    try:
+        call.require_visible("record", given.record_id)
+    except NotFoundError:
+        return _open_unstored(call, given)
+    found = presentation.record(history.record_at(call.installation.database, call.claims, given.record_id))
+    first, offset = _place(given.cursor)
+    wanted = sorted(set(given.messages)) or range(found["first_message"], found["last_message"] + 1)
+    budget = call.budget(given.max_tokens)
+    if given.cursor:  # the answer before has shown it
+        found["summary"] = ""
+    budget.fits(found["title"], found["summary"])
+    shown, cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget)
+    named = {name: plain(found[name]) for name in Opened.model_fields if name in found}
+    return Opened(**named, messages=shown, next_cursor=cursor)
+
+
+def _open_unstored(call: Call, given: OpenArguments) -> Opened:
+    """Read the messages of a source that are not stored yet and fit.
+
+    Raises:
+        NotFoundError: There is no such source, or nothing of it is visible to the caller.
+    """
+    call.require_visible("source", given.record_id)
+    first, offset = _place(given.cursor)
+    budget = call.budget(given.max_tokens)
+    wanted, shown, cursor = set(given.messages), list[Message](), None
+    found = open_unstored(call.context, given.record_id, from_message=max(first, 1), limit=READ_AT_ONCE)
+    records = found.record_ids
+    while found.messages and cursor is None:
+        stop_if_cancelled()
+        chosen = [one for one in found.messages if not wanted or one.seq in wanted]
+        cursor = _show(chosen, (first, offset), budget, shown)
+        after = found.messages[-1].seq + 1
+        found = open_unstored(call.context, given.record_id, from_message=after, limit=READ_AT_ONCE)
+    summary = f"Stored by now, as record_id {', '.join(map(str, records))}." if records and not shown else ""
+    return Opened(
+        record_id=None,
+        source_id=str(given.record_id),
+        stored=False,
+        title="",
+        summary=summary,
+        node_id=None,
+        node_path=None,
+        file_id=None,
+        superseded_by=None,
+        messages=shown,
+        next_cursor=cursor,
+    )
+
+
+def _place(cursor: str) -> tuple[int, int]:
+    """Return the message and the character at which to go on."""
+    if not cursor:
+        return 0, 0
+    place = _CURSOR.fullmatch(cursor)
+    if place is None:
+        raise InvalidInputError("the cursor is not valid: use the next_cursor of the answer before, or leave it out")
+    return int(place[1]), int(place[2] or 0)
+
+
+def _read(
+    call: Call, file_id: str | None, wanted: Sequence[int], place: tuple[int, int], budget: Budget
+) -> tuple[list[Message], str | None]:
+    """Return the messages that fit, and where to go on."""
+    shown: list[Message] = []
+    if file_id is None:
+        return shown, None
+    for start in range(0, len(wanted), READ_AT_ONCE):
+        stop_if_cancelled()
+        opened = open_messages(call.context, UUID(file_id), wanted[start : start + READ_AT_ONCE])
+        cursor = _show(opened, place, budget, shown)
+        if cursor is not None:
+            return shown, cursor
+    return shown, None
+
+
+def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budget, shown: list[Message]) -> str | None:
+    """Add the messages that fit to those shown, and return where to go on if not all do."""
+    for one in opened:
+        begin = place[1] if one.seq == place[0] else 0
+        if shown and budget.is_spent:
+            return f"{one.seq}+{begin}" if begin else str(one.seq)
+        message = _message(one, begin, budget)
+        shown.append(message)
+        end = begin + len(message.content)
+        if end < len(one.text):
+            return f"{one.seq}+{end}"
+    return None
+
+
+def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
+    found: dict[str, Any] = presentation.message(opened)
+    values = {name: plain(found[name]) for name in Message.model_fields if name in found}
+    about = Message(**{**values, "content": "", "is_whole": True})
+    budget.fits("\n".join(about.lines()))
+    rest = str(values["content"])[begin:]
+    part = budget.cut(rest) or rest[:_LEAST]
+    return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.text)})
+
+
+OPEN_MEMORY = Tool(
+    "open_memory",
+    "Read the messages of one memory word for word, with who said each and when.",
+    OpenArguments,
+    Opened,
+    open_memory,
+)

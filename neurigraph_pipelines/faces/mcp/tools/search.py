@@ -1,0 +1,281 @@
+"""``search_memory`` and ``ask_memory``: questions, answered by hits or in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
+
+from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
+from neurigraph_pipelines.faces.mcp.calls import Call
+from neurigraph_pipelines.faces.mcp.framing import inline
+from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, plain
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
+from neurigraph_pipelines.retrieval import ask as phase_two
+from neurigraph_pipelines.retrieval.query import search as phase_one
+from neurigraph_pipelines.retrieval.query.present import key_of
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
+
+MAX_HITS = 50
+
+_MESSAGES = 3  # that a hit names
+_SOURCE = ("origin", "document_type", "url", "author", "version", "updated_at")
+_FACT_TOKENS = 90  # of ids and names of fields
+_HIT_TOKENS = 260  # of ids, times, names of fields, and what is said of its messages
+
+Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
+Node = Annotated[str, Field(max_length=2_000, description="Path or id: what lies there or below.")]
+
+
+class SearchArguments(Arguments):
+    """Arguments of ``search_memory``."""
+
+    query: Query
+    limit: int = Field(default=8, ge=1, le=MAX_HITS)
+    skip: int = Field(default=0, ge=0, le=MAX_LIMIT - MAX_HITS, description="Hits to leave out, to go on.")
+    node: Node = ""
+    speaker: str = Field(default="", description="Only what this person said.")
+    occurred_after: datetime | None = None
+    occurred_before: datetime | None = None
+    known_at: datetime | None = Field(default=None, description="Only what was known then.")
+    include_facts: bool = Field(default=False, description="Also single statements.")
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Hit(Result):
+    """A memory that matches."""
+
+    record_id: str | None
+    source_id: str
+    stored: bool
+    title: str
+    summary: str
+    node_id: str | None
+    node_path: str | None
+    occurred_at: str
+    expires_at: SkipJsonSchema[str | None]  # every agent pays for schemas
+    score: float
+    file_id: str | None
+    said_by: list[str]
+    source: dict[str, Any]
+    messages: list[dict[str, Any]]
+
+    def lines(self) -> Iterator[str]:
+        """Yield where the memory lies, who speaks in it and when, and what it says."""
+        yield f"{_place(self)}, {self.occurred_at}, score {self.score:.2f}"
+        said = [
+            f"{one['seq']} ({one['voice'] or 'unknown'}{_named(one['author'])}{_named(one['section'])})"
+            for one in self.messages
+        ]
+        yield from came_from(self.source)
+        yield from kept_until(self.expires_at)
+        if self.said_by:
+            yield f"said by: {', '.join(self.said_by)}" + (f"; best messages: {', '.join(said)}" if said else "")
+        yield from described(self.title, self.summary)
+
+
+class FoundFact(Result):
+    """A single statement that matches."""
+
+    fact_id: str
+    statement: str
+    record_id: str
+    first_message: int
+    author: str | None
+    score: float
+
+    def lines(self) -> Iterator[str]:
+        """Yield where it was said and by whom, and the statement."""
+        who = f", said by {inline(self.author)}" if self.author else ""
+        yield f"fact of record_id {self.record_id}, message {self.first_message}{who}, score {self.score:.2f}"
+        yield from described(None, self.statement)
+
+
+class Found(Result):
+    """The hits of a search."""
+
+    hits: list[Hit]
+    facts: Annotated[list[FoundFact], WithJsonSchema({"type": "array"})] = Field(default_factory=list)
+    next_skip: int | None = None
+    notes: list[str] = Field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the hits, best first, and how to go on."""
+        for hit in self.hits:
+            yield ""
+            yield from hit.lines()
+        for fact in self.facts:
+            yield ""
+            yield from fact.lines()
+        if not self.hits:
+            yield "Nothing that is remembered matches."
+        yield ""
+        yield from (f"Note: {inline(note)}" for note in self.notes)
+        if self.next_skip is not None:
+            yield f"There is more: call again with skip={self.next_skip}, or with a larger max_tokens."
+        if self.hits:
+            yield "open_memory reads the messages of a record_id, or of a source_id that is not stored yet."
+
+
+def search_memory(call: Call, given: SearchArguments) -> Found:
+    """Search, and show as many hits as fit."""
+    question = Question(
+        given.query,
+        limit=min(given.skip + given.limit + 1, MAX_LIMIT),
+        node_id=call.node(given.node) if given.node else None,
+        speaker=given.speaker or None,
+        occurred_after=given.occurred_after,
+        occurred_before=given.occurred_before,
+        at=given.known_at,
+        include_facts=given.include_facts,
+    )
+    found = phase_one.search(call.context, question, run_after=call.run_after)
+    budget, shown = call.budget(given.max_tokens), list[Hit]()
+    facts = [
+        fact
+        for fact in map(_fact, (found.facts or ())[: given.limit])
+        if budget.fits(fact.statement, fact.author, fixed=_FACT_TOKENS)
+    ]
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    for message in found.messages:
+        said.setdefault(key_of(message), []).append(message)
+    hits = found.hits[given.skip :]
+    for hit in hits[: given.limit]:
+        one = _hit(hit, said.get(key_of(hit), [])[:_MESSAGES])
+        if not budget.fits(one.title, one.summary, one.node_path or "", fixed=_HIT_TOKENS):
+            if shown:
+                break
+            budget.fits(one.title, one.node_path or "", fixed=_HIT_TOKENS)
+            one.summary = f"{budget.cut(one.summary)}…"
+        shown.append(one)
+    rest = len(hits) > len(shown)
+    skip = given.skip + len(shown) if rest else None
+    return Found(hits=shown, facts=facts, next_skip=skip, notes=plain(found.notes))
+
+
+def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
+    return Hit(
+        **{name: plain(hit[name]) for name in Hit.model_fields if name in hit},
+        said_by=[str(voice) for voice in hit["origin"]["voices"]],
+        source={name: plain(hit["origin"]["source"][name]) for name in _SOURCE},
+        messages=[
+            {name: plain(one[name]) for name in ("seq", "author", "section", "voice", "score")} for one in messages
+        ],
+    )
+
+
+def _fact(fact: Mapping[str, Any]) -> FoundFact:
+    return FoundFact(**{name: plain(fact[name]) for name in FoundFact.model_fields})
+
+
+def _named(name: str | None) -> str:
+    return f", {inline(name)}" if name else ""
+
+
+def came_from(source: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in one line where a source comes from, if its writer stated anything of it."""
+    said = {"origin": source["origin"], "author": source["author"], "url": source["url"]}
+    facts = [f"{name} {inline(value)}" for name, value in said.items() if value]
+    if source["version"] > 1:
+        facts.append(f"version {source['version']}")
+    if facts:
+        yield f"source: {', '.join(facts)}"
+
+
+def _place(one: Hit | Citation) -> str:
+    """Return where a hit or citation lies: its record and node, or its source if it is not stored yet."""
+    if one.stored:
+        return f"record_id {one.record_id}, in {path_of(one.node_path)}"
+    return f"source_id {one.source_id}, not stored yet"
+
+
+class AskArguments(Arguments):
+    """Arguments of ``ask_memory``."""
+
+    question: Query
+    node: Node = ""
+    asked_at: datetime | None = Field(default=None, description="Relative times count from here; default: now.")
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Citation(Result):
+    """A message that an answer rests on."""
+
+    number: int
+    record_id: str | None
+    source_id: str
+    stored: bool
+    node_path: str | None
+    title: str
+    seq: int | None
+    section: str | None
+    author: str | None
+    voice: str | None
+    occurred_at: str
+    text: str
+
+    def lines(self) -> Iterator[str]:
+        """Yield who said it, where and when, and the words."""
+        who = f"{self.voice or 'a summary'}{_named(self.author)}{_named(self.section)}"
+        place = _place(self) + ("" if self.seq is None else f", message {self.seq}")
+        yield f"[{self.number}] said by {who}, {self.occurred_at}, {place}"
+        yield from described(self.title, self.text)
+
+
+class Reply(Result):
+    """An answer in words."""
+
+    answer: str
+    found: bool
+    citations: Annotated[list[Citation], WithJsonSchema({"type": "array"})]
+    notes: list[str]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the answer, which is made of remembered text, and its citations."""
+        yield "The answer, with the numbers of its citations:"
+        yield from described(None, self.answer)
+        for citation in self.citations:
+            yield ""
+            yield from citation.lines()
+        yield from (f"Note: {inline(note)}" for note in self.notes)
+
+
+def ask_memory(call: Call, given: AskArguments) -> Reply:
+    """Answer in words, and show as many citations as fit."""
+    question = Question(given.question, node_id=call.node(given.node) if given.node else None)
+    reply = phase_two.ask(call.context, question, asked_at=given.asked_at)
+    budget, notes = call.budget(given.max_tokens), plain(reply.notes)
+    answer = budget.cut(plain(reply.answer))
+    if len(answer) < len(reply.answer):
+        notes.append("The answer is cut: call again with a larger max_tokens.")
+    shown = list[Citation]()
+    for one in reply.citations:
+        citation = Citation(
+            **{name: plain(value) for name, value in asdict(one).items() if name in Citation.model_fields}
+        )
+        if not budget.fits(citation.title, citation.text, citation.node_path or "", fixed=_HIT_TOKENS):
+            left = ", ".join(str(other.number) for other in reply.citations[len(shown) :])
+            notes.append(f"Citations {left} are left out: call again with a larger max_tokens.")
+            break
+        shown.append(citation)
+    return Reply(answer=answer, found=reply.found, citations=shown, notes=notes)
+
+
+SEARCH_MEMORY = Tool(
+    "search_memory",
+    "Find memories by meaning, words and time. Returns summaries with ids, best first; open_memory reads the words.",
+    SearchArguments,
+    Found,
+    search_memory,
+)
+ASK_MEMORY = Tool(
+    "ask_memory",
+    "Answer a question from memory in words, with citations. Prefer search_memory to look around.",
+    AskArguments,
+    Reply,
+    ask_memory,
+)

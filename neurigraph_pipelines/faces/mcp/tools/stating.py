@@ -1,0 +1,66 @@
+"""``state_fact``: a fact that an agent states, with an assistant's authority, or takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.results import Result
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
+from neurigraph_pipelines.knowledge.fact_values import FactWords
+from neurigraph_pipelines.knowledge.stating import NewFact, retract, state_fact
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.facts import MAX_STATEMENT
+
+
+class StateFactArguments(Arguments):
+    """Arguments of ``state_fact``."""
+
+    statement: str = Field(default="", max_length=MAX_STATEMENT, description="One sentence that stands alone.")
+    who: ListOf[str] = Field(default=[], max_length=20)
+    path: str = Field(default="", max_length=2_000)
+    retract: UUID | None = Field(default=None, description="Instead: fact_id to take back.")
+
+
+class Stated(Result):
+    """A fact that was ``stated`` or ``retracted``, or ``known`` already."""
+
+    fact_id: str
+    done: str
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was written, and how to see it."""
+        if self.done == "retracted":
+            yield f"fact_id {self.fact_id} is taken back, and what says the same. The person can confirm it again."
+        elif self.done == "stated":
+            yield f"Stated: fact_id {self.fact_id}. memory_facts shows it in about a minute, as said by an assistant."
+        else:
+            yield f"The same was stated already: fact_id {self.fact_id}. Nothing was written."
+
+
+def state(call: Call, given: StateFactArguments) -> Stated:
+    """State a fact, or take one back."""
+    if bool(given.statement.strip()) == (given.retract is not None):
+        raise InvalidInputError("give a statement, or the fact_id to retract")
+    if given.retract is not None:
+        call.require_visible("fact", given.retract)
+        stop_if_cancelled()
+        retract(call.context, given.retract)
+        return Stated(fact_id=str(given.retract), done="retracted")
+    stop_if_cancelled()
+    words = FactWords(given.statement, who=given.who or None)
+    stated = state_fact(call.context, NewFact(words, path=given.path or None))
+    return Stated(fact_id=str(stated.fact_id), done="stated" if stated.created else "known")
+
+
+STATE_FACT = Tool(
+    "state_fact",
+    "State one fact, as an assistant, or take one back.",
+    StateFactArguments,
+    Stated,
+    state,
+    reads=False,
+)

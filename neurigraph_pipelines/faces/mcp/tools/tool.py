@@ -1,0 +1,100 @@
+"""What a tool is: a name, what it says about itself, its arguments, its result, and what it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar, get_args
+
+from mcp_types import Tool as Listed
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from neurigraph_pipelines.faces.mcp.budget import LEAST_TOKENS, MOST_TOKENS
+from neurigraph_pipelines.faces.mcp.calls import Call
+from neurigraph_pipelines.faces.mcp.results import Result, schema_of
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool; unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        """Leave out optional arguments that are null, and empty times: strict clients send every argument."""
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if not cls._is_left_out(name, value)}
+
+    @classmethod
+    def _is_left_out(cls, name: str, value: Any) -> bool:
+        field = cls.model_fields.get(name)
+        if field is None or field.is_required():
+            return False
+        is_time = datetime in get_args(field.annotation)
+        return value is None or (is_time and isinstance(value, str) and not value.strip())
+
+
+_Taken = TypeVar("_Taken", bound=Arguments)
+_Value = TypeVar("_Value")
+
+
+def _parsed(value: Any) -> Any:
+    """Return a list that a client wrote as JSON in a text; some clients know no other way."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+ListOf = Annotated[list[_Value], BeforeValidator(_parsed)]
+"""A list, also as JSON in a text."""
+
+Cursor = str
+"""The ``next_cursor`` of an answer, which says so, to go on; empty for the beginning."""
+
+MaxTokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
+"""Bound of an answer."""
+
+
+@dataclass(frozen=True)
+class Tool(Generic[_Taken]):
+    """A tool.
+
+    Attributes:
+        run: Does the work, in a thread.
+        reads: Whether it changes nothing.
+        destroys: Whether something may be lost by it.
+        repeats: Whether a repeated call changes nothing more.
+        view: The ``ui://`` resource that shows its results; None for none.
+    """
+
+    name: str
+    description: str
+    arguments: type[_Taken]
+    result: type[Result]
+    run: Callable[[Call, _Taken], Result]
+    reads: bool = True
+    destroys: bool = False
+    repeats: bool = True
+    view: str | None = None
+
+    def listed(self) -> Listed:
+        """Return its description for clients."""
+        hints = ToolAnnotations(read_only_hint=self.reads, open_world_hint=False)
+        if not self.reads:  # of one that only reads, the others mean nothing
+            hints.destructive_hint, hints.idempotent_hint = self.destroys, self.repeats
+        return Listed(
+            name=self.name,
+            description=self.description,
+            input_schema=schema_of(self.arguments, is_input=True),
+            output_schema=schema_of(self.result, is_input=False),
+            annotations=hints,
+            _meta=None if self.view is None else {"ui": {"resourceUri": self.view}},
+        )

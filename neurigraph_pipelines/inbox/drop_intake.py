@@ -1,0 +1,109 @@
+"""Uploading of files from a drop folder: each version of each file once. The folder is not changed.
+
+The ``DropPlace`` adapter reads the folder or bucket; ``uploads`` stores the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from uuid import UUID
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.uploads import Uploads
+from neurigraph_pipelines.model import Claims, DroppedFile, ReceivedThrough
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, StorageError
+from neurigraph_pipelines.model.ports import Database, DropPlace
+from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.external_ids import external_id_of
+from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.text.note_dates import day_of_file
+
+_QUERIES = statements("uploads")
+_LISTED_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class DropResult:
+    """The result of one dropped file: its upload or an error, and whether the result is final."""
+
+    file: DroppedFile
+    upload_id: UUID | None = None
+    error: str | None = None
+    final: bool = True
+
+
+def new_files(database: Database, place: DropPlace) -> Iterator[tuple[UUID, DroppedFile]]:
+    """Yield each new file or file version of a known user, with the user's id."""
+    files = iter(place.files())
+    while listed := list(islice(files, _LISTED_AT_ONCE)):
+        with database.pipeline() as tx:
+            rows = tx.execute(
+                _QUERIES["new_dropped"],
+                {
+                    "slugs": [_storable(file.user_slug) for file in listed],
+                    "file_names": [_storable(file.name) for file in listed],
+                    "versions": [file.version for file in listed],
+                },
+            ).fetchall()
+        for row in rows:
+            yield row["user_id"], listed[row["place"] - 1]
+
+
+def waiting(database: Database, place: DropPlace | None, uploads: Uploads) -> int:
+    """Count the new files of a drop place and the due uploads."""
+    return uploads.due() + (sum(1 for _ in new_files(database, place)) if place is not None else 0)
+
+
+def ingest_drops(
+    database: Database, place: DropPlace, uploads: Uploads, on_result: Callable[[DropResult], None] | None = None
+) -> list[DropResult]:
+    """Upload the new files. An unacceptable file is recorded with the reason and not tried again.
+
+    If the process dies between upload and record, the file is uploaded again, which changes nothing: its bytes are
+    known.
+
+    Args:
+        on_result: Called after each file.
+    """
+    done: list[DropResult] = []
+    for user_id, file in list(new_files(database, place)):
+        try:
+            received = uploads.receive(
+                Claims.of_user(user_id, ReceivedThrough.DROP),
+                file.name,
+                place.read(file),
+                external_id=external_id_of("drop", _storable(file.name)),
+                occurred_at=day_of_file(file.name) or file.modified_at,
+                details=SourceDetails(updated_at=file.modified_at),
+            )
+            result = DropResult(file, received.upload_id)
+        except (InvalidInputError, ConflictError) as error:
+            result = DropResult(file, error=str(error))
+        except StorageError as error:  # the file was replaced meanwhile, or the disk is full: retried later
+            result = DropResult(file, error=str(error), final=False)
+        if result.final:
+            _record(database, user_id, result)
+        done.append(result)
+        if on_result is not None:
+            on_result(result)
+    return done
+
+
+def _record(database: Database, user_id: UUID, result: DropResult) -> None:
+    with database.pipeline() as tx:
+        tx.execute(
+            _QUERIES["note_dropped"],
+            {
+                "user_id": user_id,
+                "file_name": _storable(result.file.name),
+                "version": result.file.version,
+                "source_id": result.upload_id,
+                "error": result.error,
+            },
+        )
+
+
+def _storable(name: str) -> str:
+    return clean_text(name, "repair")[0]

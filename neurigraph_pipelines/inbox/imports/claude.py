@@ -1,0 +1,155 @@
+"""The data export of Claude: ``conversations.json``, a list of conversations, and ``memories.json``, ``projects.json``.
+
+Anthropic does not document the format. This module relies on what tools agree about that read real exports.
+``json_stream`` reads the file as a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports import claude_memory
+from neurigraph_pipelines.inbox.imports.assemble import (
+    Item,
+    assemble,
+    derived_id,
+    message_id,
+    moment,
+    objects_of,
+    text_of,
+)
+from neurigraph_pipelines.inbox.imports.branches import current_branch
+from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.hygiene import clean_json
+
+_ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TOOL_USE = "tool_use"
+_EVENTS = {_TOOL_USE, "tool_result"}
+
+
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    """Read one item of a list: the current branch of a conversation, without the model's thinking; or what is kept.
+
+    A message in which tools are used becomes several: its texts, and the uses and results between them.
+    """
+    if "conversations_memory" in item or "prompt_template" in item:
+        yield from claude_memory.conversations(item, where, fallback_time)
+        return
+    messages = item.get("chat_messages")
+    if not isinstance(messages, list):
+        yield RejectedItem(where, "it has no list of chat_messages")
+        return
+    first = next(iter(objects_of(messages)), {})
+    yield from assemble(
+        where,
+        text_of(item.get("uuid")) or derived_id("claude", first.get("uuid"), first.get("created_at"), _text(first)),
+        _messages(_branch(messages), where),
+        title=text_of(item.get("name")),
+        started_at=moment(item.get("created_at")),
+        fallback_time=moment(item.get("updated_at")) or fallback_time,
+    )
+
+
+def _branch(messages: list[Any]) -> list[tuple[int, dict[str, Any] | None]]:
+    """Return the messages of the current branch, and what is no object, with their places in the list."""
+    read = [(place, raw) for place, raw in enumerate(messages, 1) if isinstance(raw, dict)]
+    broken = [(place, None) for place, raw in enumerate(messages, 1) if not isinstance(raw, dict)]
+    branch = current_branch(
+        read,
+        key=lambda one: text_of(one[1].get("uuid")),
+        parent=lambda one: text_of(one[1].get("parent_message_uuid")),
+        time=lambda one: moment(one[1].get("created_at")) or _EPOCH,
+    )
+    return [*branch, *broken]
+
+
+def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> Iterator[NewMessage | RejectedItem]:
+    for number, raw in messages:
+        here = f"{where}, message {number}"
+        if raw is None:
+            yield RejectedItem(here, "it is not an object")
+            continue
+        role = _ROLES.get(str(raw.get("sender")))
+        if role is None:
+            yield RejectedItem(here, f"it has the unknown sender {str(raw.get('sender'))[:50]!r}")
+            continue
+        uuid = text_of(raw.get("uuid"))
+        for part, said in enumerate(_said(raw, role, uuid or f"m{number:04}"), 1):
+            message = replace(said, occurred_at=moment(raw.get("created_at")))
+            if message.event is not None:
+                try:
+                    clean_json([message.event.input, message.event.output], "repair")
+                except InvalidInputError as error:
+                    yield RejectedItem(f"{here}, its tool calls", str(error))
+                    continue
+            external_id = uuid if part == 1 or uuid is None else f"{uuid}#{part}"
+            yield replace(message, external_id=external_id or message_id(number, message))
+
+
+def _said(raw: dict[str, Any], role: Role, name: str) -> Iterator[NewMessage]:
+    """Yield the texts of a message and the events of tools between them, in order.
+
+    Args:
+        name: Names the uses of tools that have no id.
+    """
+    blocks = objects_of(raw.get("content"))
+    if not any(block.get("type") in _EVENTS for block in blocks):
+        if text := _text(raw):
+            yield NewMessage(role, text)
+        return
+    names: dict[str, str | None] = {}
+    for is_text, run in groupby(blocks, key=lambda block: block.get("type") not in _EVENTS):
+        part = list(run)
+        if is_text:
+            if text := "\n\n".join(_texts(part)):
+                yield NewMessage(role, text)
+            continue
+        for block in part:
+            event = _event(block, names, f"{name}-{len(names)}")
+            yield NewMessage(event.type.role, "", event=event)
+    if attached := "\n\n".join(_attachments(raw)):
+        yield NewMessage(role, attached)
+
+
+def _event(block: dict[str, Any], names: dict[str, str | None], unnamed: str) -> ToolEvent:
+    """Return the event of a block; ``names`` collects the names of tools by the ids of their uses."""
+    if block["type"] == _TOOL_USE:
+        use_id = text_of(block.get("id")) or unnamed
+        names[use_id] = text_of(block.get("name")) or "tool"
+        return ToolEvent(MessageType.TOOL_USE, names[use_id], use_id, input=block.get("input"))
+    use_id = text_of(block.get("tool_use_id")) or unnamed
+    name, said = names.get(use_id) or text_of(block.get("name")), _result(block.get("content"))
+    if block.get("is_error"):
+        return ToolEvent(MessageType.TOOL_RESULT, name, use_id, error=said or "unknown")
+    return ToolEvent(MessageType.TOOL_RESULT, name, use_id, output=said)
+
+
+def _text(raw: dict[str, Any]) -> str:
+    """Return the text and then the attachments, which the model read and which so belong to the message."""
+    texts = _texts(objects_of(raw.get("content"))) or _texts([{"type": "text", "text": raw.get("text")}])
+    return "\n\n".join([*texts, *_attachments(raw)])
+
+
+def _texts(blocks: Sequence[dict[str, Any]]) -> list[str]:
+    found = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
+    return [text for text in found if text]
+
+
+def _attachments(raw: dict[str, Any]) -> Iterator[str]:
+    for attachment in objects_of(raw.get("attachments")) + objects_of(raw.get("files")):
+        name = text_of(attachment.get("file_name")) or "without a name"
+        extracted = text_of(attachment.get("extracted_content"))
+        yield f"[attached: {name}]" + (f"\n{extracted}" if extracted else "")
+
+
+def _result(content: Any) -> str:
+    """Return the texts of a tool result."""
+    pieces = [content] if isinstance(content, str) else [piece.get("text") for piece in objects_of(content)]
+    return "\n".join(text for piece in pieces if (text := text_of(piece)))

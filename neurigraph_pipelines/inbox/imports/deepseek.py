@@ -1,0 +1,69 @@
+"""The data export of DeepSeek: ``conversations.json``, a list of conversations that are trees of fragments.
+
+DeepSeek does not document the format. The trees are those of ``chatgpt``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports.assemble import (
+    Item,
+    Spoken,
+    assemble,
+    derived_id,
+    moment,
+    objects_of,
+    text_of,
+)
+from neurigraph_pipelines.inbox.imports.chatgpt import branch_of
+from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model.sources import SourceDetails
+
+_CITED = re.compile(r"[ \t]*\[citation:\d+\]")
+_UNSEEN = {"THINK", "SEARCH", "READ_LINK"}
+"""Fragments that are the model's thinking and its searches."""
+
+
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    """Read one item of the list: the latest branch, without the model's thinking."""
+    mapping = item.get("mapping")
+    if not isinstance(mapping, dict):
+        yield RejectedItem(where, "it has no mapping of messages")
+        return
+    nodes = {key: node for key, node in mapping.items() if isinstance(node, dict)}
+    branch = branch_of(nodes, item.get("current_message_id"), "inserted_at")
+    messages = list(_messages(nodes, branch))
+    first = next((one.content for one in messages if isinstance(one, NewMessage)), None)
+    yield from assemble(
+        where,
+        text_of(item.get("id")) or derived_id("deepseek", first),
+        messages,
+        title=text_of(item.get("title")),
+        started_at=moment(item.get("inserted_at")),
+        fallback_time=moment(item.get("updated_at")) or fallback_time,
+        details=SourceDetails(origin="deepseek"),
+    )
+
+
+def _messages(nodes: dict[str, dict[str, Any]], branch: list[str]) -> Iterator[Spoken]:
+    for key in branch:
+        message = nodes[key].get("message")
+        if not isinstance(message, dict):
+            continue
+        time = moment(message.get("inserted_at"))
+        files = [f"[attached: {name}]" for one in objects_of(message.get("files")) if (name := _name(one))]
+        fragments = objects_of(message.get("fragments"))
+        is_asked = any(one.get("type") == "REQUEST" for one in fragments)
+        said = [
+            _CITED.sub("", text_of(one.get("content")) or "") for one in fragments if one.get("type") not in _UNSEEN
+        ]
+        if words := "\n".join(filter(None, [*said, *files])):
+            yield NewMessage(Role.USER if is_asked else Role.ASSISTANT, words, external_id=key, occurred_at=time)
+
+
+def _name(file: dict[str, Any]) -> str | None:
+    return text_of(file.get("file_name")) or text_of(file.get("name"))

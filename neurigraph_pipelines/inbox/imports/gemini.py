@@ -1,0 +1,69 @@
+"""Gemini in Google Takeout: ``MyActivity.json`` of "My Activity", a list of prompts with their answers.
+
+Google does not document the fields. Each prompt becomes a conversation, because the file does not say which belong
+together. ``json_stream`` reads the file as a stream.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports.assemble import (
+    Item,
+    assemble,
+    derived_id,
+    list_of,
+    moment,
+    objects_of,
+    text_of,
+)
+from neurigraph_pipelines.model import ImportNote, NewMessage, Role
+from neurigraph_pipelines.model.sources import SourceDetails
+
+_PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+", re.IGNORECASE)
+_BREAK = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/pre)\b[^>]*>", re.IGNORECASE)
+_UNSEEN = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|$)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    """Read one item of the list: a prompt and its answer. Activity in other products is left out."""
+    products = item.get("products")
+    named = [item.get("header"), *list_of(products)]
+    if not any(isinstance(name, str) and ("gemini" in name.lower() or "bard" in name.lower()) for name in named):
+        yield ImportNote("left out: activity in other products than Gemini", 1)
+        return
+    asked = _PROMPTED.sub("", text_of(item.get("title")) or "", count=1)
+    files = [f"[attached: {name}]" for one in list_of(item.get("attachedFiles")) if (name := text_of(one))]
+    answer = "\n\n".join(filter(None, (_visible(one.get("html")) for one in objects_of(item.get("safeHtmlItem")))))
+    time = moment(item.get("time"))
+    messages = [
+        NewMessage(role, words, external_id=key, occurred_at=time)
+        for role, words, key in (
+            (Role.USER, "\n".join(filter(None, [asked, *files])), "prompt"),
+            (Role.ASSISTANT, answer, "answer"),
+        )
+        if words.strip()
+    ]
+    stamp = text_of(item.get("time"))
+    yield from assemble(
+        where,
+        f"gemini:{stamp}" if stamp else derived_id("gemini", asked),
+        messages,
+        title=asked[:80],
+        started_at=time,
+        fallback_time=fallback_time,
+        details=SourceDetails(origin="gemini"),
+    )
+
+
+def _visible(source: Any) -> str:
+    """Return the words of a piece of HTML, a line for each block."""
+    if not isinstance(source, str):
+        return ""
+    lines = html.unescape(_TAG.sub("", _BREAK.sub("\n", _UNSEEN.sub("", source)))).split("\n")
+    return "\n".join(line.strip() for line in lines if line.strip())

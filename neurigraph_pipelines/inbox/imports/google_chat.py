@@ -1,0 +1,77 @@
+"""Google Chat in Google Takeout: ``messages.json`` of a space or of a direct chat. Each day becomes a conversation.
+
+Google does not document the fields. ``json_stream`` reads the file, ``chat_days`` splits the chat.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, derived_id, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
+from neurigraph_pipelines.model import ImportNote, NewMessage, Role
+from neurigraph_pipelines.model.sources import Channel, SourceDetails
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_DATE = re.compile(
+    r"(?:\w+,\s+)?(?:(?P<month>[A-Za-z]+)\s+(?P<day>\d{1,2})|(?P<first>\d{1,2})\s+(?P<named>[A-Za-z]+)),?\s+"
+    r"(?P<year>\d{4})\s+(?:at\s+)?(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:\s+(?P<half>[AP])M)?\s+UTC"
+)
+
+
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    """Read a chat. Deleted messages are left out."""
+    listed = objects_of(item.get("messages"))
+    people = sorted({name for one in listed if (name := _author(one))})
+    first = text_of(listed[0].get("message_id")) or text_of(listed[0].get("topic_id")) if listed else None
+    space = (first or where).partition("/")[0]
+    yield from days(
+        where,
+        f"google-chat:{space}" if len(space) <= 100 else derived_id("google-chat", space),
+        ", ".join(people[:4]) or "Google Chat",
+        with_ids(_messages(listed)),
+        fallback_time=fallback_time,
+        details=SourceDetails(origin="google-chat", channel=Channel.DM if len(people) <= 2 else Channel.PRIVATE),
+    )
+
+
+def _messages(listed: list[dict[str, Any]]) -> Iterator[Spoken]:
+    for raw in listed:
+        if raw.get("message_state") == "DELETED" or "deletion_metadata" in raw:
+            yield ImportNote("left out: deleted messages", 1)
+            continue
+        files = [
+            f"[attached: {name}]"
+            for one in objects_of(raw.get("attached_files"))
+            if (name := text_of(one.get("original_name")) or text_of(one.get("export_name")))
+        ]
+        if words := "\n".join(filter(None, [text_of(raw.get("text")), *files])):
+            yield NewMessage(
+                Role.USER, words, _author(raw), text_of(raw.get("message_id")), _time(raw.get("created_date"))
+            )
+
+
+def _author(raw: dict[str, Any]) -> str | None:
+    creator = raw.get("creator")
+    return text_of(creator.get("name")) or text_of(creator.get("email")) if isinstance(creator, dict) else None
+
+
+def _time(value: Any) -> datetime | None:
+    """Return a time such as ``Monday, May 20, 2024 at 12:00:00 PM UTC``."""
+    match = _DATE.fullmatch(value) if isinstance(value, str) else None
+    month = (match["month"] or match["named"]).lower() if match else ""
+    if match is None or month not in _MONTHS:
+        return None
+    hour = int(match["hour"])
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"] == "P" else 0)
+    day, year = int(match["day"] or match["first"]), int(match["year"])
+    try:
+        return datetime(
+            year, _MONTHS.index(month) + 1, day, hour, int(match["minute"]), int(match["second"]), tzinfo=UTC
+        )
+    except ValueError:
+        return None

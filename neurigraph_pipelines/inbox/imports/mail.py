@@ -1,0 +1,206 @@
+"""E-mail: a single message (``.eml``, ``.msg``) or a mailbox (``.mbox``). Each thread becomes a conversation.
+
+RFC 5322 defines the messages, RFC 4155 the mailbox. The standard library parses them. Attachments are named and not
+read, except for mails. ``mail_quotes`` tells whose words a mail has.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from email.message import EmailMessage
+from email.utils import parseaddr, parsedate_to_datetime
+from io import BufferedReader, BytesIO
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id
+from neurigraph_pipelines.inbox.imports.mail_bodies import content_of, header
+from neurigraph_pipelines.inbox.imports.mail_notices import why_left_out
+from neurigraph_pipelines.inbox.imports.mail_quotes import Said, writers_of
+from neurigraph_pipelines.inbox.imports.source import Reading
+from neurigraph_pipelines.inbox.imports.text import split
+from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
+from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.text.hygiene import spoken
+from neurigraph_pipelines.text.outlook_message import MAGIC, mail_bytes
+
+MAX_MAIL_BYTES = 64 * 1024**2
+"""A longer message is rejected: mail servers stop earlier."""
+
+_MAX_HEAD_BYTES = 256 * 1024
+_MAX_FROM_BYTES = 1_000
+_BEGIN = re.compile(rb"From \S+ [^\n]*\d{4}[ \t]*\r?\n")
+"""The line before each message of a mailbox: who sent it, and when."""
+_HEADER = re.compile(rb"[!-9;-~]{1,76}:")
+_ID = re.compile(r"<([^<>\s]{1,250})>")
+_REPLY_MARK = re.compile(r"(?:(?:re|fwd?|aw|wg|rv|tr|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
+_FORWARD_MARK = re.compile(r"(?:fwd?|wg|tr|rv|i|enc|doorst|vb|pd|fs|转发|轉寄|転送|전달)\s*[:：]", re.IGNORECASE)
+"""Beginnings of the subjects of forwarded mails."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a message stands in the file, in bytes, and when it was sent."""
+
+    offset: int
+    length: int
+    time: datetime | None
+
+
+def is_mail(start: bytes, suffix: str = "") -> bool:
+    """Return whether a file begins as a mailbox or as a message does; one of Outlook also needs its suffix."""
+    if start.startswith(MAGIC):
+        return suffix.lower() == ".msg"
+    if _BEGIN.match(start):
+        start = start.partition(b"\n")[2]
+    head = re.split(rb"\r?\n\r?\n", start, maxsplit=1)[0].lower()
+    names = {line.partition(b":")[0] for line in head.splitlines() if _HEADER.match(line)}
+    return b"from" in names and bool(names & {b"message-id", b"received", b"mime-version", b"date"})
+
+
+def conversations(reading: Reading) -> Iterator[Item]:
+    """Read the threads of a file in the order of their first messages, each in the order of its times.
+
+    Spam, deleted mails and notices of programs are counted and left out, unless they are asked for.
+
+    The file is read twice: once for the threads, by the heads of the messages, and then thread by thread. So memory
+    grows with the number of messages and with the longest thread.
+
+    Raises:
+        InvalidInputError: The file contains no message.
+    """
+    threads: dict[str, list[_Place]] = {}
+    left_out: Counter[str] = Counter()
+    with _opened(reading) as file:
+        for offset, length, head in _heads(file):
+            reason = None if reading.everything else why_left_out(head)
+            if reason is not None:
+                left_out[reason] += 1
+                continue
+            thread, time = _thread(head, threads)
+            threads.setdefault(thread, []).append(_Place(offset, length, time))
+        if not threads and not left_out:
+            raise InvalidInputError(f"{reading.part.name} contains no e-mail.")
+        for thread, places in threads.items():
+            yield from _conversation(reading, file, thread, places)
+    for reason, count in left_out.items():
+        yield ImportNote(reason, count)
+
+
+@contextmanager
+def _opened(reading: Reading) -> Iterator[BufferedReader]:
+    """Open a file of mails; one that Outlook saved is turned into an e-mail."""
+    with reading.part.path.open("rb") as file:
+        if not file.peek(len(MAGIC)).startswith(MAGIC):
+            yield file
+            return
+        try:
+            data = mail_bytes(file)
+        except Exception as error:  # parsers raise any error for a hostile file
+            raise InvalidInputError(f"{reading.part.name} is a damaged message of Outlook: save it again.") from error
+        raw: Any = BytesIO(data)  # the type of a reader is invariant in its inner stream
+        yield BufferedReader(raw)
+
+
+def _heads(stream: BufferedReader) -> Iterator[tuple[int, int, EmailMessage]]:
+    """Yield offset, length and parsed head of each message of a file."""
+    start = at = head_size = 0
+    head: list[bytes] = []
+    in_head = before_blank = True
+    is_mailbox = bool(_BEGIN.match(stream.peek(_MAX_FROM_BYTES)))
+    while line := stream.readline(_MAX_HEAD_BYTES):
+        if is_mailbox and before_blank and _BEGIN.match(line):
+            if at > start:
+                yield start, at - start, _parsed(b"".join(head))
+            start, head, in_head, head_size = at + len(line), [], True, 0
+        elif in_head:
+            in_head = bool(line.strip()) and head_size < _MAX_HEAD_BYTES
+            head_size += len(line)
+            head.append(line)
+        before_blank = not line.strip()
+        at += len(line)
+    if at > start:
+        yield start, at - start, _parsed(b"".join(head))
+
+
+def _parsed(data: bytes) -> EmailMessage:
+    return email.message_from_bytes(data, _class=EmailMessage, policy=email.policy.default)
+
+
+def _thread(head: EmailMessage, threads: dict[str, list[_Place]]) -> tuple[str, datetime | None]:
+    """Return the id of a message's thread, and its time.
+
+    A thread has the id of its first message, which ``References`` names first (RFC 5322, 3.6.4). An answer that names
+    only what it answers joins that one's thread if that is the first of one.
+    """
+    time = _time(head)
+    for name in ("References", "In-Reply-To", "Message-ID"):
+        found = _ID.search(header(head, name))
+        if found is not None:
+            return found[1], time
+    return derived_id("mail", header(head, "From"), header(head, "Subject"), time, len(threads)), time
+
+
+def _time(head: EmailMessage) -> datetime | None:
+    try:
+        return spoken(parsedate_to_datetime(header(head, "Date")))
+    except (ValueError, TypeError, IndexError, OverflowError, InvalidInputError):
+        return None
+
+
+def _conversation(reading: Reading, file: BufferedReader, thread: str, places: list[_Place]) -> Iterator[Item]:
+    where = f"{reading.part.name}, thread {thread}"
+    known = [place.time for place in places if place.time is not None]
+    latest = max(known, default=None)
+    messages: list[NewMessage | RejectedItem] = []
+    title: str | None = None
+    for place in sorted(places, key=lambda one: (one.time is None, one.time or latest, one.offset)):
+        if place.length > MAX_MAIL_BYTES:
+            messages.append(RejectedItem(where, f"a message of {place.length:,} bytes is longer than allowed"))
+            continue
+        file.seek(place.offset)
+        mail = _parsed(file.read(place.length))
+        try:
+            title = title or _REPLY_MARK.sub("", header(mail, "Subject").strip(), count=1)
+            messages += _messages(mail, place.time, reading.max_message_bytes)
+        except UnreadableFileError as error:
+            messages.append(RejectedItem(f"{where}, message of {place.time or 'an unknown time'}", str(error)))
+        if reading.on_bytes is not None:
+            reading.on_bytes(place.length)
+    yield from assemble(
+        where,
+        f"mail:{thread}",
+        messages,
+        title=title,
+        fallback_time=reading.fallback_time,
+        details=SourceDetails(origin="e-mail", channel=Channel.PRIVATE),
+    )
+
+
+def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int) -> Iterator[NewMessage]:
+    """Yield the words of the sender, then those of others that the mail hands on, each in pieces if they are long."""
+    name, address = parseaddr(header(mail, "From"))
+    subject, content = header(mail, "Subject").strip(), content_of(mail)
+    own, others = writers_of(content.text, is_forward=bool(_FORWARD_MARK.match(subject)))
+    words = "\n".join([own, *(f"[attached: {one}]" for one in content.attached)]).strip()
+    if not words and not others and not content.inner:
+        words = subject
+    found = _ID.search(header(mail, "Message-ID"))
+    key = found[1] if found else derived_id("m", time, name, words or content.text)
+    yield from _pieces(Said(words, name or address or None, time), key, max_bytes)
+    for number, one in enumerate(others, 1):
+        yield from _pieces(replace(one, time=one.time or time), f"{key}#forwarded-{number}", max_bytes)
+    for inner in content.inner:
+        yield from _messages(inner, _time(inner) or time, max_bytes)
+
+
+def _pieces(said: Said, key: str, max_bytes: int) -> Iterator[NewMessage]:
+    for number, piece in enumerate(split(said.text, max_bytes) if said.text else (), 1):
+        yield NewMessage(Role.USER, piece, said.author, key if number == 1 else f"{key}#{number}", said.time)

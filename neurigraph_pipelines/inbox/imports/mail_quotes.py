@@ -1,0 +1,269 @@
+"""Whose words a mail has: the sender's own, those it quotes, and those it forwards.
+
+Words that are only quoted below an answer are left out. A quotation that is answered line by line stays, as quotation,
+because the answers mean nothing without it. Forwarded words are of the one who wrote them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parseaddr, parsedate_to_datetime
+from functools import lru_cache
+
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.hygiene import spoken
+
+_NAMES = {
+    "from": "from von de da van od från fra от expéditeur lähettäjä gönderen "
+    "发件人 寄件者 寄件人 差出人 送信者 보낸사람 보낸이",
+    "date": "sent date gesendet datum enviado enviada envoyé fecha data inviato verzonden wysłano skickat sendt dato "
+    "отправлено дата lähetetty tarih 发送时间 发送日期 日期 时间 傳送時間 寄件日期 送信日時 日時 日付 보낸날짜 날짜",
+    "to": "to an para pour à a aan do till til кому vastaanottaja kime 收件人 收件者 宛先 받는사람",
+    "subject": "subject betreff asunto assunto objet sujet oggetto onderwerp temat ämne emne тема aihe konu "
+    "主题 主旨 件名 제목",
+    "copy": "cc bcc kopie copia kopia kopi dw копия 抄送 副本 참조",
+}
+_FIELDS = {word: field for field, words in _NAMES.items() for word in words.split()}
+_FIELD = re.compile(r"[ \t*]{0,4}([^\W\d_][^\n:：]{0,20}?)[ \t*\u00a0]{0,4}[:：][ \t*\u00a0]{0,4}(.{0,500})$")
+_BEGINNINGS = re.compile(r"^(enviado|enviada) (el|em|en)$")
+_LEAST_FIELDS = 3
+_MOST_HEAD_LINES = 40
+
+_FORWARDED = re.compile(
+    r"[-=_* \t]{0,40}(?:begin |anfang der |début du |inizio |inizio del )?"
+    r"(?:forwarded (?:message|by)|weitergeleitete[rn]? ?(?:nachricht|e-?mail)|weitergeleitet|mensaje reenviado|"
+    r"mensagem (?:encaminhada|reencaminhada)|message (?:transféré|réexpédié)|messaggio (?:inoltrato|in oltro)|"
+    r"doorgestuurd(?:e)? (?:bericht|e-?mail)|wiadomość przekazana|przekazana wiadomość|vidarebefordrat meddelande|"
+    r"videresendt (?:melding|meddelelse)|пересылаемое сообщение|转发的邮件|轉寄的郵件|転送されたメッセージ|"
+    r"전달된 (?:메시지|메일))\b[^\n]{0,80}",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(r"[-_*= \t]{5,}[^\n]{0,60}?[-_*= \t]{3,}|_{5,}|-{5,}")
+_WROTE = re.compile(
+    r"(?:wrote|writes|schrieb|escribió|a écrit|ha scritto|schreef|escreveu|skrev|napisał\(?a?\)?|пишет|написала?|"
+    r"kirjoitti|yazdı|写道|寫道|のメール|님이 작성)[^\n]{0,120}[:：]$|<[^<>\s]+@[^<>\s]+>[^\n]{0,40}[:：]$",
+    re.IGNORECASE,
+)
+_LONGEST_WROTE = 300
+_FOOTER = re.compile(
+    r"-- ?$|_{5,}$|(?:sent from|get outlook|gesendet von|von meinem|envoyé de|enviado desde|enviado do|inviato da|"
+    r"verstuurd vanaf|verzonden vanaf|skickat från|sendt fra|wysłano z|отправлено с|発信元|나의)\b",
+    re.IGNORECASE,
+)
+_AT = re.compile(r"\b(?:at|um|à|a las|às|alle|om|o|kl\.?)\b|\(.*?\)", re.IGNORECASE)
+_MOST_DEEP = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words of one writer; the sender's have no author and no time of their own."""
+
+    text: str
+    author: str | None = None
+    time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Break:
+    """Where the words of another mail begin.
+
+    Attributes:
+        start: The line that introduces them.
+        body: The first line of them.
+    """
+
+    start: int
+    body: int
+    is_forward: bool
+    author: str | None = None
+    time: datetime | None = None
+
+
+def writers_of(text: str, *, is_forward: bool) -> tuple[str, list[Said]]:
+    """Return the sender's own words, and those of others that are forwarded or stand alone.
+
+    Args:
+        is_forward: Whether the subject says that the mail is forwarded.
+    """
+    lines = ("\n" + text.replace("\r\n", "\n")).replace("\n>From ", "\nFrom ").split("\n")
+    own, *others = _parted(lines, is_forward, 0)
+    return own.text, [one for one in others if one.text]
+
+
+def _parted(lines: Sequence[str], is_forward: bool, depth: int) -> Iterator[Said]:
+    found = _break(lines, is_forward) if depth < _MOST_DEEP else None
+    if found is None:
+        yield Said(_own(lines))
+        return
+    own = _own(lines[: found.start])
+    rest = _unmarked(lines[found.body :]) if found.is_forward else lines[found.body :]
+    if not found.is_forward and _is_answered(rest):
+        yield Said(f"{own}\n\n{_own(rest)}".strip())
+        return
+    yield Said(own)
+    if found.is_forward or not own:
+        first, *others = _parted(rest, True, depth + 1)
+        yield Said(first.text, found.author, found.time)
+        yield from others
+
+
+def _break(lines: Sequence[str], is_forward: bool) -> _Break | None:
+    for number, line in enumerate(lines):
+        if _FORWARDED.fullmatch(line.strip(" \t>")):
+            found = _fields(lines, number + 1, quoted=True)
+            if found is not None:
+                return _of_fields(number, found, is_forward=True)
+        if ":" not in line and "：" not in line:
+            continue
+        found = _fields(lines, number, quoted=is_forward)
+        if found is not None and next(iter(found[1])) == "from":
+            return _of_fields(_above(lines, number), found, is_forward=is_forward)
+        if _is_attribution(lines, number) and not _next_is_quoted(lines, number):
+            return _Break(_first_of_attribution(lines, number), number + 1, is_forward=False)
+    return None
+
+
+def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[str, str]] | None:
+    """Return the end and the fields of the head of a mail that begins at a line; None if there is none."""
+    while at < len(lines) and not lines[at].strip(" \t>" if quoted else None):
+        at += 1
+    found: dict[str, str] = {}
+    end = min(len(lines), at + _MOST_HEAD_LINES)
+    while at < end:
+        line = lines[at].lstrip("> ") if quoted else lines[at]
+        match = _FIELD.match(line)
+        field = _field(match[1]) if match else None
+        if match is None or field is None:
+            if not found or not line.startswith((" ", "\t")) or not line.strip():
+                break
+        elif field not in found:
+            found[field] = match[2].strip(" *\u00a0")
+        at += 1
+    is_head = "@" in found.get("from", "") or {"from", "date", "subject"} <= found.keys()
+    return (at, found) if is_head and len(found) >= _LEAST_FIELDS - ("date" in found) else None
+
+
+def _field(name: str) -> str | None:
+    name = "".join(name.lower().split())
+    return _FIELDS.get(name) or _FIELDS.get(re.sub(r"(?<=enviad[oa])(?:el|em|en)$", "", name))
+
+
+def _of_fields(start: int, found: tuple[int, dict[str, str]], *, is_forward: bool) -> _Break:
+    end, fields = found
+    stated = fields["from"].replace("[mailto:", "<").replace("]", ">")
+    name, address = parseaddr(stated) if "@" in stated else (stated, "")
+    author = name or address or stated
+    return _Break(start, end, is_forward, author.strip(" '\"") or None, _time(fields.get("date", "")))
+
+
+def _above(lines: Sequence[str], at: int) -> int:
+    """Return the line of the separator above a head, such as ``----- Original Message -----``."""
+    above = at
+    while above and not lines[above - 1].strip():
+        above -= 1
+    return above - 1 if above and _SEPARATOR.fullmatch(lines[above - 1].strip()) else at
+
+
+def _is_attribution(lines: Sequence[str], at: int) -> bool:
+    """Return whether a line ends the sentence above a quotation, such as ``On 3 May 2024, Ann wrote:``."""
+    line = lines[at].strip()
+    if line.startswith(">") or not line.endswith((":", "：")) or len(line) > _LONGEST_WROTE:
+        return False
+    sentence = " ".join(one.strip() for one in lines[_first_of_attribution(lines, at) : at + 1])
+    if not any(one.isdigit() or one == "@" for one in sentence):
+        return False
+    return bool(_WROTE.search(sentence[-_LONGEST_WROTE:])) or any(one.match(sentence) for one in _attributions())
+
+
+@lru_cache(maxsize=1)
+def _attributions() -> list[re.Pattern[str]]:
+    from mailparser_reply.constants import MAIL_LANGUAGES
+
+    written = (words["wrote_header"] for words in MAIL_LANGUAGES.values() if "wrote_header" in words)
+    return [re.compile(one, re.IGNORECASE) for one in written]
+
+
+def _first_of_attribution(lines: Sequence[str], at: int) -> int:
+    """Return the first line of a sentence above a quotation, which mail programs break in up to three."""
+    first = at
+    while first and at - first < 2 and lines[first - 1].strip() and not any(c.isdigit() for c in lines[first]):
+        first -= 1
+    return first
+
+
+def _next_is_quoted(lines: Sequence[str], at: int) -> bool:
+    return next((line.startswith(">") for line in lines[at + 1 :] if line.strip()), True)
+
+
+def _is_answered(lines: Sequence[str]) -> bool:
+    """Return whether a quotation begins with marked lines and has answers between them."""
+    words = [line for line in lines if line.strip()]
+    return bool(words) and words[0].startswith(">") and any(not line.startswith(">") for line in words)
+
+
+def _own(lines: Sequence[str]) -> str:
+    """Return words without the quotations that nothing follows; one that is answered stays, and one that is all."""
+    blocks: list[tuple[bool, list[str]]] = []
+    for line in lines:
+        is_quoted = line.startswith(">") or (bool(blocks) and blocks[-1][0] and not line.strip())
+        if not blocks or blocks[-1][0] != is_quoted:
+            if is_quoted and blocks:
+                attribution = _taken_attribution(blocks[-1][1])
+                blocks.append((True, attribution))
+            else:
+                blocks.append((is_quoted, []))
+        blocks[-1][1].append(line)
+    last = max((number for number, block in enumerate(blocks) if _has_words(*block)), default=len(blocks) - 1)
+    text = "\n".join(line for _, block in blocks[: last + 1] for line in block)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def _taken_attribution(above: list[str]) -> list[str]:
+    """Take the sentence above a quotation from the words before it."""
+    at = len(above)
+    while at and not above[at - 1].strip():
+        at -= 1
+    if not at or not _is_attribution(above, at - 1):
+        return []
+    first = _first_of_attribution(above, at - 1)
+    taken = above[first:]
+    del above[first:]
+    return taken
+
+
+def _has_words(is_quoted: bool, block: list[str]) -> bool:
+    first = next((line.strip() for line in block if line.strip()), "")
+    return not is_quoted and bool(first) and not _FOOTER.match(first)
+
+
+def _unmarked(lines: Sequence[str]) -> Sequence[str]:
+    """Return forwarded lines without the mark of quotations, if all have it."""
+    words = [line for line in lines if line.strip()]
+    if words and all(line.startswith(">") for line in words):
+        return [line[1:].removeprefix(" ") if line.startswith(">") else line for line in lines]
+    return lines
+
+
+def _time(written: str) -> datetime | None:
+    """Return a time that a mail program wrote, in any language; without an offset it is taken as UTC."""
+    try:
+        time = parsedate_to_datetime(written)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        parsed = _foreign_time(" ".join(_AT.sub(" ", written).split())[:100])
+        if parsed is None:
+            return None
+        time = parsed
+    try:
+        return spoken(time)
+    except InvalidInputError:
+        return None
+
+
+@lru_cache(maxsize=1_024)
+def _foreign_time(written: str) -> datetime | None:
+    import dateparser
+
+    return dateparser.parse(written, settings={"STRICT_PARSING": True}) if written else None

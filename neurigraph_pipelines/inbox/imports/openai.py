@@ -1,0 +1,134 @@
+"""Messages in the form of OpenAI's chat API: an object with ``messages`` of roles, or a list of such objects.
+
+OpenAI documents the form; many programs export it. ``json_stream`` reads the file as a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports.assemble import (
+    Item,
+    Spoken,
+    assemble,
+    derived_id,
+    message_id,
+    moment,
+    objects_of,
+    text_of,
+)
+from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.hygiene import clean_json
+
+_ROLES = {
+    **{role.value: role for role in Role},
+    "developer": Role.SYSTEM,
+    "function": Role.TOOL,
+    "model": Role.ASSISTANT,
+}
+_TIMES = ("occurred_at", "created_at", "create_time", "timestamp", "created")
+
+
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    """Read one object: its messages in order, with all parts of each, and the uses of tools as events."""
+    listed = item.get("messages")
+    if not isinstance(listed, list):
+        yield RejectedItem(where, "it has no list of messages")
+        return
+    messages = list(_messages(listed, where))
+    first = next((one for one in messages if isinstance(one, NewMessage)), None)
+    said = (first.role, first.author, first.content, first.occurred_at) if first else ()
+    key = next((key for name in ("external_id", "conversation_id", "id") if (key := text_of(item.get(name)))), None)
+    yield from assemble(
+        where,
+        key or derived_id("openai", *said),
+        messages,
+        title=text_of(item.get("title")),
+        started_at=_time(item),
+        fallback_time=fallback_time,
+    )
+
+
+def text_of_parts(content: Any) -> str:
+    """Return the words of a content: a text, or a list of parts, of which those without words are named."""
+    if isinstance(content, str):
+        return content
+    listed = content if isinstance(content, list) else [content]
+    return "\n".join(filter(None, (part if isinstance(part, str) else _part(part) for part in listed)))
+
+
+def _part(part: Any) -> str:
+    if not isinstance(part, dict):
+        return ""
+    for name in ("text", "refusal", "transcript"):
+        value = part.get(name)
+        if isinstance(value, dict):
+            value = value.get("value")
+        if (said := text_of(value)) is not None:
+            return said
+    kind = str(part.get("type") or "part").removeprefix("input_")
+    if kind in ("thinking", "reasoning", "think"):
+        return ""
+    inside = part.get(str(part.get("type")))
+    inside = inside if isinstance(inside, dict) else {"url": inside}
+    named = next(
+        (found for key in ("filename", "name", "transcript", "url") if (found := text_of(inside.get(key)))), None
+    )
+    kind = kind.removesuffix("_url").replace("_", " ")
+    return f"[{kind}]" if named is None or named.startswith("data:") else f"[{kind}: {named}]"
+
+
+def _messages(listed: list[Any], where: str) -> Iterator[Spoken]:
+    number = 0
+    for place, raw in enumerate(listed, 1):
+        here = f"{where}, message {place}"
+        role = _ROLES.get(str(raw.get("role"))) if isinstance(raw, dict) else None
+        if role is None:
+            found = f"the unknown role {str(raw.get('role'))[:50]!r}" if isinstance(raw, dict) else "no object"
+            yield RejectedItem(here, f"it has {found}")
+            continue
+        try:
+            clean_json([raw], "repair")
+        except InvalidInputError as error:
+            yield RejectedItem(here, str(error))
+            continue
+        for said in _said(raw, role, f"m{place:04}"):
+            number += 1
+            message = replace(said, occurred_at=_time(raw), author=_author(raw) if said.event is None else None)
+            external_id = text_of(raw.get("external_id")) or text_of(raw.get("id"))
+            is_first = said.event is None and external_id is not None
+            yield replace(message, external_id=external_id if is_first else message_id(number, message))
+
+
+def _author(raw: dict[str, Any]) -> str | None:
+    return text_of(raw.get("author")) or text_of(raw.get("name"))
+
+
+def _said(raw: dict[str, Any], role: Role, unnamed: str) -> Iterator[NewMessage]:
+    """Yield the words of a message, and the uses of tools in it."""
+    words = text_of_parts(raw.get("content"))
+    use = text_of(raw.get("tool_call_id"))
+    if role is Role.TOOL:
+        event = ToolEvent(MessageType.TOOL_RESULT, text_of(raw.get("name")), use or unnamed, output=words)
+        yield NewMessage(Role.TOOL, "", event=event)
+        return
+    if words.strip():
+        yield NewMessage(role, words)
+    calls = objects_of(raw.get("tool_calls"))
+    called = raw.get("function_call")
+    for number, call in enumerate([*calls, *([{"function": called}] if isinstance(called, dict) else [])], 1):
+        function = call.get("function") if isinstance(call.get("function"), dict) else call
+        assert isinstance(function, dict)
+        name = text_of(function.get("name")) or "tool"
+        key = text_of(call.get("id")) or f"{unnamed}-{number}"
+        yield NewMessage(
+            Role.ASSISTANT, "", event=ToolEvent(MessageType.TOOL_USE, name, key, input=function.get("arguments"))
+        )
+
+
+def _time(raw: dict[str, Any]) -> datetime | None:
+    return next((time for name in _TIMES if (time := moment(raw.get(name)))), None)

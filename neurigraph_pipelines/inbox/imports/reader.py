@@ -1,0 +1,275 @@
+"""Entry point of the imports: detects the format of a file and reads its conversations.
+
+The modules of the formats read the contents.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS, NAMES, READ
+from neurigraph_pipelines.inbox.imports import (
+    chatgpt,
+    claude,
+    deepseek,
+    discord,
+    gemini,
+    google_chat,
+    json_stream,
+    jsonl,
+    kept_memories,
+    librechat,
+    locomo,
+    mail,
+    messenger,
+    openai,
+    qmsum,
+    slack,
+    subtitles,
+    telegram,
+    text,
+    whatsapp,
+)
+from neurigraph_pipelines.inbox.imports.assemble import Item, moment
+from neurigraph_pipelines.inbox.imports.date_order import DateOrder
+from neurigraph_pipelines.inbox.imports.recognition import UNKNOWN_MESSAGES, format_of_object
+from neurigraph_pipelines.inbox.imports.source import Part, Reading, parts_of, unread_members
+from neurigraph_pipelines.model import ImportNote, NewConversation, RejectedItem
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.zip_limits import READ_ERRORS
+
+_Items = Iterator[Item]
+_Read = NewConversation | RejectedItem
+
+
+class _ItemReader(Protocol):
+    """Reads the conversations of one item of a JSON export."""
+
+    def __call__(self, item: Any, where: str, fallback_time: datetime | None) -> _Items: ...
+
+
+_EXPORTS: dict[str, _ItemReader] = {
+    "chatgpt": chatgpt.conversations,
+    "claude": claude.conversations,
+    "locomo": locomo.conversations,
+    "telegram": telegram.conversations,
+    "deepseek": deepseek.conversations,
+    "gemini": gemini.conversations,
+    "openai": openai.conversations,
+    "librechat": librechat.conversations,
+    "google-chat": google_chat.conversations,
+    "messenger": messenger.conversations,
+    "mem0": kept_memories.of_mem0,
+    "supermemory": kept_memories.of_supermemory,
+}
+"""Formats that are a list of objects in JSON, or one object."""
+
+_FILES: dict[str, Callable[[Reading], _Items]] = {
+    "qmsum": qmsum.meetings,
+    "jsonl": jsonl.of_file,
+    "discord": discord.conversations,
+    "slack": slack.conversations,
+    "whatsapp": whatsapp.conversations,
+    "mail": mail.conversations,
+    "subtitles": subtitles.meetings,
+    "text": text.conversations,
+}
+FORMATS: tuple[str, ...] = tuple(EXPORT_FORMATS)
+
+_OF_TEXT = ("whatsapp", "subtitles", "text")
+"""Formats of plain text in any encoding."""
+
+_SHOWN = 5
+"""Names of what is not read that a note has."""
+
+_TEXT_SUFFIXES = (".txt", ".md", ".text", ".log")
+
+
+def detect_format(path: Path) -> str:
+    """Detect which of ``FORMATS`` a file has, by its contents.
+
+    Raises:
+        InvalidInputError: The file cannot be read, or its format is not recognised.
+    """
+    parts = parts_of(path)
+    part = parts[0]
+    found = next((name for one in parts if (name := _signature(one)) is not None), None)
+    if found == UNKNOWN_MESSAGES:
+        raise InvalidInputError(f"{path} is a JSON object with `messages` that is no export known here. {READ}.")
+    if found is not None:
+        return found
+    start = _first_byte(part)
+    if start == b"{" and path.suffix.lower() in (".jsonl", ".ndjson"):
+        return "jsonl"  # the first line is broken; later lines may be good
+    if start and (start not in (b"{", b"[") or path.suffix.lower() in _TEXT_SUFFIXES) and text.looks_like_text(part):
+        return "text"
+    raise InvalidInputError(
+        f"The format of {path} is not recognised: name it, one of {NAMES} (see docs/import.md). {READ}."
+    )
+
+
+def is_dialogue(path: Path) -> bool:
+    """Return whether the lines of a plain text begin with the names of speakers, by its first megabyte.
+
+    Raises:
+        InvalidInputError: The file cannot be read.
+    """
+    return text.is_dialogue(parts_of(path)[0])
+
+
+def read_conversations(
+    path: Path,
+    format: str,  # noqa: A002 (the word of the command line and of the documentation)
+    *,
+    on_bytes: Callable[[int], None] | None = None,
+    max_message_bytes: int = text.MAX_MESSAGE_BYTES,
+    date_order: DateOrder | None = None,
+    everything: bool = False,
+    on_note: Callable[[str], None] | None = None,
+) -> Iterator[_Read]:
+    """Read a file conversation by conversation, with memory bounded by the largest of them.
+
+    Args:
+        path: A file; for ``chatgpt`` and ``claude`` also the zip of the export.
+        format: One of ``FORMATS``.
+        on_bytes: Called with the number of unpacked bytes read since the last call. The sum is
+            ``content_size(path)``.
+        max_message_bytes: Plain text is split into messages of at most this many bytes of UTF-8.
+        date_order: The order of day, month and year in dates that are written in numbers. Default: as the file shows.
+        everything: Also spam, deleted mails and notices of programs.
+        on_note: Called at the end with each thing that was assumed, left out or not read.
+
+    Returns:
+        The readable conversations and the rejections with their reasons, in the order of the file. A truncated file
+        ends with one rejection.
+
+    Raises:
+        InvalidInputError: At once if the file cannot be read, has another format, or the format is unknown; on the
+            first step if the file contains nothing of the format.
+    """
+    if format not in FORMATS:
+        raise InvalidInputError(f"The format {format!r} is unknown: use one of {NAMES}.")
+    parts = parts_of(path)
+    if parts[0].member is not None and _of_archive(parts[0]) is None and format not in _EXPORTS:
+        raise InvalidInputError(f"{path} is a zip, which is not read for {format}: unpack it first.")
+    if format in _OF_TEXT and not text.looks_like_text(parts[0]):
+        raise InvalidInputError(f"{path} is not plain text: it contains NUL bytes.")
+    if format != "text":
+        _require_format(parts[0], format)
+    readings = [
+        Reading(part, moment(part.modified), on_bytes, max_message_bytes, date_order, everything) for part in parts
+    ]
+    return _noted(_read(readings, format), unread_members(path), on_note or (lambda _: None))
+
+
+def _require_format(part: Part, wanted: str) -> None:
+    found, start = _signature(part), _first_byte(part)
+    if wanted == "jsonl" and start == b"[":
+        raise InvalidInputError(
+            f"{part.name} is a JSON array: jsonl takes one conversation per line, without an array."
+        )
+    if found not in (None, wanted, UNKNOWN_MESSAGES):
+        raise InvalidInputError(f"{part.name} looks like the format {found}, not {wanted}: import it as {found}.")
+    if wanted == "mail" and found is None:
+        raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
+    if wanted in (*_EXPORTS, "qmsum", "slack") and start not in (b"[", b"{"):
+        raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
+
+
+def _noted(items: _Items, unread: Sequence[str], on_note: Callable[[str], None]) -> Iterator[_Read]:
+    """Yield items without the notes, and hand on each note once, with the number of its cases, at the end."""
+    notes: Counter[str] = Counter()
+    for item in items:
+        if isinstance(item, ImportNote):
+            notes[item.text] += item.count
+        else:
+            yield item
+    for said, count in notes.items():
+        on_note(f"{said}: {count:,}" if count else said)
+    if unread:
+        more = f" and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
+        on_note(f"not read, because it is of another program: {', '.join(unread[:_SHOWN])}{more}")
+
+
+def _read(readings: Sequence[Reading], wanted: str) -> _Items:
+    for number, reading in enumerate(readings):
+        part = reading.part
+        try:
+            if wanted in _OF_TEXT and (said := text.assumed_encoding(part)) is not None:
+                yield ImportNote(f"{part.name}: the encoding was {said}")
+            if wanted in _FILES:
+                yield from _FILES[wanted](reading)
+            else:
+                yield from _read_export(reading, _EXPORTS[wanted])
+        except READ_ERRORS as error:
+            yield RejectedItem(part.name, f"it could not be read to the end ({error})")
+        except InvalidInputError as error:
+            if number == 0:
+                raise
+            yield RejectedItem(part.name, str(error))
+
+
+def _read_export(reading: Reading, read_item: _ItemReader) -> _Items:
+    with reading.open() as stream:
+        for item in json_stream.read_items(stream, reading.part.name):
+            if isinstance(item, RejectedItem):
+                yield item
+            else:
+                yield from read_item(item[1], item[0], reading.fallback_time)
+
+
+def _first_byte(part: Part) -> bytes:
+    return _head(part).lstrip(json_stream.WHITE)[:1]
+
+
+def _signature(part: Part) -> str | None:
+    """Return the format by a name inside a zip, by the first lines, or by the keys of the first object."""
+    if (found := _of_archive(part)) is not None:
+        return found
+    start = text.head_of(part)
+    if whatsapp.is_chat(start):
+        return "whatsapp"
+    if subtitles.is_subtitles(start):
+        return "subtitles"
+    if mail.is_mail(_head(part), part.path.suffix):
+        return "mail"
+    if discord.is_log(start):
+        return "discord"
+    first = _first_byte(part)
+    if first not in (b"[", b"{"):
+        return None
+    with part.open() as stream:
+        found = format_of_object(json_stream.first_object(stream))
+    if found in ("jsonl", "openai") and first == b"{":
+        return "jsonl" if _is_lines(part, found) else "openai"
+    return "openai" if found == "jsonl" else found
+
+
+def _is_lines(part: Part, found: str) -> bool:
+    """Return whether an object with messages is a line of Neurigraph's own, rather than the whole file."""
+    with part.open() as stream:
+        lines = (line.strip(json_stream.WHITE) for line in iter(lambda: stream.readline(jsonl.MAX_LINE_BYTES), b""))
+        first, second = [*islice(filter(None, lines), 2), b"", b""][:2]
+    return first.endswith(b"}") and (found == "jsonl" or bool(second))
+
+
+def _of_archive(part: Part) -> str | None:
+    """Return the format that the name of a member tells; None if its contents must."""
+    if part.member is None:
+        return None
+    if slack.DAY.fullmatch(part.member):
+        return "slack"
+    return "whatsapp" if part.member.endswith(".txt") else None
+
+
+def _head(part: Part) -> bytes:
+    try:
+        with part.open() as stream:
+            return stream.peek(4_096)[:4_096]
+    except READ_ERRORS as error:
+        raise InvalidInputError(f"{part.name} cannot be read ({error}): download it again.") from error

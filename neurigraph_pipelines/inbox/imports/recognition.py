@@ -1,0 +1,53 @@
+"""Recognition of exports in JSON by the keys of their first object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports.assemble import objects_of
+
+UNKNOWN_MESSAGES = "unknown messages"
+"""Stands for an object with messages of a form that is not read."""
+
+_KEYS = (
+    ({"mapping", "inserted_at"}, "deepseek"),
+    ({"mapping"}, "chatgpt"),
+    ({"chat_messages"}, "claude"),
+    ({"conversations_memory"}, "claude"),
+    ({"prompt_template", "docs"}, "claude"),
+    ({"sample_id"}, "locomo"),
+    ({"conversation"}, "locomo"),
+    ({"meeting_transcripts"}, "qmsum"),
+    ({"chats"}, "telegram"),
+    ({"guild", "channel", "messages"}, "discord"),
+    ({"conversationId", "messages"}, "librechat"),
+    ({"participants", "messages"}, "messenger"),
+    ({"messages", "type", "id"}, "telegram"),
+    ({"memory", "id"}, "mem0"),
+    ({"results"}, "mem0"),
+    ({"containerTags"}, "supermemory"),
+    ({"memories", "pagination"}, "supermemory"),
+    ({"header", "title", "time", "products"}, "gemini"),
+)
+"""Keys by which the first object of a file tells its format; the first entry that fits decides."""
+
+_OF_OPENAI = {"tool_call_id", "function_call", "refusal"}
+
+
+def format_of_object(item: dict[str, Any]) -> str | None:
+    """Return the format of the first object of a file; None if it is of none.
+
+    An object with messages of roles is ``openai`` if one of them has what only that form has, and else ``jsonl``.
+    """
+    found = next((name for names, name in _KEYS if names <= item.keys()), None)
+    if found is not None or not isinstance(item.get("messages"), list):
+        return found
+    messages = objects_of(item["messages"])
+    if not messages:
+        return "jsonl"
+    if any("creator" in one and ("created_date" in one or "topic_id" in one) for one in messages):
+        return "google-chat"
+    if not any("role" in one or "type" in one for one in messages):
+        return UNKNOWN_MESSAGES
+    of_openai = any(isinstance(one.get("content"), list) or one.keys() & _OF_OPENAI for one in messages)
+    return "openai" if of_openai else "jsonl"

@@ -1,0 +1,114 @@
+"""Slack: the zip of a workspace's export, a file for each day of a channel. Each becomes a conversation.
+
+Slack documents the export's files. Names of people and channels come from the lists beside them;
+``slack_messages`` reads the messages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports import slack_messages
+from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, list_of, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.slack_messages import Workspace, zone_of
+from neurigraph_pipelines.inbox.imports.slack_threads import in_threads
+from neurigraph_pipelines.inbox.imports.source import Reading
+from neurigraph_pipelines.model import NewMessage
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.text.zip_limits import READ_ERRORS
+
+DAY = re.compile(r"(?:.+/)?(?P<folder>[^/]+)/(?P<day>\d{4}-\d\d-\d\d)\.json")
+"""Name of the file of a channel's day."""
+
+_MAX_FILE_BYTES = 256 * 1024**2
+_LISTS = {"channels": Channel.PUBLIC, "groups": Channel.PRIVATE, "mpims": Channel.DM, "dms": Channel.DM}
+"""Files that list channels, and who could read those."""
+
+
+def conversations(reading: Reading) -> Iterator[Item]:
+    """Read the day of a channel.
+
+    Raises:
+        InvalidInputError: The file is not a list in JSON.
+    """
+    part = reading.part
+    match = DAY.fullmatch(part.member or "")
+    if match is None:
+        raise InvalidInputError(f"{part.name} is not a day of a channel: import the zip of the export.")
+    workspace = _workspace(part.path, part.path.stat().st_mtime_ns)
+    with reading.open() as stream:
+        listed = _parsed(stream.read(_MAX_FILE_BYTES + 1), part.name)
+    key, name, channel = workspace.folders.get(match["folder"], (match["folder"], match["folder"], Channel.PRIVATE))
+    day = moment(f"{match['day']}T00:00:00+00:00") or reading.fallback_time
+    times = (
+        message.occurred_at
+        for message in slack_messages.read(listed, workspace, part.name)
+        if isinstance(message, NewMessage) and message.occurred_at
+    )
+    yield from assemble(
+        part.name,
+        f"slack:{key}:{match['day']}",
+        slack_messages.read(in_threads(listed, part), workspace, part.name),
+        title=f"{name}, {match['day']}",
+        started_at=min(times, default=day),
+        fallback_time=day,
+        details=SourceDetails(origin="slack", channel=channel),
+    )
+
+
+@lru_cache(maxsize=1)
+def _workspace(path: Path, _modified: int) -> Workspace:
+    """Read the lists of people and channels of an export once; a file that changed has another ``_modified``."""
+    with zipfile.ZipFile(path) as archive:
+        files = {PurePosixPath(name).name: name for name in archive.namelist() if name.endswith(".json")}
+
+        def listed(name: str) -> list[dict[str, Any]]:
+            inside = files.get(f"{name}.json")
+            if inside is None or archive.getinfo(inside).file_size > _MAX_FILE_BYTES:
+                return []
+            try:
+                return objects_of(json.loads(archive.read(inside)))
+            except (ValueError, RecursionError, *READ_ERRORS):
+                return []  # ids stand for names then
+
+        users = listed("users")
+        people = {str(one.get("id")): _person(one) for one in users}
+        zones = {str(one.get("id")): zone for one in users if (zone := zone_of(one)) is not None}
+        folders: dict[str, tuple[str, str, Channel]] = {}
+        for kind, channel in _LISTS.items():
+            for one in listed(kind):
+                key = str(one.get("id"))
+                members = [people.get(str(member), str(member)) for member in list_of(one.get("members"))]
+                name = text_of(one.get("name"))
+                folders[key if kind == "dms" else name or key] = (
+                    key,
+                    f"#{name}" if name and channel is not Channel.DM else ", ".join(members) or key,
+                    channel,
+                )
+    return Workspace(people, zones, folders)
+
+
+def _person(raw: dict[str, Any]) -> str:
+    profile = raw.get("profile") if isinstance(raw.get("profile"), dict) else {}
+    assert isinstance(profile, dict)
+    names = (profile.get("real_name"), raw.get("real_name"), profile.get("display_name"), raw.get("name"))
+    return next((name for value in names if (name := text_of(value))), str(raw.get("id")))
+
+
+def _parsed(data: bytes, name: str) -> list[Any]:
+    if len(data) > _MAX_FILE_BYTES:
+        raise InvalidInputError(f"{name} is longer than {_MAX_FILE_BYTES:,} bytes.")
+    try:
+        messages = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{name} is not readable JSON ({str(error)[:80]}).") from error
+    if not isinstance(messages, list):
+        raise InvalidInputError(f"{name} is not a list of messages.")
+    return messages

@@ -1,0 +1,192 @@
+"""Messages of Slack: words of texts, blocks and attachments, with names in place of ids.
+
+Slack documents the fields. ``slack`` reads the files of an export.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports.assemble import Spoken, moment, objects_of, text_of
+from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model.sources import Channel
+
+_MARKED = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]+)(?:\|(?P<label>[^<>]*))?>")
+_NOTICES = (
+    "_join",
+    "_leave",
+    "_topic",
+    "_purpose",
+    "_name",
+    "_archive",
+    "_unarchive",
+    "huddle_thread",
+    "_posting_permissions",
+)
+"""Ends of the subtypes of what Slack itself says in a channel."""
+
+_NOTICE = "left out: notices of the app"
+_DELETED = "left out: deleted messages"
+_MOST_LEVELS = 20
+_FARTHEST_ZONE = 14 * 3_600
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Names and zones of people by id, and of each folder its id, name and channel."""
+
+    people: Mapping[str, str]
+    zones: Mapping[str, timezone]
+    folders: Mapping[str, tuple[str, str, Channel]]
+
+
+def zone_of(user: Mapping[str, Any]) -> timezone | None:
+    """Return the zone of a person, by the offset that the export states in seconds."""
+    offset = user.get("tz_offset")
+    if not isinstance(offset, int) or isinstance(offset, bool) or abs(offset) > _FARTHEST_ZONE:
+        return None
+    return timezone(timedelta(seconds=offset))
+
+
+def read(messages: Sequence[Any], workspace: Workspace, where: str) -> Iterator[Spoken]:
+    """Read the messages of a day: their words, and those that they share by the names of their authors."""
+    for number, raw in enumerate(messages, 1):
+        if not isinstance(raw, dict):
+            yield RejectedItem(f"{where}, message {number}", "it is not an object")
+            continue
+        subtype = str(raw.get("subtype") or "")
+        if raw.get("type", "message") != "message" or subtype.endswith(_NOTICES):
+            yield ImportNote(_NOTICE, 1)
+            continue
+        if subtype in ("tombstone", "message_deleted") or raw.get("hidden") is True:
+            yield ImportNote(_DELETED, 1)
+            continue
+        stamp, time = text_of(raw.get("ts")), time_of(raw, workspace)
+        shared = [one for one in objects_of(raw.get("attachments")) if _is_shared(one)]
+        cards = [one for one in objects_of(raw.get("attachments")) if not _is_shared(one)]
+        said = (_said(raw, workspace), *(_card(one, workspace) for one in cards), *_files(raw))
+        if words := "\n".join(filter(None, said)):
+            yield NewMessage(Role.USER, words, _author(raw, workspace), stamp, time)
+        for place, one in enumerate(shared, 1):
+            if words := _card(one, workspace, with_author=False):
+                author = text_of(one.get("author_name")) or text_of(one.get("author_subname"))
+                yield NewMessage(Role.USER, words, author, stamp and f"{stamp}#{place}", _shared_time(one) or time)
+
+
+def time_of(raw: Mapping[str, Any], workspace: Workspace) -> datetime | None:
+    """Return the time of a message, on the clock of its author if the export states it."""
+    stamp = text_of(raw.get("ts"))
+    try:
+        time = moment(float(stamp)) if stamp else None
+    except ValueError:
+        return None
+    zone = workspace.zones.get(str(raw.get("user")))
+    return time.astimezone(zone) if time is not None and zone is not None else time
+
+
+def _author(raw: dict[str, Any], workspace: Workspace) -> str | None:
+    profile = raw.get("user_profile")
+    user = text_of(raw.get("user"))
+    named = text_of(profile.get("real_name")) if isinstance(profile, dict) else None
+    return named or workspace.people.get(user or "") or text_of(raw.get("username")) or user
+
+
+def _said(raw: dict[str, Any], workspace: Workspace) -> str:
+    """Return the words of a message; of its blocks only if the text does not have them already."""
+    text = _plain(_string(raw.get("text")), workspace).strip()
+    blocks = objects_of(raw.get("blocks"))
+    if text and all(block.get("type") == "rich_text" for block in blocks):
+        return text
+    lines = [line for line in _blocks(blocks, workspace) if line and line not in text]
+    return "\n".join(filter(None, (text, *lines)))
+
+
+def _blocks(blocks: Sequence[dict[str, Any]], workspace: Workspace) -> Iterator[str]:
+    """Yield the words of blocks, a line for each."""
+    for block in blocks:
+        if block.get("type") == "rich_text":
+            yield from filter(
+                None, ("".join(_rich(part, workspace)).strip() for part in objects_of(block.get("elements")))
+            )
+            continue
+        parts = [block.get("text"), *objects_of(block.get("fields")), *objects_of(block.get("elements"))]
+        for part in parts:
+            said = part.get("text") if isinstance(part, dict) else part
+            said = said.get("text") if isinstance(said, dict) else said
+            if words := _plain(_string(said), workspace).strip():
+                yield words
+
+
+def _rich(element: dict[str, Any], workspace: Workspace, levels: int = 0) -> Iterator[str]:
+    """Yield the words of a piece of rich text and of the pieces in it."""
+    kind = element.get("type")
+    if kind == "text":
+        yield _string(element.get("text"))
+    elif kind == "link":
+        label, address = _string(element.get("text")), _string(element.get("url"))
+        yield f"{label} ({address})" if label and label != address else address
+    elif kind == "user":
+        user = _string(element.get("user_id"))
+        yield f"@{workspace.people.get(user, user)}"
+    elif kind == "emoji":
+        yield f":{_string(element.get('name'))}:"
+    elif levels < _MOST_LEVELS:
+        for part in objects_of(element.get("elements")):
+            yield from _rich(part, workspace, levels + 1)
+            if kind == "rich_text_list":
+                yield "\n"
+
+
+def _is_shared(attachment: dict[str, Any]) -> bool:
+    return bool(attachment.get("is_share") or attachment.get("is_msg_unfurl"))
+
+
+def _shared_time(attachment: dict[str, Any]) -> datetime | None:
+    stamp = attachment.get("ts")
+    try:
+        return moment(float(stamp)) if isinstance(stamp, str | int | float) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _card(card: dict[str, Any], workspace: Workspace, *, with_author: bool = True) -> str:
+    """Return the words of an attachment: those of a program, of a page, or of a shared message."""
+    fields = [f"{_string(one.get('title'))}: {_string(one.get('value'))}" for one in objects_of(card.get("fields"))]
+    inner = [one["message"] for one in objects_of(card.get("message_blocks")) if isinstance(one.get("message"), dict)]
+    nested = [line for one in inner for line in _blocks(objects_of(one.get("blocks")), workspace)]
+    own = [_plain(_string(card.get(name)), workspace).strip() for name in ("pretext", "title", "text")]
+    blocks = [*_blocks(objects_of(card.get("blocks")), workspace), *nested]
+    said = [*own, *(line for line in blocks if line not in own), *(_plain(one, workspace) for one in fields)]
+    if not any(said):
+        said = [_plain(_string(card.get("fallback")), workspace).strip()]
+    author = text_of(card.get("author_name")) if with_author and any(said) else None
+    return "\n".join(filter(None, (author, *said)))
+
+
+def _files(raw: dict[str, Any]) -> Iterator[str]:
+    for file in objects_of(raw.get("files")):
+        if file.get("mode") != "tombstone":
+            yield f"[attached: {text_of(file.get('name')) or text_of(file.get('title')) or 'without a name'}]"
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
+
+
+def _plain(text: str, workspace: Workspace) -> str:
+    """Return a text without Slack's marks: names for ids, the label or the address of a link."""
+
+    def written(match: re.Match[str]) -> str:
+        sign, target, label = match["sign"], match["target"], match["label"]
+        if sign == "@":
+            return f"@{label or workspace.people.get(target, target)}"
+        if sign == "#":
+            return f"#{label or target}"
+        return f"@{target}" if sign == "!" else f"{label} ({target})" if label and label != target else target
+
+    return html.unescape(_MARKED.sub(written, text))

@@ -1,0 +1,152 @@
+"""Subtitles and transcripts of recordings: WebVTT and SubRip files. Each becomes a meeting.
+
+The W3C defines WebVTT. SubRip has no standard: a number, a line of two times, and the words. ``webvtt`` finds the cues.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import PurePath
+from typing import NamedTuple
+
+import webvtt
+
+from neurigraph_pipelines.inbox.imports.assemble import BY_FILE, Item, assemble, derived_id, message_id
+from neurigraph_pipelines.inbox.imports.source import Reading
+from neurigraph_pipelines.inbox.imports.speakers import SPEAKER, is_name
+from neurigraph_pipelines.inbox.imports.text import read_text
+from neurigraph_pipelines.inbox.imports.times_in_names import time_in
+from neurigraph_pipelines.model import EventKind, NewMessage, Role
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+_TIME = r"(?:(\d{1,3}):)?(\d\d):(\d\d)[.,](\d{3})"
+_CUE = re.compile(rf"{_TIME}[ \t]+-->[ \t]+{_TIME}(?:[ \t].*)?")
+_VOICE = re.compile(r"<v(?:\.[^ \t>]*)?[ \t]+([^>]+)>")
+_TAG = re.compile(r"</?[A-Za-z0-9][^>]*>")
+_SENTENCE_END = (".", "!", "?", "…")
+
+_DASH = re.compile(r"[-–—]\s*")
+_SUBRIP = re.compile(rf"^{_TIME}[ \t]+-->[ \t]+{_TIME}", re.MULTILINE)
+_CUES_OF_AN_ID = 3
+
+_LONGEST = timedelta(seconds=60)
+"""Cues of one speaker are joined up to the end of a sentence, at most so long."""
+
+
+class _Piece(NamedTuple):
+    """What one speaker says, with its offset from the beginning."""
+
+    author: str | None
+    offset: timedelta
+    words: str
+
+
+def is_subtitles(start: str) -> bool:
+    """Return whether a text begins as WebVTT or SubRip does."""
+    lines = [line.strip() for line in start.lstrip("\ufeff").splitlines()[:4] if line.strip()]
+    if not lines:
+        return False
+    return lines[0].startswith("WEBVTT") or (lines[0].isdigit() and len(lines) > 1 and bool(_CUE.fullmatch(lines[1])))
+
+
+def meetings(reading: Reading) -> Iterator[Item]:
+    """Read a file as one meeting. It begins at the time in the file's name, else at the file's.
+
+    Raises:
+        InvalidInputError: The file is too long, or has no cue.
+    """
+    name = reading.part.name
+    named = time_in(PurePath(name).name)
+    start = named or reading.fallback_time
+    said = list(_joined(_pieces(read_text(reading))))
+    if not said:
+        raise InvalidInputError(f"{name} has no line such as '00:00:01.000 --> 00:00:04.000' with words after it.")
+    if named is None:
+        yield BY_FILE
+    messages = [
+        NewMessage(Role.USER, one.words, one.author, occurred_at=start + one.offset if start else None) for one in said
+    ]
+    yield from assemble(
+        name,
+        derived_id("subtitles", *((one.offset, one.author, one.words) for one in said[:_CUES_OF_AN_ID])),
+        (replace(message, external_id=message_id(number, message)) for number, message in enumerate(messages, 1)),
+        title=PurePath(name).stem,
+        fallback_time=start,
+        event_kind=EventKind.MEETING,
+    )
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Yield what each speaker says in each cue. Without a name, the speaker before goes on if the others are named."""
+    before: list[str] = []
+    speaker: str | None = None
+    for offset, spoken in _cues(text):
+        if _VOICE.search(spoken):
+            yield from _of_voices(offset, spoken)
+            before = []
+            continue
+        lines = [line for raw in spoken.split("\n") if (line := _plain(raw))]
+        new = lines[_repeated(before, lines) :]
+        before = lines or before
+        for line in new:
+            match = SPEAKER.match(_DASH.sub("", line))
+            if match is not None and is_name(match["name"]):
+                speaker, line = match["name"].strip(), _DASH.sub("", line)[match.end() :]
+            if line:
+                yield _Piece(speaker, offset, line)
+
+
+def _of_voices(offset: timedelta, spoken: str) -> Iterator[_Piece]:
+    """Yield the parts of a cue by the voices in it."""
+    author: str | None = None
+    for number, part in enumerate(_VOICE.split(spoken)):
+        if number % 2:
+            author = html.unescape(part).strip()
+        elif words := _plain(part):
+            yield _Piece(author, offset, words)
+
+
+def _cues(text: str) -> Iterator[tuple[timedelta, str]]:
+    """Yield offset and text of each cue; SubRip is read as WebVTT, which writes its times with a point."""
+    text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if not text.startswith("WEBVTT"):
+        text = "WEBVTT\n\n" + _SUBRIP.sub(lambda match: match[0].replace(",", "."), text)
+    try:
+        captions = webvtt.from_string(text).captions
+    except webvtt.errors.MalformedFileError:
+        return
+    for caption in captions:
+        time = caption.start_time
+        yield (
+            timedelta(hours=time.hours, minutes=time.minutes, seconds=time.seconds, milliseconds=time.milliseconds),
+            caption.raw_text,
+        )
+
+
+def _plain(spoken: str) -> str:
+    return " ".join(html.unescape(_TAG.sub("", spoken)).split())
+
+
+def _repeated(before: list[str], lines: list[str]) -> int:
+    """Return how many first lines of a cue repeat the last ones of the cue before, as rolling subtitles do."""
+    most = min(len(before), len(lines))
+    return next((count for count in range(most, 0, -1) if before[-count:] == lines[:count]), 0)
+
+
+def _joined(pieces: Iterator[_Piece]) -> Iterator[_Piece]:
+    """Join what one speaker says, up to the end of a sentence."""
+    current: _Piece | None = None
+    for piece in pieces:
+        if current is not None:
+            is_open = not current.words.endswith(_SENTENCE_END) and piece.offset - current.offset < _LONGEST
+            if piece.author == current.author and is_open:
+                current = current._replace(words=f"{current.words} {piece.words}")
+                continue
+            yield current
+        current = piece
+    if current is not None:
+        yield current

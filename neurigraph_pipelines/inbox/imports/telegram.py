@@ -1,0 +1,123 @@
+"""Telegram: ``result.json`` of Telegram Desktop, of one chat or of all. Each day of a chat becomes a conversation.
+
+Telegram documents the fields only by its program. ``json_stream`` reads the file, ``chat_days`` splits the chats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
+from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.text.hygiene import on_clock
+
+_FARTHEST_ZONE = timedelta(hours=14)
+
+_CHANNELS = {
+    "personal_chat": Channel.DM,
+    "bot_chat": Channel.DM,
+    "saved_messages": Channel.DM,
+    "public_supergroup": Channel.PUBLIC,
+    "public_channel": Channel.PUBLIC,
+}
+"""Channels of the kinds of chats; of every other kind it is private."""
+
+
+def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    """Read a chat, or the chats of a whole export. Service messages are left out."""
+    listed = item.get("chats")
+    chats = objects_of(listed.get("list") if isinstance(listed, dict) else None) if listed is not None else [item]
+    if not chats:
+        yield RejectedItem(where, "it has no list of chats")
+    for number, chat in enumerate(chats, 1):
+        here = where if listed is None else f"{where}, chat {number}"
+        if not isinstance(chat.get("messages"), list):
+            yield RejectedItem(here, "it has no list of messages")
+            continue
+        kind = str(chat.get("type"))
+        title = text_of(chat.get("name")) or ("Saved messages" if kind == "saved_messages" else "Telegram chat")
+        key = chat.get("id")
+        yield from days(
+            here,
+            f"telegram:{key}" if isinstance(key, int | str) else derived_id("telegram", title),
+            title,
+            with_ids(_messages(objects_of(chat["messages"]), here)),
+            fallback_time=fallback_time,
+            details=SourceDetails(origin="telegram", channel=_CHANNELS.get(kind, Channel.PRIVATE)),
+        )
+
+
+def _messages(messages: list[dict[str, Any]], where: str) -> Iterator[Spoken]:
+    for raw in messages:
+        if raw.get("type", "message") != "message":
+            yield ImportNote("left out: notices of the app", 1)
+            continue
+        words = "\n".join(filter(None, (*_attached(raw), _text(raw.get("text")).strip())))
+        if not words:
+            continue
+        key = raw.get("id")
+        time = _time(raw)
+        if time is None:
+            yield RejectedItem(f"{where}, message {key}", "it has no date in ISO 8601 between 1970 and 2200")
+            continue
+        author = text_of(raw.get("from")) or text_of(raw.get("actor"))
+        if "forwarded_from" in raw:
+            author = text_of(raw.get("forwarded_from"))
+        yield NewMessage(Role.USER, words, author, str(key) if isinstance(key, int) else None, time)
+
+
+def _time(raw: dict[str, Any]) -> datetime | None:
+    """Return the time; ``date`` is the clock of the computer that exported, and alone it is taken as UTC."""
+    seconds, clock = raw.get("date_unixtime"), moment(raw.get("date"))
+    if not (isinstance(seconds, str) and seconds.isascii() and seconds.isdigit()):
+        return clock
+    time = moment(int(seconds))
+    if time is None or clock is None or abs(clock - time) > _FARTHEST_ZONE:
+        return time
+    return on_clock(time, round((clock - time) / timedelta(minutes=1)))
+
+
+def _text(value: Any) -> str:
+    """Return the words of a text, which is a string or a list of strings and marked-up pieces."""
+    if isinstance(value, str):
+        return value
+    pieces = value if isinstance(value, list) else []
+    return "".join(
+        piece if isinstance(piece, str) else str(piece.get("text", "")) if isinstance(piece, dict) else ""
+        for piece in pieces
+    )
+
+
+def _attached(raw: dict[str, Any]) -> Iterator[str]:
+    """Yield what a message holds beside its text: files by name, polls, contacts and places in words."""
+    for kind in ("photo", "file"):
+        value = raw.get(kind)
+        if isinstance(value, str) and value:
+            name = text_of(raw.get("file_name")) or value.rsplit("/", 1)[-1]
+            media = str(raw.get("media_type") or kind).replace("_", " ")
+            yield f"[{media}]" if name.startswith("(File ") else f"[attached: {name}]"
+    yield from _poll(raw.get("poll"))
+    contact = raw.get("contact_information")
+    if isinstance(contact, dict):
+        named = (contact.get("first_name"), contact.get("last_name"), contact.get("phone_number"))
+        yield f"[contact: {' '.join(filter(None, map(text_of, named)))}]"
+    place = raw.get("location_information")
+    if isinstance(place, dict):
+        described = (text_of(raw.get("place_name")), text_of(raw.get("address")))
+        where = ", ".join(str(place.get(name)) for name in ("latitude", "longitude"))
+        yield f"[place: {', '.join([*filter(None, described), where])}]"
+
+
+def _poll(poll: Any) -> Iterator[str]:
+    """Yield the question of a poll, and its answers with their votes."""
+    if not isinstance(poll, dict) or not (question := _text(poll.get("question")).strip()):
+        return
+    yield f"[poll: {question}]"
+    for answer in objects_of(poll.get("answers")):
+        votes = answer.get("voters")
+        counted = f" ({votes:,} votes)" if isinstance(votes, int) and not isinstance(votes, bool) else ""
+        yield f"- {_text(answer.get('text')).strip()}{counted}"

@@ -1,0 +1,172 @@
+"""Reading of a vault: a folder of Markdown notes, as Obsidian keeps them.
+
+Only ordinary files below the folder are opened. ``inbox.vaults`` imports the notes.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from neurigraph_pipelines.graph.naming import checked_name
+from neurigraph_pipelines.inbox.imports.assemble import moment
+from neurigraph_pipelines.inbox.note_links import DEEP_FOLDER, Parts, parts_of
+from neurigraph_pipelines.model import MAX_LAYER_DEPTH, RejectedItem
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.encodings import decoded
+
+FORMAT = "vault"
+"""The name of the format."""
+
+MAX_NOTES = 10_000
+"""Most notes of one vault that are read, because each has a node: the first ones by their paths."""
+
+_MARK = ".obsidian"
+_SUFFIXES = (".md", ".markdown")
+_FOLDERS = MAX_LAYER_DEPTH - 2
+"""Folders that get a node of their own: the vault is in layer 1, and a note below the deepest folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A note in a vault.
+
+    Attributes:
+        path: Its path below the folder of the vault, with slashes.
+        names: The names of its node, from layer 1 down.
+        modified: The time of its last change, in nanoseconds since 1970.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    modified: int
+
+    @property
+    def parts(self) -> Parts:
+        """What links call it."""
+        return parts_of(self.names[1:])
+
+    @property
+    def modified_at(self) -> datetime | None:
+        """The time of its last change, if that is a usable time."""
+        return moment(datetime.fromtimestamp(self.modified // 10**9, UTC).isoformat())
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """The notes of a vault, and what of it is not read.
+
+    Attributes:
+        others: Number of files that are no notes: hidden ones, links, and what is not Markdown.
+        beyond: Number of notes beyond ``MAX_NOTES``.
+    """
+
+    folder: Path
+    name: str
+    notes: tuple[NoteFile, ...]
+    rejected: tuple[RejectedItem, ...]
+    others: int
+    beyond: int
+
+
+def is_vault(folder: Path) -> bool:
+    """Return whether a folder is a vault of Obsidian, by the folder of settings in it."""
+    mark = folder / _MARK
+    try:
+        return mark.is_dir() and not mark.is_symlink()
+    except (OSError, ValueError):  # ValueError: a NUL byte in the path
+        return False
+
+
+def open_vault(folder: Path) -> Vault:
+    """List the notes of a folder. Links are not followed, and hidden folders are not entered.
+
+    Raises:
+        InvalidInputError: There is no such folder, it cannot be read, or its name cannot be that of a node.
+    """
+    try:
+        name = checked_name(folder.resolve().name)
+        next(folder.iterdir(), None)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InvalidInputError(
+            f"{folder} cannot be read as a vault ({error}): give the folder of the notes."
+        ) from None
+    found: list[tuple[str, int]] = []
+    others = 0
+    for place, subfolders, files in os.walk(folder):
+        subfolders[:] = sorted(one for one in subfolders if not one.startswith("."))
+        for file in files:
+            modified = _modified(Path(place, file))
+            if modified is None:
+                others += 1
+            else:
+                found.append((Path(place, file).relative_to(folder).as_posix(), modified))
+    found.sort()
+    notes: dict[Parts, NoteFile] = {}
+    rejected: list[RejectedItem] = []
+    for path, modified in found[:MAX_NOTES]:
+        try:
+            note = NoteFile(path, (name, *_names(path)), modified)
+        except InvalidInputError as error:
+            rejected.append(RejectedItem(_shown(path), str(error)))
+            continue
+        known = notes.setdefault(note.parts, note)
+        if known is not note:
+            rejected.append(RejectedItem(path, f"it has the name of {known.path}: names differ by more than case"))
+    return Vault(folder, name, tuple(notes.values()), tuple(rejected), others, max(len(found) - MAX_NOTES, 0))
+
+
+def read_note(vault: Vault, note: NoteFile, max_bytes: int) -> tuple[str, str | None]:
+    """Return the text of a note, and which encoding was assumed if it is not UTF-8.
+
+    Raises:
+        InvalidInputError: It cannot be read, is too large, is no longer an ordinary file, or its encoding is not
+            recognised.
+    """
+    try:
+        descriptor = os.open(vault.folder / note.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise InvalidInputError("it is not an ordinary file")
+            content = stream.read(max_bytes + 1)
+    except OSError as error:
+        raise InvalidInputError(f"it cannot be read ({error.strerror})") from error
+    if len(content) > max_bytes:
+        raise InvalidInputError(f"it has more than {max_bytes:,} bytes, the limit of a message: split it")
+    text, encoding = decoded(content)
+    if "\0" in text:
+        raise InvalidInputError("it is not text: it has NUL characters")
+    return text, encoding
+
+
+def _modified(file: Path) -> int | None:
+    """Return when a note was changed; None for any other file."""
+    if file.name.startswith(".") or not file.name.lower().endswith(_SUFFIXES):
+        return None
+    try:
+        status = file.lstat()
+    except OSError:  # it has been removed
+        return None
+    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
+
+
+def _names(path: str) -> list[str]:
+    """Return the names of the nodes for a path below the vault: folders that are too deep share one.
+
+    Raises:
+        InvalidInputError: A name is too long, has no visible character, or is not UTF-8.
+    """
+    if _shown(path) != path:
+        raise InvalidInputError("its path is not UTF-8: rename it")
+    *folders, file = path.split("/")
+    deep = folders[_FOLDERS - 1 :]
+    if len(deep) > 1:
+        folders = [*folders[: _FOLDERS - 1], DEEP_FOLDER.join(deep)]
+    return [checked_name(one) for one in (*folders, file.rpartition(".")[0])]
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "replace").decode()

@@ -1,0 +1,230 @@
+"""WhatsApp: the text file of an exported chat, or the zip that holds it. Each day becomes a conversation.
+
+WhatsApp does not document the file, and writes dates and times as the phone does. ``app_words`` knows the words
+of the app itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import PurePath
+
+from neurigraph_pipelines.inbox.imports.app_words import ATTACHED, MARK, is_deleted, is_notice, is_omission
+from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, assemble, derived_id
+from neurigraph_pipelines.inbox.imports.chat_days import by_words
+from neurigraph_pipelines.inbox.imports.date_order import DateOrder, Numbers, Order, assumed, order_of, parts
+from neurigraph_pipelines.inbox.imports.source import Reading
+from neurigraph_pipelines.inbox.imports.text import read_text
+from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.sources import Channel, SourceDetails
+
+_AFTER_NOON = ("下午", "晚上", "午後", "오후")
+_PARTS = "|".join(("上午", "凌晨", "早上", "中午", "清晨", "午前", "오전", *_AFTER_NOON))
+"""Parts of the day that stand before the hour, in Chinese, Japanese and Korean."""
+
+_LINE = re.compile(
+    rf"{MARK}?(?P<open>\[)?(?P<date>\d{{1,4}}[./-]\s?\d{{1,2}}[./-]\s?\d{{1,4}})\.?,?\s(?:klo\s)?(?P<part>{_PARTS})?\s?"
+    r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?(?:\s?(?P<half>[AaPp])\.?\s?[Mm]\.?)?"
+    r"(?(open)\]\s|(?(part)(?:\s-|,)\s|\s-\s))(?P<rest>.*)"
+)
+_AUTHOR = re.compile(r"[~\u202a-\u202f\u00a0 ]*(?P<author>[^:\n]{1,100}?)[\u202a-\u202e]?:(?:\s(?P<words>.*)|$)")
+_EDITED = re.compile(rf"(?<=\S)\s*{MARK}<[^<>]{{3,60}}>$")
+_NAME = re.compile(
+    r"WhatsApp Chat (?:with|mit|con|avec|-|–) (?P<name>.+)|Chat WhatsApp (?:con|avec) (?P<other>.+)", re.IGNORECASE
+)
+
+_DAY_BEGINS = 4
+"""The hour at which a day begins, because people talk past midnight."""
+
+_LEFT_OUT = "left out: notices of the app"
+_WITHOUT_FILE = "left out: placeholders of files that are not in the export"
+_DELETED = "left out: deleted messages"
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line that begins a message: its date as three numbers, its time of day, its author and its words."""
+
+    date: Numbers
+    hour: int
+    minute: int
+    second: int
+    author: str
+    words: list[str]
+
+
+def is_chat(start: str) -> bool:
+    """Return whether one of the first lines of a text begins a message of an exported chat."""
+    return any(_LINE.match(line) for line in start.splitlines()[:3])
+
+
+def conversations(reading: Reading) -> Iterator[Item]:
+    """Read the chat of a file, a conversation a day. Times are taken as UTC, because the file has no zone.
+
+    The file has no ids: a day has the id of its first message as it is written. So its id depends on no name, and not
+    on the reading of its date.
+
+    Raises:
+        InvalidInputError: The file is too long, or no line begins a message.
+    """
+    name = reading.part.name
+    text = read_text(reading)
+    lines, notices = _lines(text)
+    if not lines:
+        raise InvalidInputError(f"{name} has no line such as '12/03/2024, 18:05 - Ann: Hello' of a WhatsApp chat.")
+    if notices:
+        yield ImportNote(_LEFT_OUT, notices)
+    found = order_of([line.date for line in lines], has_halves=_has_halves(text))
+    order = Order(reading.date_order, is_certain=True) if reading.date_order else found
+    if not order.is_certain:
+        yield assumed(order.order)
+    people = sorted({line.author for line in lines})
+    title = _title(name) or ", ".join(people[:4])
+    details = SourceDetails(origin="whatsapp", channel=Channel.DM if len(people) <= 2 else Channel.PRIVATE)
+    for day in _days(lines):
+        messages = list(_messages(day, order.order, name))
+        first = next((one.occurred_at for one in messages if isinstance(one, NewMessage) and one.occurred_at), None)
+        if first is None and not any(isinstance(one, NewMessage) for one in messages):
+            yield from (one for one in messages if not isinstance(one, NewMessage))
+            continue
+        shown = (first - timedelta(hours=_DAY_BEGINS)).date() if first else None
+        read = assemble(
+            name,
+            _id_of(day),
+            messages,
+            title=f"{title}, {shown}" if shown else title,
+            fallback_time=reading.fallback_time,
+            details=details,
+        )
+        yield from by_words(read, has_certain_times=order.is_certain)
+
+
+def _lines(text: str) -> tuple[list[_Line], int]:
+    """Return the messages with the lines that go on, and the number of notices, which have no author."""
+    lines: list[_Line] = []
+    current: _Line | None = None
+    notices = 0
+    for raw in text.split("\n"):
+        match = _LINE.match(raw.rstrip("\r"))
+        if match is None:
+            if current is not None:
+                current.words.append(raw.rstrip("\r"))
+            continue
+        said = _AUTHOR.match(match["rest"])
+        current = _begun(match, said) if said is not None else None
+        if current is None:
+            notices += 1
+        else:
+            lines.append(current)
+    return lines, notices
+
+
+def _begun(match: re.Match[str], said: re.Match[str]) -> _Line:
+    first, second, third = re.split(r"[./-]\s?", match["date"])
+    hour = int(match["hour"])
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"] in "Pp" else 0)
+    elif match["part"] and match["part"] != "中午":
+        hour = hour % 12 + (12 if match["part"] in _AFTER_NOON else 0)
+    minute, seconds = int(match["minute"]), int(match["second"] or 0)
+    return _Line((first, second, third), hour, minute, seconds, said["author"].strip(), [said["words"] or ""])
+
+
+def _has_halves(text: str) -> bool:
+    return any(match is not None and match["half"] for match in map(_LINE.match, text.split("\n", 200)[:200]))
+
+
+def _days(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Yield the lines of each day, by the dates as they are written, so that their order does not matter."""
+    day: list[_Line] = []
+    current: tuple[tuple[int, ...], bool] | None = None
+    written = ("", "", "")
+    for line in lines:
+        is_night = line.hour < _DAY_BEGINS
+        if is_night and current is not None and _may_follow(written, line.date):
+            named = current
+        else:
+            named, written = (_numbers(line.date), is_night), line.date
+        if day and named != current:
+            yield day
+            day = []
+        current = named
+        day.append(line)
+    if day:
+        yield day
+
+
+def _may_follow(before: Numbers, after: Numbers) -> bool:
+    """Return whether a date may be the day after another one, in some order of day and month."""
+    for order in DateOrder:
+        try:
+            if date(*parts(after, order)) - date(*parts(before, order)) == timedelta(days=1):
+                return True
+        except (ValueError, OverflowError):
+            continue
+    return False
+
+
+def _id_of(day: Sequence[_Line]) -> str:
+    """Return an id of the first words of a day that do not stand for a file."""
+    spoken = [line for line in day if (words := _words(line.words)[0]) and not words.startswith("[attached: ")]
+    first = (spoken or day)[0]
+    return derived_id("whatsapp", *_stamp(first), first.author, "\n".join(first.words).strip())
+
+
+def _stamp(line: _Line) -> tuple[object, ...]:
+    """Return the date and the minute of a line, however many digits its phone writes."""
+    return (*_numbers(line.date), line.hour, line.minute)
+
+
+def _numbers(written: Numbers) -> tuple[int, ...]:
+    return tuple(int(number) % 100 for number in written)
+
+
+def _messages(lines: Sequence[_Line], order: DateOrder, name: str) -> Iterator[Spoken]:
+    seen: Counter[str] = Counter()
+    for line in lines:
+        words, left_out = _words(line.words)
+        if words is None:
+            yield ImportNote(left_out, 1)
+            continue
+        try:
+            time = datetime(*parts(line.date, order), line.hour, line.minute, line.second, tzinfo=UTC)
+        except (ValueError, OverflowError) as error:
+            yield RejectedItem(f"{name}, {'/'.join(line.date)}", f"its date does not exist ({error})")
+            continue
+        key = derived_id("m", *_stamp(line), line.author, words)
+        seen[key] += 1
+        external_id = key if seen[key] == 1 else f"{key}-{seen[key]}"
+        yield NewMessage(Role.USER, words, line.author, external_id, occurred_at=time)
+
+
+def _words(lines: Sequence[str]) -> tuple[str | None, str]:
+    """Return the words of a message, or None and what was left out."""
+    text = _EDITED.sub("", "\n".join(lines)).strip()
+    attached = ATTACHED.match(text)
+    if attached is not None:
+        caption = text[attached.end() :].strip()
+        named = next(name for name in attached.groups() if name)
+        text = f"[attached: {named}]" + (f"\n{caption}" if caption else "")
+    elif is_deleted(text):
+        return None, _DELETED
+    elif is_omission(text):
+        return None, _WITHOUT_FILE
+    elif is_notice(text) or not text:
+        return None, _LEFT_OUT
+    return text.replace(MARK, "").strip() or None, _LEFT_OUT
+
+
+def _title(name: str) -> str | None:
+    """Return the chat's name by the names of the zip and of the file."""
+    for piece in reversed(PurePath(name).parts):
+        match = _NAME.fullmatch(re.sub(r"(\.(txt|zip))+$", "", piece, flags=re.IGNORECASE).strip())
+        if match is not None:
+            return (match["name"] or match["other"]).strip()
+    return None

@@ -1,0 +1,249 @@
+"""Intake of messages: which of those sent to a source are new, and writing them.
+
+``inbox`` opens and ends sources, locks them and checks the messages beforehand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from neurigraph_pipelines.database.array_literals import columns
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import NewMessage
+from neurigraph_pipelines.model.errors import ConflictError
+from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.hygiene import offset_of
+
+_QUERIES = statements("inbox")
+_encoded = json.JSONEncoder(sort_keys=True).encode
+
+
+@dataclass(frozen=True, slots=True)
+class AppendResult:
+    """Counts of what happened to appended messages.
+
+    Attributes:
+        added: New messages.
+        known: Messages that were stored already with the same content.
+        conflicts: External ids that were stored already with other content, which was kept.
+        replaced: Incomplete newest messages that were replaced by a later version.
+        repaired: Messages with text that Postgres cannot store, replaced by U+FFFD.
+        tokens: Growth of the source in tokens.
+        redacted: Number of redactions by kind, in added and replaced messages.
+    """
+
+    added: int = 0
+    known: int = 0
+    conflicts: tuple[str, ...] = ()
+    replaced: int = 0
+    repaired: int = 0
+    tokens: int = 0
+    redacted: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedMessage:
+    """A message as it may be stored, with whether it was repaired and its redactions by kind."""
+
+    message: NewMessage
+    repaired: bool
+    redacted: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMessage:
+    """A message that the inbox has already."""
+
+    seq: int
+    content_hash: bytes
+    token_count: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A message to write."""
+
+    source_id: UUID
+    seq: int
+    message: NewMessage
+    external_id: str
+    token_count: int
+    content_hash: bytes
+    occurred_at: datetime
+
+    def values(self) -> dict[str, Any]:
+        message = self.message
+        return {
+            "source_id": self.source_id,
+            "seq": self.seq,
+            "role": message.role.value,
+            "author": message.author,
+            "content": message.content,
+            "tool_calls": json.dumps(list(message.tool_calls)) if message.tool_calls else None,
+            "tool_event": json.dumps(message.event.fields(message.content)) if message.event is not None else None,
+            "token_count": self.token_count,
+            "content_hash": self.content_hash,
+            "occurred_at": self.occurred_at,
+            "utc_offset": offset_of(self.occurred_at),
+            "external_id": self.external_id,
+            "complete": message.complete,
+            "section": message.section,
+        }
+
+
+class Intake:
+    """Decides for each message of a locked source whether to add, replace or skip it.
+
+    Args:
+        source: The row of ``lock_sources``.
+        messages: The messages sent, in order.
+        known: Those of the source that are stored already, by external id.
+
+    Attributes:
+        source_id: The source.
+        added: New messages, in order.
+        replacement: A newer version of the newest stored message.
+        last_message: Number of the newest message, including the added ones.
+        tokens: Growth of the source in tokens.
+        uncounted: The texts whose tokens ``take`` needs; those of a message that is stored already are known.
+    """
+
+    def __init__(
+        self,
+        source: Mapping[str, Any],
+        messages: Sequence[CheckedMessage],
+        known: Mapping[str, KnownMessage],
+    ) -> None:
+        self.source_id: UUID = source["source_id"]
+        self.added: list[_Row] = []
+        self.replacement: _Row | None = None
+        self.last_message: int = source["last_message"]
+        self.tokens = 0
+        self._unchanged = self._replaced = self._repaired = 0
+        self._conflicts: list[str] = []
+        self._redacted: Counter[str] = Counter()
+        self._known = dict(known)
+        self._triggered_through: int = source["triggered_through"]
+        self._ended = source["ended_at"] is not None
+        self._live = not self._ended and source["last_message"] > 0
+        self._clock: datetime = source["last_occurred_at"] or source["started_at"]
+        self._sent = [(one, content_hash(one.message)) for one in messages]
+        self.uncounted = [one.message.content for one, digest in self._sent if self._stored(one, digest) is None]
+
+    def run(self, counts: Iterator[int]) -> None:
+        """Decide for each message.
+
+        Args:
+            counts: The tokens of each of ``uncounted``.
+
+        Raises:
+            ConflictError: The source has ended and a message is incomplete.
+        """
+        stored = [self._stored(one, digest) for one, digest in self._sent]
+        for (one, digest), same in zip(self._sent, stored, strict=True):
+            self._add(one, digest, same.token_count if same is not None else next(counts))
+
+    def result(self) -> AppendResult:
+        """Return the counts of what happened."""
+        return AppendResult(
+            len(self.added),
+            self._unchanged,
+            tuple(self._conflicts),
+            self._replaced,
+            self._repaired,
+            self.tokens,
+            dict(self._redacted),
+        )
+
+    def _stored(self, sent: CheckedMessage, digest: bytes) -> KnownMessage | None:
+        """Return the stored message that a sent one repeats."""
+        before = self._known.get(sent.message.external_id or "")
+        return before if before is not None and before.content_hash == digest else None
+
+    def _add(self, sent: CheckedMessage, digest: bytes, tokens: int) -> None:
+        """Add, replace or skip the next message, and count it with its repairs and redactions."""
+        message = sent.message
+        before = self._known.get(message.external_id) if message.external_id is not None else None
+        if before is None:
+            self._append(message, digest, tokens)
+        else:
+            streaming = not before.complete and before.seq == self.last_message > self._triggered_through
+            if before.content_hash == digest and not (streaming and message.complete):
+                self._unchanged += 1
+                return
+            if not streaming:
+                self._conflicts.append(message.external_id or "")
+                return
+            self._replace(before, message, digest, tokens)
+        if self._ended and not message.complete:
+            raise ConflictError("The source has ended: send the message once it is complete.")
+        self._repaired += sent.repaired
+        self._redacted += sent.redacted
+
+    def _append(self, message: NewMessage, digest: bytes, tokens: int) -> None:
+        # A message without a time gets the time of the one before it or, in an open conversation, the present.
+        self._clock = message.occurred_at or (datetime.now(UTC) if self._live else self._clock)
+        self.last_message += 1
+        self.added.append(self._row(self.last_message, message, digest, tokens, self._clock))
+        self.tokens += tokens
+
+    def _replace(self, before: KnownMessage, message: NewMessage, digest: bytes, tokens: int) -> None:
+        row = self._row(before.seq, message, digest, tokens, message.occurred_at or self._clock)
+        if self.added:
+            self.added[-1] = row
+        else:
+            self.replacement = row
+        self._replaced += 1
+        self.tokens += tokens - before.token_count
+
+    def _row(self, seq: int, message: NewMessage, digest: bytes, tokens: int, occurred_at: datetime) -> _Row:
+        external_id = message.external_id or str(uuid4())
+        self._known[external_id] = KnownMessage(seq, digest, tokens, message.complete)
+        return _Row(self.source_id, seq, message, external_id, tokens, digest, occurred_at)
+
+
+def known_messages(
+    tx: Transaction, sent: Mapping[UUID, Sequence[CheckedMessage]]
+) -> Mapping[UUID, dict[str, KnownMessage]]:
+    """Return for each source those of the sent messages that it has already, by external id."""
+    known: defaultdict[UUID, dict[str, KnownMessage]] = defaultdict(dict)
+    named = [
+        {"source_id": source_id, "external_id": one.message.external_id}
+        for source_id, messages in sent.items()
+        for one in messages
+        if one.message.external_id
+    ]
+    for row in tx.execute(_QUERIES["known_messages"], columns(named)) if named else ():
+        source_id, external_id = row.pop("source_id"), row.pop("external_id")
+        known[source_id][external_id] = KnownMessage(**row)
+    return known
+
+
+def write(tx: Transaction, intakes: Sequence[Intake]) -> None:
+    """Write what each intake adds and replaces, and the new counters of its source."""
+    for intake in intakes:
+        if intake.replacement is not None:
+            tx.execute(_QUERIES["replace_message"], intake.replacement.values())
+    if added := [row.values() for intake in intakes for row in intake.added]:
+        tx.execute(_QUERIES["insert_messages"], columns(added))
+    if changed := [one for one in intakes if one.added or one.replacement is not None]:
+        advanced = [
+            {"source_id": one.source_id, "last_message": one.last_message, "tokens": one.tokens} for one in changed
+        ]
+        tx.execute(_QUERIES["advance_sources"], columns(advanced))
+
+
+def content_hash(message: NewMessage) -> bytes:
+    """Return the hash by which a message that is sent again is recognised: of its author, words and tools."""
+    parts: list[Any] = [message.role.value, message.author, message.content, list(message.tool_calls)]
+    if message.event is not None:
+        parts.append(message.event.fields(message.content))
+    return hashlib.sha256(_encoded(parts).encode()).digest()

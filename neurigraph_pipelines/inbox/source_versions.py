@@ -1,0 +1,132 @@
+"""Versions of sources: a source that changed where it comes from replaces the one before, once it is stored whole.
+
+Versions have one external id, and each is a source of its own. Notes have their own versions (``note_records``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import authored
+from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.model import SegmentRef, SourceKind
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
+
+_HISTORY = statements("history")
+_QUERIES = statements("source_versions")
+
+
+def version_after(
+    tx: Transaction, user_id: UUID, kind: SourceKind, replaces: UUID, external_id: str | None
+) -> tuple[str, UUID | None]:
+    """Return the external id of the next version of a source, and the version after it if there is one already.
+
+    The source is locked: only one caller makes its next version.
+
+    Args:
+        tx: A transaction of the caller.
+        replaces: The source.
+        external_id: The external id that the caller states for the new version.
+
+    Raises:
+        NotFoundError: The caller did not hand in such a source of this kind.
+        InvalidInputError: The source has another external id.
+    """
+    values = {"user_id": user_id, "kind": kind.value, "source_id": replaces}
+    row = tx.execute(_QUERIES["lock_replaced"], values).fetchone()
+    if row is None:
+        raise NotFoundError
+    if external_id is not None and external_id != row["external_id"]:
+        raise InvalidInputError("a version has the external id of the source that it replaces: leave it out")
+    newest = tx.execute(_QUERIES["version_after"], {"source_id": replaces}).fetchone()
+    return row["external_id"], newest["source_id"] if newest is not None else None
+
+
+class _Record(NamedTuple):
+    record_id: UUID
+    schema: sql.Identifier
+    first_message: int
+    statements: frozenset[int]
+
+
+def lock_versions(tx: Transaction, source_id: UUID) -> None:
+    """Lock all versions of a source, in order, until the transaction ends.
+
+    Commits of two versions take turns, and no next version is opened meanwhile.
+    """
+    tx.execute(_QUERIES["lock_versions"], {"source_id": source_id})
+
+
+def settle_source(tx: Transaction, ref: SegmentRef) -> None:
+    """Supersede the memories of all versions before the newest that is stored whole.
+
+    Until then the version before stays, so that no text is missing meanwhile. Each memory is superseded by the one
+    with most passages of the same text; one without any, by the one at its place in the document.
+
+    Args:
+        tx: The transaction of a commit, which has locked the versions and noted the segment as stored.
+    """
+    versions = tx.execute(_QUERIES["versions"], {"source_id": ref.source_id}).fetchall()
+    newest = next((row for row in versions if row["is_whole"]), None)
+    if newest is None:
+        return
+    earlier = [row["source_id"] for row in versions if row["version"] < newest["version"]]
+    by = _records(tx, ref, [newest["source_id"]]) if earlier else []
+    if not by:
+        return
+    authored(tx, author_of(ref))
+    for record in _records(tx, ref, earlier):
+        supersede(tx, record.schema, record.record_id, _successor(record, by).record_id)
+
+
+def _records(tx: Transaction, ref: SegmentRef, source_ids: Sequence[UUID]) -> list[_Record]:
+    """Return the current memories of some sources, in the order of their texts."""
+    values = {"user_id": ref.user_id, "sources": [f"{ref.source_kind.value}:{one}" for one in source_ids]}
+    found: list[_Record] = []
+    for node in tx.execute(_QUERIES["nodes_of_versions"], values).fetchall():
+        upgrade_node(tx, node["node_id"], node["schema_name"])
+        schema = sql.Identifier(node["schema_name"])
+        rows = tx.execute(_QUERIES["statements"].format(schema=schema), {"record_ids": node["record_ids"]})
+        found += _of_node(schema, rows)
+    return sorted(found, key=lambda one: (one.first_message, one.record_id))
+
+
+def _of_node(schema: sql.Identifier, rows: Iterable[Mapping[str, Any]]) -> Iterable[_Record]:
+    said: defaultdict[tuple[UUID, int], set[int]] = defaultdict(set)
+    for row in rows:
+        said[row["record_id"], row["first_message"]].update(filter(None, [row["statement_key"]]))
+    return [_Record(record_id, schema, first, frozenset(keys)) for (record_id, first), keys in said.items()]
+
+
+def _successor(record: _Record, among: Sequence[_Record]) -> _Record:
+    """Return the memory that says most of what a memory said; if none does, the one at its place.
+
+    Args:
+        among: In the order of their texts.
+    """
+
+    def shared(one: _Record) -> int:
+        return len(one.statements & record.statements)
+
+    best = max(among, key=shared)
+    if shared(best):
+        return best
+    before = [one for one in among if one.first_message <= record.first_message]
+    return before[-1] if before else among[0]
+
+
+def supersede(tx: Transaction, schema: sql.Identifier, record_id: UUID, by: UUID) -> None:
+    """Mark a memory as replaced by another one."""
+    tx.execute(_HISTORY["set_superseded"].format(schema=schema), {"record_id": record_id, "by": by})
+
+
+def author_of(ref: SegmentRef) -> str:
+    """Return who handed in a segment, as the log of changes calls them."""
+    return f"persona:{ref.persona_id}" if ref.persona_id is not None else f"user:{ref.user_id}"

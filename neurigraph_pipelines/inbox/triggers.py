@@ -1,0 +1,317 @@
+"""The queue of segments to store: leasing batches, renewing and releasing leases, retries.
+
+``sql/queries/triggers.sql`` implements the queue. ``detection`` finds segments, Dagster's sensors and the command line
+decide how often to look, and the other modules of this package store leased segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from neurigraph_pipelines.database.leases import renewed, retry_delay
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.database.totals import count
+from neurigraph_pipelines.inbox.queue_hold import end_try, is_open, note_try
+from neurigraph_pipelines.model import (
+    ItemFailure,
+    Message,
+    NoteOptions,
+    ReceivedThrough,
+    Role,
+    Segment,
+    SegmentRef,
+    SourceKind,
+    ToolEvent,
+    TriggerType,
+)
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.text.hygiene import on_clock
+
+_QUERIES = statements("triggers")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Segments that one run stores; ``large`` if it is a single large one."""
+
+    batch_id: UUID
+    segments: int
+    tokens: int
+    large: bool
+
+    @property
+    def run_key(self) -> str:
+        """The key of this batch's run; a later attempt belongs to another batch."""
+        return f"ingest-{self.batch_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Counts of segments by state; ``due`` are the pending ones whose next attempt may start.
+
+    ``age_seconds`` is the time for which the oldest due segment has waited; 0 if none waits.
+    """
+
+    pending: int
+    due: int
+    claimed: int
+    failed: int
+    stored: int
+    next_attempt_at: datetime | None
+    age_seconds: float
+
+
+def lease_due(
+    context: Context,
+    claimed_by: str,
+    user_id: UUID | None = None,
+    trigger_type: TriggerType | None = None,
+    *,
+    with_large: bool = True,
+    insist: bool = False,
+) -> Batch | None:
+    """Lease due segments for one run. A large segment, or one whose process died, gets its own batch.
+
+    While the queue is held, one segment at a time is leased, after a pause.
+
+    Args:
+        claimed_by: Name of the lease holder, by which ``open_batches`` lists.
+        user_id: Only this user's segments; None for all users.
+        trigger_type: Only segments of this trigger type; None for all.
+        with_large: Whether it may be a large segment.
+        insist: Do not wait for the pause of a held queue.
+
+    Returns:
+        The batch, or None if nothing is due.
+    """
+    expire(context)
+    batch_id = uuid4()
+    with context.database.pipeline() as tx:
+        may_lease, only_one = is_open(tx, insist=insist)
+        if not may_lease:
+            return None
+        leased = tx.execute(
+            _QUERIES["lease_due"],
+            {
+                "batch_id": batch_id,
+                "claimed_by": claimed_by,
+                "user_id": user_id,
+                "trigger_type": trigger_type.value if trigger_type is not None else None,
+                "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+                "max_segments": 1 if only_one else context.settings.ingestion.batch_max_segments,
+                "max_tokens": context.settings.ingestion.batch_max_tokens,
+                "large_tokens": context.settings.ingestion.large_segment_tokens,
+                "with_large": with_large,
+            },
+        )
+        if only_one and leased.rowcount:
+            note_try(tx, context.settings.ingestion.claim_lease_seconds)
+    return next((batch for batch in open_batches(context, claimed_by) if batch.batch_id == batch_id), None)
+
+
+def expire(context: Context) -> int:
+    """End expired leases: their segments return to the queue or, after the last attempt, become failures.
+
+    This uses up an attempt only for the single segment of a batch. So a segment that kills its process is found alone,
+    and other segments lose no attempt (docs/adr/0009-runs-are-batches-claims-are-leases.md).
+
+    Returns:
+        The number of these segments.
+    """
+    with context.database.pipeline() as tx:
+        row = tx.execute(
+            _QUERIES["expire_leases"], {"max_attempts": context.settings.ingestion.max_attempts}
+        ).fetchone()
+    assert row is not None
+    expired: int = row["expired"]
+    return expired
+
+
+def open_batches(context: Context, claimed_by: str) -> list[Batch]:
+    """Return the leased, unfinished batches of a lease holder, oldest first."""
+    values = {"claimed_by": claimed_by, "large_tokens": context.settings.ingestion.large_segment_tokens}
+    with context.database.pipeline() as tx:
+        return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], values)]
+
+
+def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType | None = None) -> list[Batch]:
+    """Return the batches to request runs for: those already leased, and new ones up to ``batches_in_flight``.
+
+    At most half of them, and at least one, are large segments, so that those never hold the small ones.
+
+    If a sensor dies after it leased a batch and before it requested the run, the batch is listed again. Dagster skips
+    runs that already exist by their run key.
+    """
+    expire(context)  # first, or batches of dead runs would block new ones for ever
+    batches = open_batches(context, claimed_by)
+    most = context.settings.ingestion.batches_in_flight
+    while len(batches) < most:
+        with_large = sum(batch.large for batch in batches) < max(1, most // 2)
+        batch = lease_due(context, claimed_by, trigger_type=trigger_type, with_large=with_large)
+        if batch is None:
+            break
+        batches.append(batch)
+    return batches
+
+
+def renew(database: Database, batch_id: UUID, lease_seconds: int) -> None:
+    """Renew the lease of a batch, without waiting for a segment that is in its commit."""
+    with database.pipeline() as tx:
+        tx.execute(_QUERIES["renew_leases"], {"batch_id": batch_id, "lease_seconds": lease_seconds})
+
+
+@contextmanager
+def keep_lease(context: Context, batch_id: UUID) -> Iterator[None]:
+    """Renew the lease of a batch in a thread while the block runs, however long a step takes."""
+    lease_seconds = context.settings.ingestion.claim_lease_seconds
+    renew(context.database, batch_id, lease_seconds)
+    with renewed(lease_seconds, lambda: renew(context.database, batch_id, lease_seconds)):
+        yield
+
+
+def release(database: Database, batch_id: UUID) -> int:
+    """End the lease of a batch at once, as if its segments had never been leased.
+
+    Returns:
+        The number of segments that are due again.
+    """
+    with database.pipeline() as tx:
+        returned = tx.execute(_QUERIES["return_unfinished"], {"batch_id": batch_id}).rowcount
+        end_try(tx)
+    return returned
+
+
+def return_canceled(database: Database, batch_id: UUID) -> None:
+    """Do the same for the batch of a run that was terminated, without waiting for a segment that is in its commit."""
+    with database.pipeline() as tx:
+        tx.execute(_QUERIES["return_canceled"], {"batch_id": batch_id})
+        end_try(tx)
+
+
+def end_leases(database: Database, batch_id: UUID) -> None:
+    """Let the leases of a batch expire now, because its run has failed without returning its segments."""
+    with database.pipeline() as tx:
+        tx.execute(_QUERIES["end_leases"], {"batch_id": batch_id})
+        end_try(tx)
+
+
+def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
+    """Return the segments that a batch still leases, oldest first."""
+    with database.pipeline() as tx:
+        return [ref_of(row) for row in tx.execute(_QUERIES["batch"], {"batch_id": batch_id})]
+
+
+def ref_of(row: Mapping[str, Any]) -> SegmentRef:
+    """Build a segment reference from a row with the columns of the ``batch`` query."""
+    return SegmentRef(
+        trigger_id=row["trigger_id"],
+        user_id=row["user_id"],
+        user_slug=row["user_slug"],
+        source_kind=SourceKind(row["source_kind"]),
+        source_id=row["source_id"],
+        source_external_id=row["source_external_id"],
+        title=row["title"],
+        trigger_type=TriggerType(row["trigger_type"]),
+        first_message=row["first_message"],
+        last_message=row["last_message"],
+        token_count=row["token_count"],
+        attempts=row["attempts"],
+        persona_id=row["persona_id"],
+        note=(
+            NoteOptions(row["pinned"], row["pinned_node_id"], row["importance"], tuple(row["tags"]))
+            if row["pinned"] is not None
+            else None
+        ),
+        about=row["about"],
+    )
+
+
+def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = None) -> Segment:
+    """Load a segment with its messages, or only those numbered ``within`` (inclusive)."""
+    first_message, last_message = within or (ref.first_message, ref.last_message)
+    with database.pipeline() as tx:
+        rows = tx.execute(
+            _QUERIES["messages"],
+            {"source_id": ref.source_id, "first_message": first_message, "last_message": last_message},
+        )
+        messages = tuple(
+            Message(
+                seq=row["seq"],
+                role=Role(row["role"]),
+                content=row["content"] or "",
+                token_count=row["token_count"],
+                occurred_at=on_clock(row["occurred_at"], row["utc_offset"]),
+                author=row["author"],
+                external_id=row["external_id"],
+                tool_calls=tuple(row["tool_calls"] or ()),
+                key_id=row["key_id"],
+                persona_id=row["persona_id"] if row["received_through"] else ref.persona_id,
+                received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
+                received_at=row["received_at"],
+                event=ToolEvent.of_fields(row["tool_event"], row["content"] or "") if row["tool_event"] else None,
+                section=row["section"],
+            )
+            for row in rows
+        )
+    return Segment(ref, messages)
+
+
+def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
+    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them.
+
+    A segment that was forgotten meanwhile is left out.
+    """
+    return (segment for segment in (load(database, ref) for ref in refs) if segment.messages)
+
+
+def give_back(
+    context: Context, batch_id: UUID, failure: ItemFailure, attempts: int, *, counts: bool = True
+) -> str | None:
+    """Return a failed item to the queue, or record it in ``pipeline_failures`` if no attempt is left or could help.
+
+    Args:
+        counts: Whether the attempt counts; one that does not is never the last.
+
+    Returns:
+        The new state, or None if the batch no longer leases the segment.
+    """
+    with context.database.pipeline() as tx:
+        row = tx.execute(
+            _QUERIES["return_segment"],
+            {
+                "trigger_id": failure.trigger_id,
+                "batch_id": batch_id,
+                "counts": counts,
+                "final": counts and not failure.transient,
+                "max_attempts": context.settings.ingestion.max_attempts,
+                "delay_seconds": retry_delay(context.settings, attempts, failure.retry_after) if counts else 0.0,
+                "step": failure.step,
+                "error": failure.error[:4_000],
+            },
+        ).fetchone()
+        if row is not None:
+            count(tx, {("failed_segments" if row["state"] == "failed" else "retried_segments", failure.step): 1})
+    return row["state"] if row is not None else None
+
+
+def queue(database: Database, user_id: UUID | None = None) -> Queue:
+    """Count the segments of one user, or of all users, by state."""
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["queue"], {"user_id": user_id}).fetchone()
+    assert row is not None
+    return Queue(**row)
+
+
+def count_undetected(database: Database) -> int:
+    """Count the sources that ended with unstored messages that no trigger covers yet."""
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["count_undetected"]).fetchone()
+    assert row is not None
+    sources: int = row["sources"]
+    return sources

@@ -1,0 +1,48 @@
+"""Leases on uploads: the process that reads a file holds it, and renews that while it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from neurigraph_pipelines.database.leases import renewed
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.errors import TransientError
+from neurigraph_pipelines.model.ports import Database, Transaction
+
+LEASE_SECONDS = 60.0
+"""Seconds after which another process reads the file of one that died; a file may take longer to read."""
+
+_QUERIES = statements("uploads")
+
+
+@contextmanager
+def kept(database: Database, upload: Mapping[str, Any]) -> Iterator[None]:
+    """Renew the lease on an upload in a thread while the block runs.
+
+    Args:
+        upload: As ``lease_upload`` returns it.
+    """
+
+    def renew() -> None:
+        with database.pipeline() as tx:
+            _renew(tx, upload)
+
+    with renewed(LEASE_SECONDS, renew):
+        yield
+
+
+def require_held(tx: Transaction, upload: Mapping[str, Any]) -> None:
+    """Require that no other process has leased an upload since, and renew the lease.
+
+    Raises:
+        TransientError: Another process has.
+    """
+    if not _renew(tx, upload):
+        raise TransientError("another process reads this file by now")
+
+
+def _renew(tx: Transaction, upload: Mapping[str, Any]) -> bool:
+    values = {"source_id": upload["source_id"], "attempts": upload["attempts"], "lease_seconds": LEASE_SECONDS}
+    return tx.execute(_QUERIES["renew_upload"], values).fetchone() is not None

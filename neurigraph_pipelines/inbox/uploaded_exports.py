@@ -1,0 +1,195 @@
+"""Uploaded exports of conversations: their conversations are added to the inbox, as ``neurigraph import`` adds them.
+
+``export_lines`` reads the file in a confined process. What is added is recognised when the file is read again, so a
+reader that died loses nothing and doubles nothing. The bytes of the file are not kept: the conversations are what is
+remembered, and a conversation that is forgotten must not remain in a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.export_formats import READ
+from neurigraph_pipelines.inbox.export_lines import AS_IT_IS, conversations_of, format_of
+from neurigraph_pipelines.inbox.importing import Importer, wants_everything
+from neurigraph_pipelines.inbox.imports.date_order import stated_order
+from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
+from neurigraph_pipelines.inbox.upload_leases import require_held
+from neurigraph_pipelines.inbox.vaults import import_vault, note_ids
+from neurigraph_pipelines.inbox.zipped_vaults import unpacked
+from neurigraph_pipelines.model import (
+    Claims,
+    ImportReport,
+    NewConversation,
+    Privacy,
+    ReceivedThrough,
+    RejectedItem,
+    SourceKind,
+    Tier,
+)
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import UnreadableFileError
+from neurigraph_pipelines.model.ports import ExportReader
+from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.text.media_types import MediaType
+
+SHOWN_REJECTIONS = 20
+"""Rejected items of a file that are kept with their reasons; the others are counted."""
+
+_QUERIES = statements("uploads")
+_AT_ONCE = 128
+_SHOWN_CHARACTERS = 300
+_MEDIA_TYPES = ("application/zip", "application/json", "application/jsonl", "text/plain", "application/vnd.ms-outlook")
+
+
+def may_be_export(upload: Mapping[str, Any], media: MediaType) -> bool:
+    """Return whether an upload is looked at for conversations: not what its sender calls a document, nor a web page."""
+    is_allowed = not upload["is_document"] and upload["received_through"] != ReceivedThrough.WEB
+    return is_allowed and media.name in _MEDIA_TYPES and (media.file_type == "export" or "json" in media.name)
+
+
+def import_export(context: Context, exports: ExportReader, upload: Mapping[str, Any]) -> ImportReport | None:
+    """Add the conversations of an upload to its owner's inbox. Adding them again adds nothing.
+
+    Args:
+        upload: As ``lease_upload`` returns it.
+
+    Returns:
+        What was added; None if it is a document, because no conversation is in it.
+
+    Raises:
+        UnreadableFileError: It cannot be read to its end. What came before stays.
+        TransientError: Another process has taken the upload over.
+    """
+    with context.database.pipeline() as tx:
+        stated = tx.execute(_QUERIES["stated_of_upload"], {"source_id": upload["source_id"]}).fetchone()
+    assert stated is not None
+    caller = context.acting_for(Claims.of_author(upload["user_id"], stated["member_id"], ReceivedThrough.IMPORT))
+    privacy = Privacy.PRIVATE if stated["privacy"] == Privacy.PRIVATE else None
+    report = ImportReport()
+    content = context.objects.get(upload["staging_key"])
+    how = (stated_order(stated["metadata"] or {}), wants_everything(stated["metadata"] or {}))
+    with exports.lines(content, upload["file_name"], stated["started_at"], *how) as lines:
+        name, vault = format_of(lines)
+        if name is None:
+            return None
+        _note_group(context, upload, ())
+        if name == VAULT:
+            return _import_notes(caller, upload, privacy, _details(stated), vault, lines)
+        importer = Importer(caller, name, privacy, _details(stated), report)
+        errors: list[UnreadableFileError] = []
+        added = importer.add(_until_unreadable(conversations_of(lines, report.notes.append), errors))
+        while group := list(islice(added, _AT_ONCE)):
+            _note_group(context, upload, group)
+        for error in errors:
+            seen = report.conversations_seen
+            raise UnreadableFileError(f"{error} (conversations added before that: {seen:,})") from error
+    _require_something(name, report)
+    _finish(context, upload, name, report)
+    return report
+
+
+def _import_notes(
+    caller: Context,
+    upload: Mapping[str, Any],
+    privacy: Privacy | None,
+    details: SourceDetails,
+    vault: str,
+    lines: Iterator[dict[str, Any]],
+) -> ImportReport:
+    """Add the notes of a zip as those of a vault."""
+    with unpacked(vault, lines) as (folder, rejected):
+        found = import_vault(caller, caller.settings, folder, privacy=privacy, details=details)
+        _note(caller, upload, [(SourceKind.NOTE, one) for one in note_ids(folder)])
+    report = ImportReport(
+        conversations_added=found.added,
+        conversations_seen=found.notes_seen,
+        messages_added=found.added + found.changed,
+        messages_known=found.known,
+        rejected=[*rejected, *found.rejected],
+        notes=[f"{one.where}: {one.reason}" for one in found.noted],
+    )
+    report.notes += [f"notes without a date, dated by the file: {found.undated:,}"] if found.undated else []
+    _require_something(VAULT, report)
+    _finish(caller, upload, VAULT, report)
+    return report
+
+
+def _require_something(name: str, report: ImportReport) -> None:
+    """Require that something of an export was read, or left out for a reason that is said.
+
+    Raises:
+        UnreadableFileError: Nothing was.
+    """
+    if not report.conversations_seen and (report.rejected or not report.notes):
+        first = report.rejected[0] if report.rejected else None
+        reason = f"{first.where}: {first.reason}" if first is not None else "it is empty"
+        raise UnreadableFileError(f"nothing in it can be read as {name} ({reason}). {READ}. {AS_IT_IS}")
+
+
+def _finish(context: Context, upload: Mapping[str, Any], name: str, report: ImportReport) -> None:
+    imported = {"source_id": upload["source_id"], "imported": json.dumps(_shown(name, report))}
+    with context.database.pipeline() as tx:
+        tx.execute(_QUERIES["imported"], imported)
+
+
+def _until_unreadable(
+    items: Iterator[NewConversation | RejectedItem], errors: list[UnreadableFileError]
+) -> Iterator[NewConversation | RejectedItem]:
+    """Yield items up to the error that ends them, and note that: those before it are added first."""
+    try:
+        yield from items
+    except UnreadableFileError as error:
+        errors.append(error)
+
+
+def _details(stated: Mapping[str, Any]) -> SourceDetails:
+    """Return what the sender of a file stated, for the conversations in it."""
+    return SourceDetails(
+        origin=stated["origin"],
+        url=stated["url"],
+        channel=Channel(stated["channel"]) if stated["channel"] else None,
+        author=stated["author"],
+        metadata=stated["metadata"] or {},
+        tier=Tier(stated["tier"]) if stated["tier"] else None,
+        container_tags=tuple(stated["container_tags"]),
+    )
+
+
+def _note_group(context: Context, upload: Mapping[str, Any], group: Sequence[NewConversation]) -> None:
+    """Note that conversations are in an upload, as long as this process holds the lease on it."""
+    kinds = [SourceKind.CONVERSATION if one.event_kind is None else SourceKind.EVENT for one in group]
+    _note(context, upload, [(kind, _storable(one.external_id)) for kind, one in zip(kinds, group, strict=True)])
+
+
+def _note(context: Context, upload: Mapping[str, Any], sources: Sequence[tuple[SourceKind, str]]) -> None:
+    leased = {name: upload[name] for name in ("source_id", "user_id")}
+    named = {"kinds": [kind.value for kind, _ in sources], "external_ids": [one for _, one in sources]}
+    with context.database.pipeline() as tx:
+        require_held(tx, upload)
+        tx.execute(_QUERIES["note_in_export"], {**leased, **named})
+
+
+def _shown(name: str, report: ImportReport) -> dict[str, Any]:
+    """Return what is kept of an import."""
+    rejected = [asdict(one) for one in report.rejected[:SHOWN_REJECTIONS]]
+    return {
+        "format": name,
+        "conversations": report.conversations_seen,
+        "conversations_added": report.conversations_added,
+        "messages_added": report.messages_added,
+        "messages_known": report.messages_known,
+        "rejected_count": len(report.rejected),
+        "notes": [_storable(note)[:_SHOWN_CHARACTERS] for note in report.notes[:SHOWN_REJECTIONS]],
+        "rejected": [{field: _storable(text)[:_SHOWN_CHARACTERS] for field, text in one.items()} for one in rejected],
+    }
+
+
+def _storable(text: str) -> str:
+    return clean_text(text, "repair")[0]

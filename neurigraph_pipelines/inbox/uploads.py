@@ -1,0 +1,401 @@
+"""Uploaded files: receiving the bytes and extracting the text.
+
+The bytes are in the object store before any row refers to them, and stay staged until a record has its own copy. The
+extractor reads the text, ``extraction`` turns it into messages, ``detection`` makes segments of those, and ``commit``
+copies the file to its record. ``uploaded_exports`` adds the conversations of a file that is an export of such.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import Any
+from uuid import UUID, uuid4
+
+from psycopg import OperationalError
+
+from neurigraph_pipelines.database.leases import retry_delay
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.extraction import document_messages
+from neurigraph_pipelines.inbox.imports.date_order import stated_order
+from neurigraph_pipelines.inbox.lost_files import lost_of_upload, mend_upload, rewrite_transcripts
+from neurigraph_pipelines.inbox.repository_files import known_commit, take_files
+from neurigraph_pipelines.inbox.source_details import checked_details
+from neurigraph_pipelines.inbox.upload_leases import LEASE_SECONDS, kept
+from neurigraph_pipelines.inbox.upload_notes import kept_as, notes_of, reader_of
+from neurigraph_pipelines.inbox.uploaded_exports import import_export, may_be_export
+from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
+from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
+from neurigraph_pipelines.model import (
+    Claims,
+    Extraction,
+    Privacy,
+    ReceivedThrough,
+    RepositoryFile,
+    SourceKind,
+    StoredObject,
+)
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
+from neurigraph_pipelines.model.ports import ExportReader, TextExtractor, Transaction
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
+from neurigraph_pipelines.text.file_names import file_name_of
+from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
+from neurigraph_pipelines.text.note_dates import day_of_file
+
+STEP = "read_uploads"
+"""The step name in failures of unreadable uploads."""
+
+_QUERIES = statements("uploads")
+_MEDIA_BYTES = 1 << 20
+"""Bytes of a file without text that are searched for its metadata, such as its size in pixels."""
+
+_AT_ONCE = 1_000
+_ABANDONED_AFTER = timedelta(days=1)
+"""Age from which staged bytes without an upload count as abandoned by a process that died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A received file; ``new`` is False if the user had uploaded the same bytes before, and ``notes`` say more."""
+
+    upload_id: UUID
+    new: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A file whose bytes are stored, before it has a row."""
+
+    name: str
+    stored: StoredObject
+    media: MediaType
+    title: str | None
+    external_id: str | None
+    occurred_at: datetime | None
+    privacy: Privacy | None
+    is_labelled: bool
+    is_document: bool
+    may_repeat: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The result of reading one upload.
+
+    Attributes:
+        parts: Number of messages made of it, including its description; of an export, of its conversations.
+        error: Why it could not be read; None on success.
+    """
+
+    upload_id: UUID
+    file_name: str
+    parts: int = 0
+    tokens: int = 0
+    error: str | None = None
+
+
+class Uploads:
+    """The uploads of an installation."""
+
+    def __init__(self, context: Context, exports: ExportReader) -> None:
+        self._context = context
+        self._exports = exports
+        self._database = context.database
+        self._objects = context.objects
+        self._inbox = Inbox(context)
+        self._settings = context.settings
+
+    def receive(
+        self,
+        claims: Claims,
+        file_name: str,
+        content: Iterable[bytes],
+        *,
+        title: str | None = None,
+        external_id: str | None = None,
+        occurred_at: datetime | None = None,
+        privacy: Privacy | None = None,
+        details: SourceDetails = NO_DETAILS,
+        is_labelled: bool = False,
+        is_document: bool = False,
+        may_repeat: bool = False,
+    ) -> Received:
+        """Receive a file, piece by piece.
+
+        With ``is_document``, it is stored as the file that it is, also if it is an export of conversations.
+
+        The same bytes of the same user are one upload, whatever the file name, and keep their first privacy and
+        details. If that upload failed, it is retried. Other bytes under the external id of an upload are its next
+        version.
+
+        Args:
+            may_repeat: Bytes of another upload are an upload of their own, under their external id.
+
+        Raises:
+            InvalidInputError: The file is empty or too large, or its title, id or a detail is not acceptable.
+            NotFoundError: There is no upload that it may replace.
+            ConflictError: It was last changed before the newest version of its external id.
+            StorageError: The bytes could not be stored.
+            TransientError: The same upload is being received right now.
+        """
+        checked_details(details, self._settings.ingestion.unstorable_text, None)
+        key = staging_key(datetime.now(UTC), uuid4())
+        head = bytearray()
+        stored = self._objects.put(key, self._checked(content, head))
+        name = file_name_of(file_name)
+        media = media_type_of(bytes(head), name)
+        how = (is_labelled, is_document, may_repeat)
+        day = occurred_at or day_of_file(name)
+        arrival = _Arrival(name, stored, media, title, external_id, day, privacy, *how)
+        return self._keep(claims, key, arrival, details)
+
+    def _keep(self, claims: Claims, key: str, arrival: _Arrival, details: SourceDetails) -> Received:
+        """Write the row of a file whose bytes are stored; remove these if there is no new row."""
+        with (
+            removed_unless_committing(lambda: self._objects.delete(key)) as rows,
+            rows(self._database.agent(claims)) as tx,
+        ):
+            received = self._insert(tx, claims, arrival, details)
+        if not received.new and not mend_upload(self._context, received.upload_id, key):
+            self._objects.delete(key)
+        return received
+
+    def _insert(self, tx: Transaction, claims: Claims, arrival: _Arrival, details: SourceDetails) -> Received:
+        user_id = claims.user_id
+        content = {"user_id": user_id, "sha256": bytes.fromhex(arrival.stored.sha256)}
+        tx.execute(_QUERIES["lock_content"], content)
+        dates = stated_order(details.metadata)
+        before = self._newest_version(tx, user_id, arrival.external_id, details.replaces)
+        known = before
+        if before is None and not arrival.may_repeat:
+            known = tx.execute(_QUERIES["find_by_content"], {**content, "dates": dates}).fetchone()
+        is_same = known is not None and dates in (None, known["dates"])  # another order of dates is read again
+        if known and is_same and known["sha256"] == content["sha256"] and not known["is_replaced"]:
+            tx.execute(_QUERIES["try_again"], {"source_id": known["source_id"]})
+            return Received(known["source_id"], new=False, notes=kept_as(known, arrival.privacy))
+        external_id = arrival.external_id
+        if before is not None and details.replaces is None and claims.received_through is not ReceivedThrough.DROP:
+            _require_newer(details.updated_at, before["updated_at"])
+        if before is None and external_id is None and known is None:
+            external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
+        label = details.document_type if arrival.is_labelled else None
+        source_id, created = self._inbox.open_source(
+            tx,
+            user_id,
+            SourceKind.UPLOAD,
+            external_id=external_id,
+            title=arrival.title if arrival.title is not None else PurePosixPath(arrival.name).stem[:MAX_TITLE_LENGTH],
+            started_at=arrival.occurred_at,
+            privacy=arrival.privacy,
+            details=replace(
+                details,
+                document_type=label or arrival.media.document_type_of(details.document_type),
+                replaces=before["source_id"] if before is not None else None,
+            ),
+        )
+        if not created:
+            raise TransientError("another version of this file is being uploaded right now: try again", retry_after=1)
+        row = {
+            **content,
+            "source_id": source_id,
+            "file_name": arrival.name,
+            "media_type": arrival.media.name,
+            "size_bytes": arrival.stored.size_bytes,
+            "staging_key": arrival.stored.key,
+            "is_document": arrival.is_document,
+        }
+        tx.execute(_QUERIES["insert"], row)
+        return Received(source_id, new=True)
+
+    def _newest_version(
+        self, tx: Transaction, user_id: UUID, external_id: str | None, replaces: UUID | None
+    ) -> dict[str, Any] | None:
+        """Return the upload that has the external id of a file, or that it replaces; None if it is a new one.
+
+        Raises:
+            NotFoundError: There is no upload to replace.
+        """
+        if external_id is None and replaces is None:
+            return None
+        values = {"user_id": user_id, "external_id": None if replaces else external_id, "replaces": replaces}
+        before = tx.execute(_QUERIES["newest_version"], values).fetchone()
+        if before is None and replaces is not None:
+            raise NotFoundError
+        return before
+
+    def _checked(self, content: Iterable[bytes], head: bytearray) -> Iterator[bytes]:
+        """Yield the content, check its size and copy its beginning to ``head``."""
+        size = 0
+        for chunk in content:
+            size += len(chunk)
+            if size > self._settings.uploads.max_upload_bytes:
+                raise InvalidInputError(
+                    f"the file has more than {self._settings.uploads.max_upload_bytes:,} bytes: "
+                    "raise NEURIGRAPH_MAX_UPLOAD_BYTES, or split it"
+                )
+            head += chunk[: HEAD_BYTES - len(head)]
+            yield chunk
+        if size == 0:
+            raise InvalidInputError("the file is empty")
+
+    def known_commit(self, claims: Claims, external_id: str) -> tuple[UUID, str] | None:
+        """Return the upload and the commit of the newest version of a repository; None if there is none to keep."""
+        return known_commit(self._database, claims, external_id)
+
+    def receive_read(self, claims: Claims, file_name: str, file: RepositoryFile, **stated: Any) -> None:
+        """Receive a file whose text is known already; one whose text is not waits to be read like any other.
+
+        Args:
+            stated: What ``receive`` takes besides; the external id is among it.
+        """
+        received = self.receive(claims, file_name, [file.content], may_repeat=True, **stated)
+        if received.new and file.parts:
+            name = file_name_of(file_name)
+            media = media_type_of(file.content, name)
+            self._add_text(received.upload_id, name, media, len(file.content), Extraction(tuple(file.parts)))
+
+    def read_due(
+        self, extractor: TextExtractor, user_id: UUID | None = None, on_read: Callable[[Read], None] | None = None
+    ) -> list[Read]:
+        """Read the received uploads that are due, one after the other. A hostile file fails alone.
+
+        Args:
+            extractor: Reads the text of each file.
+            user_id: Only this user's uploads; None for all users.
+            on_read: Called after each file.
+        """
+        done: list[Read] = []
+        while (upload := self._lease(user_id)) is not None:
+            try:
+                with kept(self._database, upload):
+                    result = self._read(extractor, upload)
+            except OperationalError:
+                raise
+            except Exception as error:  # one bad file must not block the others
+                result = Read(upload["source_id"], upload["file_name"], error=self._fail(upload, error))
+            done.append(result)
+            if on_read is not None:
+                on_read(result)
+        return done
+
+    def _lease(self, user_id: UUID | None) -> dict[str, Any] | None:
+        """Lease the next due upload, and fail those without attempts left."""
+        max_attempts = self._settings.ingestion.max_attempts
+        with self._database.pipeline() as tx:
+            tx.execute(_QUERIES["fail_silent_uploads"], {"max_attempts": max_attempts, "step": STEP})
+            return tx.execute(
+                _QUERIES["lease_upload"],
+                {"user_id": user_id, "lease_seconds": LEASE_SECONDS, "max_attempts": max_attempts},
+            ).fetchone()
+
+    def _read(self, extractor: TextExtractor, upload: dict[str, Any]) -> Read:
+        source_id, name, key = upload["source_id"], upload["file_name"], upload["staging_key"]
+        head = self._objects.get_range(key, 0, min(_MEDIA_BYTES, upload["size_bytes"]))
+        media = media_type_of(head, name)
+        if may_be_export(upload, media):
+            imported = import_export(self._context, self._exports, upload)
+            if imported is not None:
+                return Read(source_id, name, imported.messages_added, imported.tokens_added)
+        reader = reader_of(media, upload["received_through"])
+        if reader == "repository":
+            most = self._settings.web.repository_files
+            found = take_files(self, self._database, extractor, source_id, self._objects.get(key), most)
+        else:
+            found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
+        return self._add_text(source_id, name, media, upload["size_bytes"], found, notes_of(reader, media, found))
+
+    def _add_text(
+        self,
+        source_id: UUID,
+        name: str,
+        media: MediaType,
+        size_bytes: int,
+        found: Extraction,
+        notes: Sequence[str] = (),
+    ) -> Read:
+        messages = list(document_messages(name, media, size_bytes, found))
+        with self._database.pipeline() as tx:
+            result = self._inbox.append(tx, SourceKind.UPLOAD, source_id, messages)
+            self._inbox.end(tx, SourceKind.UPLOAD, source_id)
+            shown = json.dumps({"notes": [clean_text(note, "repair")[0] for note in notes]}) if notes else None
+            tx.execute(_QUERIES["extracted"], {"source_id": source_id, "notes": shown})
+        if result.known and (lost := lost_of_upload(self._context, source_id)):
+            sent = [one.message for one in self._inbox.checked(messages)]
+            rewrite_transcripts(self._context, lost, {file.external_id: sent for file in lost})
+        return Read(source_id, name, len(messages), result.tokens)
+
+    def _fail(self, upload: dict[str, Any], error: Exception) -> str:
+        final = isinstance(error, InvalidInputError)
+        message = str(error) if final else f"{type(error).__name__}: {error}"
+        with self._database.pipeline() as tx:
+            tx.execute(
+                _QUERIES["failed"],
+                {
+                    "source_id": upload["source_id"],
+                    "final": final,
+                    "max_attempts": self._settings.ingestion.max_attempts,
+                    "delay_seconds": retry_delay(self._settings, upload["attempts"]),
+                    "step": STEP,
+                    "error": clean_text(message, "repair")[0][:4_000],
+                },
+            )
+        return message
+
+    def due(self) -> int:
+        """Count the uploads to read and the staged files to clear."""
+        with self._database.pipeline() as tx:
+            row = tx.execute(_QUERIES["due"]).fetchone()
+        assert row is not None
+        waiting: int = row["uploads"]
+        return waiting
+
+    def clear(self) -> int:
+        """Remove staged bytes that a record has copied, and those that a dead process abandoned.
+
+        Returns:
+            The number of removed objects.
+        """
+        removed = 0
+        while True:
+            with self._database.pipeline() as tx:
+                rows = tx.execute(_QUERIES["to_clear"], {"limit": _AT_ONCE}).fetchall()
+            if not rows:
+                break
+            for row in rows:
+                self._objects.delete(row["staging_key"])
+                with self._database.pipeline() as tx:
+                    tx.execute(_QUERIES["cleared"], {"source_id": row["source_id"]})
+            removed += len(rows)
+        return removed + self._clear_abandoned()
+
+    def _clear_abandoned(self) -> int:
+        youngest = staging_key(datetime.now(UTC) - _ABANDONED_AFTER, UUID(int=0))
+        old = [key for key in self._objects.keys(STAGING) if key < youngest]
+        if not old:
+            return 0
+        with self._database.pipeline() as tx:
+            staged = {row["staging_key"] for row in tx.execute(_QUERIES["staged"], {"keys": old})}
+        abandoned = [key for key in old if key not in staged]
+        for key in abandoned:
+            self._objects.delete(key)
+        return len(abandoned)
+
+
+def _require_newer(updated_at: datetime | None, newest: datetime | None) -> None:
+    """Require that a version is not older than the newest one, if both say when they changed.
+
+    A file of a drop place is what lies there now, whatever its time.
+    """
+    if updated_at is not None and newest is not None and utc(updated_at) < newest:
+        raise ConflictError(
+            f"this version was last changed on {utc(updated_at).isoformat()}, the newest one on {newest.isoformat()}: "
+            "state what it replaces, or leave out when it changed, to make it the newest nevertheless"
+        )

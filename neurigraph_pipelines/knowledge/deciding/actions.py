@@ -1,0 +1,192 @@
+"""Actions as callers see them: lists, votes, and what a persona asks for.
+
+The database takes votes, from the claims that it has checked; ``execution`` carries out what was approved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.access.authentication import require_visible
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.knowledge.deciding.execution import carry_out
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.actions import ActionKind, ActionState
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.model.ports import Database
+
+_QUERIES = statements("actions")
+_REFUSED = {
+    "mine": "nobody votes on what it asked for itself: another one has to",
+    "model": "a person votes: use the command line or the API, not the tools of a model",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One vote; others than the owner see their own."""
+
+    voter: str
+    approves: bool
+    voted_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that waits for a decision, or was decided.
+
+    Attributes:
+        origin: ``policy`` if a standard asks for it, ``doubt`` if a job does.
+        text: The held note, of a single open action.
+    """
+
+    action_id: UUID
+    kind: ActionKind
+    origin: str
+    reason: str
+    state: ActionState
+    node_id: UUID
+    other_node_id: UUID | None
+    record_id: UUID | None
+    other_record_id: UUID | None
+    fact_id: UUID | None
+    other_fact_id: UUID | None
+    source_id: UUID | None
+    message: int | None
+    details: Mapping[str, Any]
+    requested_by: str
+    requested_at: datetime
+    expires_at: datetime
+    decided_at: datetime | None
+    finished_at: datetime | None
+    failure: str | None
+    votes: tuple[Vote, ...]
+    title: str | None = None
+    text: str | None = None
+
+
+def page_of_actions(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    *,
+    kind: ActionKind | None = None,
+    state: ActionState | None = ActionState.OPEN,
+    node_id: UUID | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[Action]:
+    """Return a page of the actions that the caller may see, newest first.
+
+    Args:
+        state: None for all.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+    filters = {"kind": kind, "state": state, "node_id": node_id}
+
+    def read(after: Position | None, most: int) -> list[Action]:
+        at, last = after or NEWEST
+        values = {"user_id": claims.user_id, "action_id": None, **filters, "at": at, "id": last, "limit": most}
+        with database.agent(claims) as tx:
+            return [_action(row) for row in tx.execute(_QUERIES["actions"], values)]
+
+    return cursors.page(claims, "actions", filters, limit, cursor, read, lambda one: (one.requested_at, one.action_id))
+
+
+def get_action(database: Database, claims: Claims, action_id: UUID) -> Action:
+    """Return an action, with the text of the note that it holds.
+
+    Raises:
+        NotFoundError: There is no such action, or the caller does not see it; also in the functions below.
+    """
+    require_visible(database, claims, "action", action_id)
+    everything = {"kind": None, "state": None, "node_id": None, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
+    with database.agent(claims) as tx:
+        row = tx.execute(
+            _QUERIES["actions"], {"user_id": claims.user_id, "action_id": action_id, **everything}
+        ).fetchone()
+        if row is None:
+            raise NotFoundError
+        held = tx.execute(_QUERIES["held_text"], {"action_id": action_id}).fetchone()
+    return _action({**row, "title": held["title"], "text": held["content"]} if held is not None else row)
+
+
+def vote(context: Context, action_id: UUID, *, approves: bool) -> Action:
+    """Vote on an action, and carry it out if that approves it. The same vote again changes nothing.
+
+    Raises:
+        ForbiddenError: The caller asked for it itself, or is a model that uses its user's key.
+        ConflictError: It has expired, or was decided otherwise.
+        NeurigraphError: Approved, but it could not be carried out; ``failure`` says why, unless it is tried again.
+    """
+    get_action(context.database, context.claims, action_id)
+    with context.database.agent(context.claims) as tx:
+        row = tx.execute(_QUERIES["vote"], {"action_id": action_id, "approves": approves}).fetchone()
+    assert row is not None
+    outcome = str(row["outcome"])
+    if outcome == "absent":
+        raise NotFoundError
+    if outcome in _REFUSED:
+        raise ForbiddenError(_REFUSED[outcome])
+    if outcome == ActionState.EXPIRED:
+        raise ConflictError("nobody decided in time, so this has expired: ask for it again")
+    if outcome == "voted" or ((outcome == ActionState.REJECTED) is approves and outcome != ActionState.OPEN):
+        raise ConflictError("you voted otherwise, or this was decided otherwise: a decision stands")
+    decided = get_action(context.database, context.claims, action_id)
+    if outcome != ActionState.APPROVED:
+        return decided
+    return _finished(context, decided)
+
+
+def request(context: Context, kind: ActionKind, record_id: UUID) -> Action:
+    """Ask for a record to be deleted, promoted or archived, as a persona that may write to its node.
+
+    If its standard asks for no approval, this is done at once.
+
+    Raises:
+        ForbiddenError: The standard leaves it to the owner, or the caller may not write there.
+        ConflictError: This version cannot do it.
+    """
+    require_visible(context.database, context.claims, "record", record_id)
+    if context.claims.role == "user":
+        raise ConflictError(f"the owner of a graph asks nobody: {kind} it at once")
+    with context.database.agent(context.claims) as tx:
+        row = tx.execute(_QUERIES["request"], {"kind": kind, "record_id": record_id}).fetchone()
+    if row is None or row["state"] == "absent":
+        raise NotFoundError
+    if row["state"] == "read only":
+        raise ForbiddenError(
+            f"this persona may only read the node: it has to be allowed to write there to ask to {kind} this"
+        )
+    if row["state"] == "forbidden":
+        raise ForbiddenError(f"only the owner of the graph may {kind} this: the standard of its node says so")
+    asked = get_action(context.database, context.claims, row["action_id"])
+    return _finished(context, asked) if asked.state is ActionState.APPROVED else asked
+
+
+def _finished(context: Context, approved: Action) -> Action:
+    """Carry out an approved action and return it; one that went with its subject is shown as executed."""
+    carry_out(context, approved.action_id)
+    try:
+        return get_action(context.database, context.claims, approved.action_id)
+    except NotFoundError:
+        return replace(approved, state=ActionState.EXECUTED)
+
+
+def _action(row: Mapping[str, Any]) -> Action:
+    return Action(
+        **{
+            **row,
+            "kind": ActionKind(row["kind"]),
+            "state": ActionState(row["state"]),
+            "votes": tuple(Vote(**one) for one in row["votes"]),
+        }
+    )

@@ -1,0 +1,116 @@
+"""Links as a caller sees them: those of a fact, or of a memory with its facts, page by page, newest first.
+
+Some are stored, and others are computed when they are read: from verdicts on pairs of facts, from their versions, and
+from the digests that a memory is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.knowledge.belief_lists import REASONS
+from neurigraph_pipelines.knowledge.signing import attest_of, end_attest_of
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.links import SUPERSEDES, EndKind
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.model.verdicts import Verdict
+from neurigraph_pipelines.text.hygiene import clean_text
+
+_QUERIES = statements("links")
+_ENDS = ("from", "to")
+# Nobody states links of a digest, so this kind is not in `EndKind`.
+_KINDS = (*(kind.value for kind in EndKind), "digest")
+_UNSHOWN = {
+    *(f"{end}_{kind}_id" for end in _ENDS for kind in _KINDS if kind != EndKind.RECORD),
+    *(f"{prefix}{name}" for prefix in ("", "end_") for name in ("signature", "public_key", "holder", "revoked_at")),
+    "is_out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFilter:
+    """Which links to list.
+
+    Attributes:
+        fact_id: Of this fact; or else of ``record_id`` and its facts.
+        relation: Only in this relation.
+        with_ended: Whether rejected and ended ones are listed, too.
+    """
+
+    fact_id: UUID | None = None
+    record_id: UUID | None = None
+    relation: str | None = None
+    with_ended: bool = False
+
+
+def list_links(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    wanted: LinkFilter,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of the links of which the caller sees both ends; ``place`` orders them.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        at, last = after or NEWEST
+        return _rows(database, claims, wanted, at=at, id=last, limit=most)
+
+    def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return row["created_at"], row["place"]
+
+    return cursors.page(claims, "links", asdict(wanted), limit, cursor, read, place)
+
+
+def link(database: Database, claims: Claims, link_id: UUID) -> dict[str, Any]:
+    """Return a link, as it stands.
+
+    Raises:
+        NotFoundError: There is no such link, or the caller does not see both its ends.
+    """
+    found = _rows(database, claims, LinkFilter(with_ended=True), link_id=link_id)
+    if not found:
+        raise NotFoundError
+    return found[0]
+
+
+def _rows(database: Database, claims: Claims, wanted: LinkFilter, **values: Any) -> list[dict[str, Any]]:
+    place = {
+        "fact_id": wanted.fact_id,
+        "record_id": wanted.record_id,
+        "link_id": None,
+        "relation": None if wanted.relation is None else clean_text(wanted.relation, "repair")[0],
+        "stands": not wanted.with_ended,
+        "at": NEWEST[0],
+        "id": NEWEST[1],
+        "limit": 1,
+    }
+    return [_shaped(row) for row in database.ask(claims, _QUERIES["links_at"], place | values)]
+
+
+def _shaped(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a link with its ends as a kind and an id each, its direction, and who signed it."""
+    found = {name: value for name, value in row.items() if name not in _UNSHOWN}
+    for end in _ENDS:
+        kind = next(kind for kind in _KINDS if row.get(f"{end}_{kind}_id") is not None)
+        found |= {f"{end}_kind": kind, f"{end}_id": row[f"{end}_{kind}_id"]}
+    if row["computed_from"] == "verdict" and row["reason"] is None:
+        # Others than the owner: a model's own words may tell of what they may not see.
+        found["reason"] = REASONS[Verdict.UPDATES if row["relation"] == SUPERSEDES else Verdict(row["relation"])]
+    return found | {
+        "direction": "out" if row["is_out"] else "in",
+        "attest": attest_of(row).value,
+        "end_attest": end_attest_of(row).value,
+    }

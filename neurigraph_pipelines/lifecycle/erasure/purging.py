@@ -1,0 +1,90 @@
+"""Purging the archive: what has been there for long enough is forgotten, each record with a receipt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.access.guards import Guard
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
+
+MAX_PURGED = 1_000
+"""Most records of one call."""
+
+_QUERIES = statements("retention")
+
+
+@dataclass(slots=True)
+class Purge:
+    """What a purge forgot, or would forget.
+
+    Attributes:
+        records: Records that have been in the archive for as long.
+        failed: Records that stay for now, because others read or write them.
+        left: Records that the next call forgets.
+    """
+
+    dry_run: bool
+    records: int
+    erasure_ids: list[UUID] = field(default_factory=list)
+    failed: list[UUID] = field(default_factory=list)
+    left: int = 0
+
+
+class _StillArchived(Guard):
+    """Lets an erasure begin only if the record is still in the archive, and has been for as long."""
+
+    def __init__(self, record_id: UUID, before: datetime) -> None:
+        self._values = {"record_id": record_id, "before": before}
+
+    def admit(self, tx: Transaction) -> None:
+        """Look at the archive, with the graph locked.
+
+        Raises:
+            NotFoundError: The record was restored.
+        """
+        if tx.execute(_QUERIES["is_purgeable"], self._values).fetchone() is None:
+            raise NotFoundError
+
+
+def purge(
+    context: Context, older_than: timedelta, *, through: str, dry_run: bool = False, limit: int = MAX_PURGED
+) -> Purge:
+    """Forget what has been in the archive for longer than a time, for good.
+
+    Args:
+        through: The interface of the request, for the receipts.
+        dry_run: Count, and change nothing.
+        limit: Most records of this call.
+
+    Raises:
+        ForbiddenError: The caller does not own the graph.
+        InvalidInputError: The time is negative.
+    """
+    require_owner(context.claims)
+    if older_than < timedelta():
+        raise InvalidInputError("the age of what is purged cannot be negative")
+    with context.database.owner() as tx:
+        values = {"user_id": context.claims.user_id, "seconds": older_than.total_seconds(), "limit": limit}
+        found = tx.execute(_QUERIES["purgeable"], values).fetchall()
+    counted = found[0]["counted"] if found else 0
+    if dry_run:
+        return Purge(dry_run, counted)
+    done = Purge(dry_run, counted, left=counted - len(found))
+    for row in found:
+        record_id, guard = row["record_id"], _StillArchived(row["record_id"], row["before"])
+        try:
+            receipt = forget(context, Subject(SubjectKind.RECORD, record_id), through=through, guard=guard)
+            done.erasure_ids.append(receipt.erasure_id)
+        except NotFoundError:  # restored, or erased, meanwhile
+            done.records -= 1
+        except NeurigraphError:
+            done.failed.append(record_id)
+    return done

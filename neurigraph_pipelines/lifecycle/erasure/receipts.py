@@ -1,0 +1,169 @@
+"""Receipts of erasures: ids, counts and checksums, without any erased text.
+
+``rows`` decides what is erased; this module only reads and extends receipts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.ports import Database, Transaction
+
+MAX_RECEIPTS = 200
+"""Most receipts in one page."""
+
+_QUERIES = statements("erasure")
+
+
+class SubjectKind(StrEnum):
+    """The kinds of subjects that can be erased."""
+
+    FACT = "fact"
+    RECORD = "record"
+    NODE = "node"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The fact, record, node or user to erase."""
+
+    kind: SubjectKind
+    subject_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The receipt of one erasure.
+
+    Attributes:
+        user_id: The owner, who requested the erasure.
+        requested_through: The interface of the request.
+        w: Time of the request.
+        finished_at: Time at which the last row and object were removed; None before.
+        erased: Number of erased rows and objects by kind; ``object_bytes`` is the size of the objects.
+        kept: Ids that remain because other data needs them: ``sources`` with other records or unstored parts, and
+            ``originals`` of uploads with other records.
+    """
+
+    erasure_id: UUID
+    user_id: UUID
+    subject_kind: SubjectKind
+    subject_id: UUID
+    requested_through: str
+    w: datetime
+    finished_at: datetime | None
+    erased: dict[str, int]
+    kept: dict[str, list[UUID]]
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedObject:
+    """An object that a row referred to; ``sha256`` is the checksum of its stored bytes, in hex."""
+
+    sha256: str | None
+    size_bytes: int
+    removed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """The subject and progress of an erasure, for the functions that carry it out."""
+
+    erasure_id: UUID
+    user_id: UUID
+    subject: Subject
+    rows_erased: bool
+
+
+def add_to_receipt(
+    tx: Transaction, erasure_id: UUID, erased: Mapping[str, int], kept: Mapping[str, Sequence[UUID]]
+) -> None:
+    """Add what this transaction erases and keeps to the receipt."""
+    tx.execute(
+        _QUERIES["add_to_receipt"],
+        {
+            "erasure_id": erasure_id,
+            "erased": Jsonb({name: count for name, count in erased.items() if count}),
+            "kept": Jsonb({name: sorted(map(str, kept.get(name, ()))) for name in ("sources", "originals")}),
+        },
+    )
+
+
+def erasure(tx: Transaction, erasure_id: UUID) -> Erasure:
+    """Return the subject and progress of an erasure."""
+    row = _row(tx, erasure_id)
+    subject = Subject(SubjectKind(row["subject_kind"]), row["subject_id"])
+    return Erasure(erasure_id, row["user_id"], subject, row["rows_erased_at"] is not None)
+
+
+def receipt(tx: Transaction, erasure_id: UUID) -> Receipt:
+    """Return the receipt of one erasure."""
+    return _receipt(_row(tx, erasure_id))
+
+
+def receipts(
+    tx: Transaction, user_id: UUID | None = None, *, limit: int = MAX_RECEIPTS, after: Position | None = None
+) -> list[Receipt]:
+    """Return the receipts that the transaction's role may see, newest first.
+
+    Args:
+        tx: A transaction of the pipeline, or one with claims.
+        user_id: Only this user's receipts; the user may be erased.
+        limit: Most receipts.
+        after: Only receipts after this position: a time and an id.
+    """
+    at, last = after or NEWEST
+    rows = tx.execute(_QUERIES["erasures"], {"user_id": user_id, "limit": limit, "at": at, "id": last})
+    return [_receipt(row) for row in rows]
+
+
+def page_of_receipts(
+    database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None
+) -> Page[Receipt]:
+    """Return a page of the receipts of the caller's erasures, newest first.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[Receipt]:
+        with database.agent(claims) as tx:
+            return receipts(tx, claims.user_id, limit=most, after=after)
+
+    return cursors.page(claims, "erasures", {}, limit, cursor, read, lambda one: (one.w, one.erasure_id))
+
+
+def objects_of(tx: Transaction, erasure_id: UUID) -> list[ErasedObject]:
+    """Return the objects of one erasure that rows referred to."""
+    return [ErasedObject(**row) for row in tx.execute(_QUERIES["objects"], {"erasure_id": erasure_id})]
+
+
+def _row(tx: Transaction, erasure_id: UUID) -> dict[str, Any]:
+    row = tx.execute(_QUERIES["erasure"], {"erasure_id": erasure_id}).fetchone()
+    assert row is not None
+    return row
+
+
+def _receipt(row: Mapping[str, Any]) -> Receipt:
+    return Receipt(
+        row["erasure_id"],
+        row["user_id"],
+        SubjectKind(row["subject_kind"]),
+        row["subject_id"],
+        row["requested_through"],
+        row["w_coordinate"],
+        row["finished_at"],
+        {name: int(count) for name, count in sorted(row["erased"].items())},
+        {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items())},
+    )

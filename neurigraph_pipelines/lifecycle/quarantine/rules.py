@@ -1,0 +1,208 @@
+"""What a quarantine meets, the log of quarantines, and previews. ``holding`` puts memories away and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Database, Transaction
+
+MAX_REASON = 500
+
+_QUERIES = statements("quarantine")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a quarantine meets: messages for which all conditions hold that are set, and every record with one of them.
+
+    Attributes:
+        source_id: Of this conversation, event, upload or note.
+        key_id: Handed in with this API key.
+        persona_id: Handed in by this persona, with any of its keys.
+        received_from: Received at this moment or later.
+        received_until: Received before this moment.
+    """
+
+    source_id: UUID | None = None
+    key_id: UUID | None = None
+    persona_id: UUID | None = None
+    received_from: datetime | None = None
+    received_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """An entry of the log.
+
+    Attributes:
+        requested_by: Who put it in force: ``user:`` and an id, with the key or door that was used.
+        released_at: When it ended; None while it is in force.
+        records: How many records it holds now.
+        revisions: How many changes of other records it hides now.
+    """
+
+    quarantine_id: UUID
+    source_id: UUID | None
+    key_id: UUID | None
+    persona_id: UUID | None
+    received_from: datetime | None
+    received_until: datetime | None
+    reason: str
+    requested_by: str
+    created_at: datetime
+    released_by: str | None
+    released_at: datetime | None
+    records: int
+    revisions: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetRecord:
+    """A record that a rule meets; ``messages`` counts those of its messages that meet it."""
+
+    record_id: UUID
+    node_id: UUID
+    schema_name: str
+    messages: int
+    created_at: datetime
+    quarantined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a quarantine would hide.
+
+    Attributes:
+        hidden_already: How many of the records another quarantine holds.
+        revisions: How many changes of records it would hide: titles, summaries, keywords, supersessions and moves.
+        revised_record_ids: The records that would show what they were without these changes.
+    """
+
+    records: int
+    messages: int
+    nodes: int
+    hidden_already: int
+    record_ids: list[UUID]
+    revisions: int
+    revised_record_ids: list[UUID]
+
+
+def checked(tx: Transaction, claims: Claims, rule: Rule) -> Rule:
+    """Check a rule that somebody states.
+
+    Raises:
+        InvalidInputError: It has no condition, or an empty span of time.
+        NotFoundError: The owner has no such source, key or persona.
+    """
+    if rule == Rule():
+        raise InvalidInputError("a quarantine needs a source, a key, a persona or a span of time: name one of them")
+    if rule.received_from and rule.received_until and rule.received_from >= rule.received_until:
+        raise InvalidInputError("the span of time ends before it begins: swap its ends")
+    for name, wanted, query in (
+        ("source", rule.source_id, _QUERIES["has_source"]),
+        ("key", rule.key_id, _QUERIES["has_key"]),
+        ("persona", rule.persona_id, _QUERIES["has_persona"]),
+    ):
+        values = {f"{name}_id": wanted, "user_id": claims.user_id}
+        if wanted is not None and tx.execute(query, values).fetchone() is None:
+            raise NotFoundError(f"there is no {name} {wanted}")
+    return rule
+
+
+def records_met(tx: Transaction, user_id: UUID, rule: Rule) -> list[MetRecord]:
+    """Return the records of a user that a rule meets.
+
+    Args:
+        tx: A transaction of the owner role.
+    """
+    rows = tx.execute(_QUERIES["records_met"], {"rule": as_row(rule, user_id)})
+    return [MetRecord(**row) for row in rows]
+
+
+def as_row(rule: Rule, user_id: UUID) -> Jsonb:
+    """Return a rule of a user as the JSON of a row of quarantines."""
+    stated = {name: str(value) for name, value in asdict(rule).items() if value is not None}
+    return Jsonb({**stated, "user_id": str(user_id)})
+
+
+def preview(database: Database, claims: Claims, rule: Rule) -> Preview:
+    """Return what a quarantine would hide, without hiding anything.
+
+    Raises:
+        ForbiddenError: The caller does not own the graph.
+        InvalidInputError, NotFoundError: As ``checked``.
+    """
+    require_owner(claims)
+    with database.owner() as tx:
+        records = records_met(tx, claims.user_id, checked(tx, claims, rule))
+        revised = [
+            row["record_id"] for row in tx.execute(_QUERIES["revisions_met"], {"rule": as_row(rule, claims.user_id)})
+        ]
+    return Preview(
+        len(records),
+        sum(one.messages for one in records),
+        len({one.node_id for one in records}),
+        sum(one.quarantined for one in records),
+        [one.record_id for one in records],
+        len(revised),
+        sorted(set(revised)),
+    )
+
+
+def page_of_quarantines(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    *,
+    with_released: bool = False,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[Quarantine]:
+    """Return a page of the quarantines of the caller's graph, newest first.
+
+    Raises:
+        ForbiddenError: The caller does not own the graph.
+        InvalidInputError: The cursor is not one of this list.
+    """
+    require_owner(claims)
+    filters = {"with_released": with_released}
+
+    def read(after: Position | None, most: int) -> list[Quarantine]:
+        at, last = after or NEWEST
+        with database.agent(claims) as tx:
+            return _log(tx, claims, {**filters, "at": at, "id": last, "limit": most})
+
+    return cursors.page(
+        claims, "quarantines", filters, limit, cursor, read, lambda one: (one.created_at, one.quarantine_id)
+    )
+
+
+def get_quarantine(database: Database, claims: Claims, quarantine_id: UUID) -> Quarantine:
+    """Return one quarantine, in force or released.
+
+    Raises:
+        NotFoundError: There is none, or the caller does not own its graph.
+    """
+    with database.agent(claims) as tx:
+        found = _log(tx, claims, {"quarantine_id": quarantine_id})
+    if not found:
+        raise NotFoundError(f"there is no quarantine {quarantine_id}")
+    return found[0]
+
+
+def _log(tx: Transaction, claims: Claims, wanted: Mapping[str, Any]) -> list[Quarantine]:
+    everything = {"quarantine_id": None, "with_released": True, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
+    rows = tx.execute(_QUERIES["quarantines"], {"user_id": claims.user_id, **everything, **wanted})
+    names = [field.name for field in fields(Quarantine)]
+    return [Quarantine(**{name: row[name] for name in names}) for row in rows]

@@ -1,5 +1,0 @@
-"""The page for people: HTML, CSS and ES modules, without a build step. ``api.page`` serves these files.
-
-``files`` is ours, and ``app`` has what only the view in agents needs, which ``mcp.view`` makes. ``vendored`` holds
-libraries of others as they were published, with their licences and checksums.
-"""

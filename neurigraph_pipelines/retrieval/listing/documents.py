@@ -1,0 +1,62 @@
+"""Documents: sources of every kind with the status of their processing, as ``/v3`` shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import Claims, Progress, SourceKind
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.retrieval.listing.sources import get_source
+
+_QUERIES = statements("documents")
+
+
+class Status(StrEnum):
+    """How far the processing of a document is.
+
+    A file that was read waits for a run that cuts it into segments, and that run embeds and stores them.
+    """
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    CHUNKING = "chunking"
+    EMBEDDING = "embedding"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+def status_of(state: Progress, row: Mapping[str, Any]) -> Status:
+    """Return the status of a document.
+
+    Args:
+        state: The state of its source.
+        row: Of the query ``document``.
+    """
+    if state is Progress.FAILED:
+        return Status.FAILED
+    if state is Progress.STORED:
+        return Status.COMPLETED
+    if row["is_unread"]:
+        return Status.PROCESSING if row["is_being_read"] else Status.PENDING
+    if state is Progress.STORING:
+        return Status.EMBEDDING
+    return Status.CHUNKING if row["kind"] == SourceKind.UPLOAD else Status.PENDING
+
+
+def get_document(database: Database, claims: Claims, document_id: UUID) -> dict[str, Any]:
+    """Return a source of any kind as ``get_source`` does, with its ``status`` and ``container_tags``.
+
+    Raises:
+        NotFoundError: There is no such source, or the caller did not hand it in and does not own it.
+    """
+    rows = database.ask(claims, _QUERIES["document"], {"source_id": document_id})
+    if not rows:
+        raise NotFoundError
+    found = get_source(database, claims, SourceKind(rows[0]["kind"]), document_id)
+    status = status_of(Progress(found["state"]), rows[0])
+    return {**found, "status": status, "container_tags": rows[0]["container_tags"]}

@@ -1,0 +1,127 @@
+"""Evidence page by page: what mentions a node, what an edge rests on, and the other names of nodes.
+
+Everything is read with the caller's rights: what is denied is absent, also in strengths and counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.model import AliasType, Claims, MentionRole
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.text.hygiene import clean_text
+
+_QUERIES = statements("evidence")
+_FIRST: Position = ("-infinity", str(UUID(int=0)))
+
+
+def page_of_mentions(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    node_id: UUID,
+    role: MentionRole | None = None,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of the mentions of a node, those stored last first.
+
+    Raises:
+        NotFoundError: There is no such node, or the caller may not see it.
+        InvalidInputError: The cursor is not one of this list.
+    """
+    _require_node(database, claims, node_id)
+    values = {"node_id": node_id, "role": role}
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        at, last = after or NEWEST
+        return database.ask(claims, _QUERIES["mentions_of_node"], {**values, "at": at, "id": last, "limit": most})
+
+    return cursors.page(
+        claims, "mentions", values, limit, cursor, read, lambda row: (row["created_at"], row["mention_id"])
+    )
+
+
+def edge_of(database: Database, claims: Claims, edge_id: UUID) -> dict[str, Any]:
+    """Return an edge, with strength, counts and validity over the evidence that the caller sees.
+
+    Raises:
+        NotFoundError: There is no such edge, or the caller sees no evidence for it.
+    """
+    found = database.ask(claims, _QUERIES["edge"], {"edge_id": edge_id})
+    if not found:
+        raise NotFoundError
+    return found[0]
+
+
+def page_of_evidence(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    edge_id: UUID,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of the evidence of an edge, the newest first.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        at, last = after or NEWEST
+        values = {"edge_id": edge_id, "at": at, "id": last, "limit": most}
+        return database.ask(claims, _QUERIES["evidence_of_edge"], values)
+
+    return cursors.page(
+        claims,
+        "evidence",
+        {"edge_id": edge_id},
+        limit,
+        cursor,
+        read,
+        lambda row: (row["created_at"], row["evidence_id"]),
+    )
+
+
+def page_of_aliases(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    *,
+    node_id: UUID | None = None,
+    value: str | None = None,
+    alias_type: AliasType | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of other names and ids: those of a node, or those of any node that have a value.
+
+    Raises:
+        NotFoundError: There is no such node, or the caller may not see it.
+        InvalidInputError: Neither a node nor a value is given, or the cursor is not one of this list.
+    """
+    if node_id is not None:
+        _require_node(database, claims, node_id)
+    elif value is None:
+        raise InvalidInputError("name a node, or the value to look for")
+    key = None if value is None else name_key(clean_text(value, "repair")[0])
+    asked = {"user_id": claims.user_id, "node_id": node_id, "value_key": key, "type": alias_type}
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        at, last = after or _FIRST
+        return database.ask(claims, _QUERIES["aliases"], {**asked, "at": at, "id": last, "limit": most})
+
+    return cursors.page(claims, "aliases", asked, limit, cursor, read, lambda row: (row["created_at"], row["alias_id"]))
+
+
+def _require_node(database: Database, claims: Claims, node_id: UUID) -> None:
+    if not database.ask(claims, _QUERIES["node_is_visible"], {"node_id": node_id}):
+        raise NotFoundError

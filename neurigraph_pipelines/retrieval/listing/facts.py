@@ -1,0 +1,121 @@
+"""Facts as a caller sees them: page by page, newest first, or one with where it was said and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.database.paging import MAX_PAGE, NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.facts import FactKind, FactStatus
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.text.hygiene import clean_text, utc
+
+_QUERIES = statements("facts")
+_LISTING = statements("listing")
+
+
+@dataclass(frozen=True, slots=True)
+class FactFilter:
+    """Which facts to list: those that meet all conditions that are set.
+
+    Attributes:
+        node_id: Of records in this node, or below it.
+        below: Whether records of the nodes below count, too.
+        who: About this person, as the fact names them.
+        occurred_after: Of what happened at this time or later.
+        superseded: True for facts that later versions or newer records replaced, False for the others.
+        status: Only of this status. None leaves out what is archived.
+        tags: With all of these tags.
+        forgotten: True for facts that are hidden until they are erased, which only the owner sees.
+    """
+
+    node_id: UUID | None = None
+    below: bool = True
+    record_id: UUID | None = None
+    kind: FactKind | None = None
+    who: str | None = None
+    occurred_after: datetime | None = None
+    occurred_before: datetime | None = None
+    superseded: bool | None = None
+    status: FactStatus | None = None
+    tags: tuple[str, ...] = ()
+    forgotten: bool = False
+
+
+def list_facts(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    wanted: FactFilter,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of the facts that the caller sees. A node or record that it does not see has none.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        at, last = after or NEWEST
+        nodes = None
+        if wanted.node_id is not None:
+            place = {"user_id": claims.user_id, "node_id": wanted.node_id, "below": wanted.below}
+            nodes = [row["node_id"] for row in database.ask(claims, _LISTING["node_and_below"], place)]
+        return _rows(database, claims, wanted, nodes=nodes, at=at, id=last, limit=most)
+
+    return cursors.page(
+        claims, "facts", asdict(wanted), limit, cursor, read, lambda row: (row["recorded_at"], row["fact_id"])
+    )
+
+
+def fact(database: Database, claims: Claims, fact_id: UUID) -> dict[str, Any]:
+    """Return a fact with where it, and what says the same, was said: ``said_in``, at most 100 places.
+
+    Raises:
+        NotFoundError: There is no such fact, or the caller does not see it; also in the function below.
+    """
+    (found,) = _required(database, claims, [fact_id])
+    return found | {"said_in": database.ask(claims, _QUERIES["said_in"], {"fact_id": fact_id})}
+
+
+def history(database: Database, claims: Claims, fact_id: UUID) -> dict[str, Any]:
+    """Return the versions of a fact that the caller sees, the first one first, and their changes, newest first.
+
+    Third parties see no changes.
+    """
+    versions = [row["fact_id"] for row in database.ask(claims, _QUERIES["versions"], {"fact_id": fact_id})]
+    found = _required(database, claims, versions)
+    changes = database.ask(claims, _QUERIES["changes"], {"fact_ids": versions})
+    return {"versions": sorted(found, key=lambda row: row["version"]), "changes": changes}
+
+
+def _required(database: Database, claims: Claims, fact_ids: Sequence[UUID]) -> list[dict[str, Any]]:
+    found = _rows(database, claims, FactFilter(), fact_ids=list(fact_ids), forgotten=None) if fact_ids else []
+    if not found:
+        raise NotFoundError
+    return found
+
+
+def _rows(database: Database, claims: Claims, wanted: FactFilter, **values: Any) -> list[dict[str, Any]]:
+    after, before = wanted.occurred_after, wanted.occurred_before
+    filters = asdict(wanted) | {
+        "user_id": claims.user_id,
+        "fact_ids": None,
+        "nodes": None,
+        "who": None if wanted.who is None else clean_text(wanted.who, "repair")[0],
+        "tags": [clean_text(tag, "repair")[0] for tag in wanted.tags] or None,
+        "occurred_after": None if after is None else utc(after),
+        "occurred_before": None if before is None else utc(before),
+        "at": NEWEST[0],
+        "id": NEWEST[1],
+        "limit": MAX_PAGE,
+    }
+    return database.ask(claims, _QUERIES["facts"], filters | values)

@@ -1,0 +1,76 @@
+"""Nodes, page by page, parents first: the whole graph, the children of one node, or nodes by path or name."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.database.paging import Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.graph.navigation import find_node, language_shown
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.text.hygiene import clean_text
+
+_QUERIES = statements("listing")
+_FIRST: Position = (-1, str(UUID(int=0)))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFilter:
+    """Which nodes to list: those that meet all conditions that are set.
+
+    Attributes:
+        path: The node at this path, such as ``Family/Dave``; case and width are ignored.
+        name: Nodes with this name or alias.
+        parent_node_id: Nodes directly below this one.
+    """
+
+    path: str | None = None
+    name: str | None = None
+    parent_node_id: UUID | None = None
+
+
+def list_nodes(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    wanted: NodeFilter,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of the nodes that the caller sees, parents before their children.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+    name = None if wanted.name is None else clean_text(wanted.name, "repair")[0]
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        depth, last = after or _FIRST
+        values: dict[str, Any] = {
+            "user_id": claims.user_id,
+            "node_id": None,
+            "parent_node_id": wanted.parent_node_id,
+            "name": name,
+            "name_key": None if name is None else name_key(name),
+            "depth": depth,
+            "id": last,
+            "limit": most,
+        }
+        with database.agent(claims) as tx:
+            if wanted.path is not None:
+                try:
+                    values["node_id"] = find_node(tx, claims.user_id, clean_text(wanted.path, "repair")[0])
+                except NotFoundError:
+                    return []
+            rows = tx.execute(_QUERIES["nodes"], values).fetchall()
+        return [row | {"language": language_shown(row)} for row in rows]
+
+    return cursors.page(
+        claims, "nodes", asdict(wanted), limit, cursor, read, lambda row: (row["layer_depth"], row["node_id"])
+    )

@@ -1,0 +1,104 @@
+"""Records of the whole graph, page by page, those stored last first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import Claims, ContentType
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.text.hygiene import clean_text, utc
+
+_QUERIES = statements("listing")
+_INSIDE = ("occurred_after", "occurred_before", "content_type", "superseded", "entity", "topic")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFilter:
+    """Which records to list: those that meet all conditions that are set.
+
+    Attributes:
+        node_id: In this node, or below it.
+        below: Whether records of the nodes below count, too.
+        source_id: From this conversation, event or upload.
+        created_after: Stored at this time or later; so ``occurred_after`` for what they are about.
+        created_before: Stored before this time.
+        superseded: True for those that newer ones replaced, False for the others.
+        entity: With this entity among the keywords, in any case; so ``topic``.
+    """
+
+    node_id: UUID | None = None
+    below: bool = True
+    source_id: UUID | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    occurred_after: datetime | None = None
+    occurred_before: datetime | None = None
+    content_type: ContentType | None = None
+    superseded: bool | None = None
+    entity: str | None = None
+    topic: str | None = None
+
+
+def list_records(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    wanted: RecordFilter,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of the records that the caller sees. A node or source that it does not see has none.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+    asked = {name: _plain(value) for name, value in asdict(wanted).items() if value is not None}
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        at, last = after or NEWEST
+        nodes, source = _places(database, claims, wanted)
+        values = {
+            "user_id": claims.user_id,
+            "nodes": nodes,
+            "source": source,
+            "created_after": asked.get("created_after"),
+            "created_before": asked.get("created_before"),
+            "inside": Jsonb({name: asked[name] for name in _INSIDE if name in asked}),
+            "at": at,
+            "id": last,
+            "limit": most,
+        }
+        return [row["found"] for row in database.ask(claims, _QUERIES["records"], values)]
+
+    return cursors.page(
+        claims, "records", asked, limit, cursor, read, lambda row: (row["created_at"], row["record_id"])
+    )
+
+
+def _places(database: Database, claims: Claims, wanted: RecordFilter) -> tuple[list[UUID] | None, str | None]:
+    """Return the nodes to list, None for all, and the source as the registry names it."""
+    nodes, source = None, None
+    if wanted.node_id is not None:
+        values = {"user_id": claims.user_id, "node_id": wanted.node_id, "below": wanted.below}
+        nodes = [row["node_id"] for row in database.ask(claims, _QUERIES["node_and_below"], values)]
+    if wanted.source_id is not None:
+        kinds = database.ask(claims, _QUERIES["source_by_id"], {"source_id": wanted.source_id})
+        source = f"{kinds[0]['kind']}:{wanted.source_id}" if kinds else ""
+    return nodes, source
+
+
+def _plain(value: Any) -> Any:
+    """Return a condition as JSON has it."""
+    if isinstance(value, datetime):
+        return utc(value).isoformat()
+    if isinstance(value, str):
+        return clean_text(str(value), "repair")[0]
+    return value if isinstance(value, bool) else str(value)

@@ -1,0 +1,121 @@
+"""Conversations, events, uploads and notes with their progress: lists, single ones, and the records that they became.
+
+The owner of a graph sees all, a persona those that it handed in, other callers none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import Claims, Progress, SourceKind
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.text.hygiene import clean_text, utc
+
+_QUERIES = statements("listing")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFilter:
+    """Which sources to list: those that meet all conditions that are set.
+
+    Attributes:
+        title: Words that the title has, in any order and case.
+        received_after: Received at this time or later; so ``started_after``.
+        received_before: Received before this time; so ``started_before``.
+        upload_id: In this uploaded export, and in no later one.
+    """
+
+    state: Progress | None = None
+    external_id: str | None = None
+    title: str | None = None
+    received_after: datetime | None = None
+    received_before: datetime | None = None
+    started_after: datetime | None = None
+    started_before: datetime | None = None
+    upload_id: UUID | None = None
+
+
+def list_sources(
+    database: Database,
+    cursors: Cursors,
+    claims: Claims,
+    kind: SourceKind,
+    wanted: SourceFilter,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[dict[str, Any]]:
+    """Return a page of sources of one kind, those received last first.
+
+    Raises:
+        InvalidInputError: The cursor is not one of this list.
+    """
+
+    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        return _read(database, claims, kind, wanted, after or NEWEST, most)
+
+    return cursors.page(claims, f"sources:{kind}", asdict(wanted), limit, cursor, read, _position)
+
+
+def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: UUID) -> dict[str, Any]:
+    """Return one source, with the ids of the records that it became.
+
+    Raises:
+        NotFoundError: There is no such source of this kind, or the caller may not see it.
+    """
+    found = _read(database, claims, kind, SourceFilter(), NEWEST, 1, source_id)
+    if not found:
+        raise NotFoundError
+    values = {"user_id": claims.user_id, "source": f"{kind}:{source_id}"}
+    records = database.ask(claims, _QUERIES["records_of_source"], values)
+    return {**found[0], "record_ids": [row["record_id"] for row in records]}
+
+
+def settled(database: Database, source_ids: Collection[UUID]) -> set[UUID]:
+    """Return those of some sources that are stored or have failed, of all users."""
+    with database.pipeline() as tx:
+        return {row["source_id"] for row in tx.execute(_QUERIES["settled"], {"source_ids": list(source_ids)})}
+
+
+def _read(
+    database: Database,
+    claims: Claims,
+    kind: SourceKind,
+    wanted: SourceFilter,
+    after: Position,
+    limit: int,
+    source_id: UUID | None = None,
+) -> list[dict[str, Any]]:
+    at, last = after
+    times = {name: value and utc(value) for name, value in asdict(wanted).items() if isinstance(value, datetime)}
+    values = {
+        **asdict(wanted),
+        **times,
+        "external_id": wanted.external_id and clean_text(wanted.external_id, "repair")[0],
+        "user_id": claims.user_id,
+        "source_id": source_id,
+        "words": [f"%{_escaped(word)}%" for word in clean_text(wanted.title or "", "repair")[0].split()],
+        "at": at,
+        "id": last,
+        "limit": limit,
+    }
+    literals = {"kind": sql.Literal(kind.value), "state": sql.Literal(wanted.state and wanted.state.value)}
+    return database.ask(claims, _QUERIES["sources"].format(**literals), values)
+
+
+def _escaped(word: str) -> str:
+    """Return a word in which no character is a wildcard of LIKE."""
+    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _position(row: dict[str, Any]) -> tuple[datetime, UUID]:
+    return row["received_at"], row["source_id"]

@@ -1,0 +1,1 @@
+"""The processes of an installation: what starts them, watches them and examines them."""

@@ -1,0 +1,65 @@
+"""What Dagster has recorded in its tables about checks and runs that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.wiring.installation import Installation
+
+RUNS_SHOWN = 3
+
+_QUERIES = statements("doctor")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRun:
+    """A run that failed in the last day."""
+
+    run_id: str
+    job: str
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DagsterRecords:
+    """What failed.
+
+    Attributes:
+        errors: Checks of severity ERROR whose newest evaluation failed.
+        warnings: The same of severity WARN.
+        runs: The newest failed runs of the last day, at most ``RUNS_SHOWN``.
+    """
+
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    runs: tuple[FailedRun, ...] = ()
+
+
+def read(installation: Installation) -> DagsterRecords:
+    """Return what failed; nothing if Dagster never ran."""
+    with _connected(installation) as connection:
+        row = connection.execute(_QUERIES["has_dagster"]).fetchone()
+        if row is None or not row["present"]:
+            return DagsterRecords()
+        checks = connection.execute(_QUERIES["failed_checks"], {}).fetchall()
+        runs = connection.execute(_QUERIES["failed_runs"], {"limit": RUNS_SHOWN}).fetchall()
+    return DagsterRecords(
+        tuple(one["check_name"] for one in checks if one["is_error"]),
+        tuple(one["check_name"] for one in checks if not one["is_error"]),
+        tuple(FailedRun(**one) for one in runs),
+    )
+
+
+@contextmanager
+def _connected(installation: Installation) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+    """Connect as Dagster's role, the only one that may read its tables."""
+    with psycopg.connect(installation.dagster_address, autocommit=True, row_factory=dict_row) as connection:
+        yield connection

@@ -1,0 +1,73 @@
+"""The verification of backups: every byte is read and compared with its checksum."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from neurigraph_pipelines.model.errors import DamagedObjectError, StorageError
+from neurigraph_pipelines.runtime.stack.backup.create import Listener
+from neurigraph_pipelines.runtime.stack.backup.folder import DATABASE, BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import listed_objects
+
+
+@dataclass(slots=True)
+class Checked:
+    """The result of a verification.
+
+    Attributes:
+        backups: Ids of the backups that were read.
+        damaged: What is damaged or missing; a restore of the backups that need it fails.
+    """
+
+    backups: list[str] = field(default_factory=list)
+    objects: int = 0
+    bytes_read: int = 0
+    damaged: list[str] = field(default_factory=list)
+
+
+def check(folder: BackupFolder, backup_id: str | None, listener: Listener) -> Checked:
+    """Read one backup or all, and compare every byte with its checksum.
+
+    Raises:
+        InvalidInputError: There is no such backup.
+        ConfigurationError: The folder's secret key is missing.
+    """
+    folder.open()
+    report = Checked()
+    seen: set[str] = set()
+    for chosen in folder.backups() if backup_id is None else [folder.find(backup_id)]:
+        listener.on_stage(chosen)
+        report.backups.append(chosen)
+        try:
+            manifest = folder.manifest(chosen)
+            wanted = dict(listed_objects(folder, chosen, manifest))
+            if _digest(folder.read(chosen, DATABASE), report, listener) != manifest["database"]["sha256"]:
+                raise DamagedObjectError("its database is damaged")
+        except StorageError as error:
+            report.damaged.append(f"backup {chosen}: {error}")
+            continue
+        for key, content in wanted.items():
+            if content.sha256 in seen:
+                continue
+            seen.add(content.sha256)
+            report.objects += 1
+            try:
+                _digest(folder.read_object(content.sha256), report, listener)
+            except StorageError as error:
+                report.damaged.append(f"object {key}: {error}")
+        try:
+            folder.names(chosen)  # a restore does not need it, but the removal of old backups does
+        except StorageError as error:
+            report.damaged.append(f"backup {chosen}: {error}")
+    return report
+
+
+def _digest(chunks: Iterator[bytes], report: Checked, listener: Listener) -> str:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+        report.bytes_read += len(chunk)
+        listener.on_bytes(len(chunk))
+    return digest.hexdigest()

@@ -1,0 +1,291 @@
+"""The restore of a backup: objects first, then the database under another name, which is exchanged at the end.
+
+Until that exchange the installation is what it was, and whatever kills a restore, the next one starts over. Objects
+that are there already are kept if they have the right content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import Connection, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import dict_row
+
+from neurigraph_pipelines.database.migrations import migrate
+from neurigraph_pipelines.database.statements import newest
+from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
+from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
+from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
+from neurigraph_pipelines.model.ports import ObjectStore
+from neurigraph_pipelines.runtime.stack.backup.create import Listener
+from neurigraph_pipelines.runtime.stack.backup.folder import DATABASE, OBJECT_LIST, BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, StoredContent
+from neurigraph_pipelines.wiring.installation import Installation
+from resources.postgres.dump import load
+
+_NEW, _OLD = "_being_restored", "_before_restore"
+_ROLE_PREFIX = "neurigraph_"
+_WRITERS = 8  # threads; they wait for a disk or a network
+
+CLOSING_SECONDS = 3.0
+"""How long the server's side of a closed connection may take to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredBackup:
+    """The result of a restore.
+
+    Attributes:
+        new_objects: Number of objects that were written; the others were there already.
+        lost: Keys of objects that were missing or damaged when the backup was made.
+    """
+
+    backup_id: str
+    objects: int
+    new_objects: int
+    lost: tuple[str, ...]
+
+
+def restore(
+    installation: Installation, folder: BackupFolder, backup_id: str | None, replace: bool, listener: Listener
+) -> RestoredBackup:
+    """Make the installation what it was when a backup was made.
+
+    Args:
+        backup_id: None for the newest backup.
+        replace: Replace what the installation holds.
+
+    Raises:
+        ConflictError: The installation holds memories, or programs use it. Nothing changed.
+        InvalidInputError: There is no such backup, or a newer version made it. Nothing changed.
+        DamagedObjectError: The backup is damaged. The database is unchanged.
+        StorageError: A disk, the object store or the database failed. The database is unchanged.
+    """
+    folder.open()
+    chosen = folder.find(backup_id)
+    manifest = folder.manifest(chosen)
+    if manifest["shared_ddl"] > newest("shared") or manifest["node_ddl"] > newest("node"):
+        raise InvalidInputError(
+            f"backup {chosen} was made by Neurigraph {manifest['neurigraph']}: restore it with that"
+        )
+    wanted = dict(listed_objects(folder, chosen, manifest))
+    absent = [key for key, content in wanted.items() if not folder.has(content.sha256)]
+    if absent:
+        raise DamagedObjectError(f"{len(absent)} objects of backup {chosen} are missing in the folder: restore another")
+    target = _Target(installation)
+    target.require_idle()
+    if not replace:
+        target.require_empty(wanted)
+    listener.on_stage("checking the database")
+    # pg_restore must not see a damaged dump: it may crash.
+    for _ in _checked(_counted(folder.read(chosen, DATABASE), listener), manifest["database"]["sha256"]):
+        pass
+    listener.on_stage("objects")
+    with ThreadPoolExecutor(_WRITERS) as pool:
+        puts = [pool.submit(_put, installation.objects, folder, *item, replace, listener) for item in wanted.items()]
+        try:
+            written = sum(put.result() for put in puts)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    target.restore_database(folder, chosen, manifest, listener)
+    return RestoredBackup(chosen, len(wanted), written, tuple(manifest["lost_objects"]))
+
+
+def listed_objects(
+    folder: BackupFolder, backup_id: str, manifest: Mapping[str, Any]
+) -> Iterator[tuple[str, StoredContent]]:
+    """Yield the objects of a backup by key.
+
+    Raises:
+        DamagedObjectError: The list is damaged.
+    """
+    text = b"".join(folder.read(backup_id, OBJECT_LIST))
+    if hashlib.sha256(text).hexdigest() != manifest["object_list"]["sha256"]:
+        raise DamagedObjectError(f"the list of objects of backup {backup_id} is damaged: restore another backup")
+    for line in text.splitlines():
+        key, sha256, size = json.loads(line)
+        if not key.startswith((DURABLE, STAGING)):
+            raise InvalidInputError(f"backup {backup_id} names an object {key[:80]!r}, which is not a valid key")
+        yield key, StoredContent(sha256, size)
+
+
+def _put(
+    objects: ObjectStore,
+    folder: BackupFolder,
+    key: str,
+    content: StoredContent,
+    replace: bool,
+    listener: Listener,
+) -> bool:
+    """Write an object unless it is there, and return whether it was written."""
+    try:
+        found = hashlib.sha256()
+        for piece in objects.get(key):
+            found.update(piece)
+        if found.hexdigest() == content.sha256:
+            listener.on_bytes(content.size_bytes)
+            return False
+        if not replace:
+            raise ConflictError(
+                f"the object store has another object {key[:80]!r}: use --replace, or an empty object store"
+            )
+    except LostObjectError:
+        pass
+    objects.put(key, _counted(folder.read_object(content.sha256), listener))
+    return True
+
+
+def _counted(chunks: Iterator[bytes], listener: Listener) -> Iterator[bytes]:
+    for chunk in chunks:
+        listener.on_bytes(len(chunk))
+        yield chunk
+
+
+class _Target:
+    """The database server and object store of the installation."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._url = installation.administrator_url
+        self._name = str(conninfo_to_dict(self._url)["dbname"])
+
+    def require_idle(self) -> None:
+        """Raise ConflictError if programs are connected to the database."""
+        until = time.monotonic() + CLOSING_SECONDS
+        with self._maintenance() as server:
+            while others := self._count_others(server):
+                if time.monotonic() > until:
+                    raise ConflictError(
+                        f"the database is in use by {others} connections: stop `neurigraph up`, `serve` and other "
+                        "programs first"
+                    )
+                time.sleep(0.05)
+
+    def _count_others(self, server: Connection[dict[str, Any]]) -> int:
+        found = server.execute(QUERIES["connections"], {"name": self._name}).fetchone()
+        return int(found["others"]) if found is not None else 0
+
+    def require_empty(self, wanted: Mapping[str, StoredContent]) -> None:
+        """Raise ConflictError if the installation holds what is not in the backup."""
+        if self._count_users():
+            raise ConflictError(
+                "this installation holds memories: restore into a new home (NEURIGRAPH_HOME), or use --replace, which "
+                "deletes what is here"
+            )
+        for prefix in (DURABLE, STAGING):
+            for key in self._installation.objects.keys(prefix):
+                if key not in wanted:
+                    raise ConflictError(
+                        f"the object store holds {key[:80]!r}, which is not in the backup: use an empty object store, "
+                        "or --replace"
+                    )
+
+    def restore_database(
+        self, folder: BackupFolder, backup_id: str, manifest: Mapping[str, Any], listener: Listener
+    ) -> None:
+        """Restore the dump into a new database, upgrade it, and exchange it for the old one."""
+        new_name, old_name = self._name + _NEW, self._name + _OLD
+        url = make_conninfo(self._url, dbname=new_name)
+        with self._maintenance() as server:
+            for name in (new_name, old_name):
+                server.execute(QUERIES["drop_database"].format(database=sql.Identifier(name)))
+            server.execute(QUERIES["create_database"].format(database=sql.Identifier(new_name)))
+            _make_roles(server, manifest["roles"])
+            server.execute(QUERIES["grant_create"].format(database=sql.Identifier(new_name)))
+            listener.on_stage("database")
+            load(url, _checked(_counted(folder.read(backup_id, DATABASE), listener), manifest["database"]["sha256"]))
+            listener.on_stage("upgrade")
+            migrate(url, self._installation.secret, replace_claims_key=True)
+            listener.on_stage("working copies")
+            self._make_working_copies(url)
+            listener.on_stage("exchange")
+            try:
+                self._exchange(server, new_name, old_name)
+            except psycopg.errors.ObjectInUse as error:
+                raise ConflictError(
+                    "a program connected to the database meanwhile: stop it, and restore again"
+                ) from error
+            server.execute(QUERIES["drop_database"].format(database=sql.Identifier(old_name)))
+
+    def _exchange(self, server: Connection[dict[str, Any]], new_name: str, old_name: str) -> None:
+        rename = QUERIES["rename_database"]
+        with server.transaction():
+            if self._exists(server):
+                server.execute(rename.format(database=sql.Identifier(self._name), new_name=sql.Identifier(old_name)))
+            server.execute(rename.format(database=sql.Identifier(new_name), new_name=sql.Identifier(self._name)))
+
+    def _make_working_copies(self, url: str) -> None:
+        """Write the working copies of active files, which a backup leaves out."""
+        objects = self._installation.objects
+
+        def make(file: dict[str, Any]) -> None:
+            with suppress(LostObjectError):  # it was lost before the backup
+                make_working_copy(objects, file, lambda: None)
+
+        with psycopg.connect(url, row_factory=dict_row) as tx, ThreadPoolExecutor(_WRITERS) as pool:
+            tx.execute(QUERIES["become_owner"])
+            for node in tx.execute(QUERIES["nodes"]).fetchall():
+                query = QUERIES["active_files"].format(schema=sql.Identifier(node["schema_name"]))
+                for _ in pool.map(make, tx.execute(query).fetchall()):
+                    pass
+
+    def _count_users(self) -> int:
+        with self._maintenance() as server:
+            if not self._exists(server):
+                return 0
+        with psycopg.connect(self._url, row_factory=dict_row) as tx:
+            found = tx.execute(QUERIES["has_users"]).fetchone()
+            if found is None or not found["present"]:
+                return 0
+            counted = tx.execute(QUERIES["count_users"]).fetchone()
+            return int(counted["users"]) if counted is not None else 0
+
+    def _exists(self, server: Connection[dict[str, Any]]) -> bool:
+        found = server.execute(QUERIES["database_exists"], {"name": self._name}).fetchone()
+        return found is not None and bool(found["present"])
+
+    def _maintenance(self) -> Connection[dict[str, Any]]:
+        return psycopg.connect(make_conninfo(self._url, dbname="postgres"), autocommit=True, row_factory=dict_row)
+
+
+def _checked(chunks: Iterator[bytes], sha256: str) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+        yield chunk
+    if digest.hexdigest() != sha256:
+        raise DamagedObjectError("the database of the backup is damaged: restore another backup")
+
+
+def _make_roles(server: Connection[dict[str, Any]], roles: list[dict[str, Any]]) -> None:
+    """Make the roles that the dump names. They have no login until the migration gives them one.
+
+    Raises:
+        InvalidInputError: The backup names roles of others.
+    """
+    for name in {name for role in roles for name in (role["name"], *role["member_of"])}:
+        if not name.startswith(_ROLE_PREFIX):
+            raise InvalidInputError(f"the backup names a role {name[:80]!r}, which is not Neurigraph's")
+    for role in roles:
+        found = server.execute(QUERIES["role_exists"], {"name": role["name"]}).fetchone()
+        if found is None or not found["present"]:
+            query = QUERIES["create_inheriting_role"] if role["inherits"] else QUERIES["create_role"]
+            server.execute(query.format(role=sql.Identifier(role["name"])))
+    for role in roles:
+        for group in role["member_of"]:
+            statement = QUERIES["grant_role"].format(role=sql.Identifier(group), member=sql.Identifier(role["name"]))
+            server.execute(statement)
+    user = server.info.user
+    for role in roles:
+        if role["name"] != user:
+            statement = QUERIES["grant_role"].format(role=sql.Identifier(role["name"]), member=sql.Identifier(user))
+            server.execute(statement)

@@ -1,0 +1,109 @@
+"""The demo: sample conversations through a real Dagster, and three questions.
+
+It uses the ordinary path: import, sensor, job, answer. It reports plain lines; the command line formats them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph.provisioning import ensure_user
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.importing import import_file
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.ask import Reply, ask
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.runtime.stack.supervisor import StackError
+from neurigraph_pipelines.settings.shipped import shipped
+from neurigraph_pipelines.wiring.installation import Installation
+
+USER = "bob"
+SAMPLES = shipped("samples")
+QUESTIONS_ASKED = 3
+PATIENCE_SECONDS = 300.0
+"""Seconds without a stored segment after which the demo fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Functions that show the progress of the demo.
+
+    Attributes:
+        say: Shows a line of text.
+        progress: Shows how many segments are stored, of how many.
+        show_tree: Shows the graph once all is stored.
+        show_reply: Shows a question and its answer.
+    """
+
+    say: Callable[[str], None]
+    progress: Callable[[int, int], None]
+    show_tree: Callable[[navigation.TreeNode], None]
+    show_reply: Callable[[str, Reply], None]
+
+
+def run(installation: Installation, listener: Listener) -> None:
+    """Migrate, import, wait until Dagster has stored everything, and ask the questions.
+
+    Raises:
+        StackError: A process ended, or nothing is stored any more.
+        NeurigraphError: Another step failed.
+    """
+    report = installation.migrate()
+    listener.say(f"The database is at version {report.version}.")
+    user, _ = ensure_user(installation.database, USER, opaque_schema_names=installation.settings.opaque_schema_names)
+    claims = Claims.of_user(user.user_id)
+    _import(installation, claims, SAMPLES / "bob.jsonl", listener)
+    with LocalStack(installation, with_api=False) as stack:
+        listener.say(f"Dagster's UI runs at {stack.ui_url} during the demo.")
+        _wait_for_ingestion(installation, stack, listener)
+        with installation.database.agent(claims) as tx:
+            listener.show_tree(navigation.tree(tx, claims.user_id))
+        questions = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))[:QUESTIONS_ASKED]
+        for asked in questions:
+            reply = ask(installation.acting_for(claims), Question(asked["question"]))
+            listener.show_reply(asked["question"], reply)
+    settings = installation.settings
+    listener.say(
+        "The demo has stopped its processes. `make up` starts them to stay: "
+        "Dagster's UI, whose link it prints, and the API at "
+        f"http://{settings.api.host}:{settings.api.port}/docs."
+    )
+
+
+def _import(installation: Installation, claims: Claims, path: Path, listener: Listener) -> None:
+    report = import_file(installation.acting_for(claims), path, "jsonl")
+    if report.messages_added:
+        counter = installation.tokens
+        listener.say(
+            f"Imported {report.conversations_added} conversations of {USER}: {report.messages_added} messages, "
+            f"{report.tokens_added:,} tokens" + ("" if counter.exact else f" (counted by {counter.name})") + "."
+        )
+    else:
+        listener.say(f"{USER}'s {report.conversations_seen} conversations are already imported.")
+
+
+def _wait_for_ingestion(installation: Installation, stack: LocalStack, listener: Listener) -> None:
+    """Wait until the sensors have detected everything and the job has stored it."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    stored = -1
+    while True:
+        stack.check()
+        undetected = triggers.count_undetected(installation.database)  # first: what is detected meanwhile is queued
+        queue = triggers.queue(installation.database)
+        waiting = queue.pending + queue.claimed + undetected
+        listener.progress(queue.stored, queue.stored + waiting)
+        if waiting == 0:
+            break
+        if queue.stored > stored:
+            stored, deadline = queue.stored, time.monotonic() + PATIENCE_SECONDS
+        if time.monotonic() > deadline:
+            raise StackError(f"nothing was stored for {PATIENCE_SECONDS:.0f} s; see {installation.home / 'logs'}")
+        time.sleep(0.25)
+    if queue.failed:
+        listener.say(f"{queue.failed} segments could not be stored.")
