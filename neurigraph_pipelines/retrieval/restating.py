@@ -28,7 +28,8 @@ _NEGATION = re.compile(
 _INSISTING = frozenset(
     """a about again also always an and are as be been check checked clear confirm confirmed correct definitely doubt
     else everybody everyone for has have i indeed is it know knows no note nothing of ok okay once people please really
-    record remember reminder right said say so sure that the this to truly true was we well yes you
+    record remember reminder right said say so sure that the this to truly true was we well what where which who
+    yes you
     als also auch das dass der die doch genau ist ja klar noch nochmal richtig sagt schon sicher so wie wirklich wissen
     como de el es está la lo los otra que repito sí siempre todos vez
     c ce de encore est et il le la les oui que vraiment
