@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -240,23 +240,31 @@ def resolve_path(
     plans = {tuple(map(name_key, plan.path)): plan for plan in planned}
     for depth in range(len(walked), len(keys) + 1):  # from the first step that is missing, or a mirror
         step = values | {"parent_node_id": node.node_id, "name_key": keys[depth - 1], "name": path[depth - 1]}
-        row = tx.execute(_QUERIES["child_by_key"], step).fetchone()
-        if row is not None and (row["is_mount"] or (row["is_persona"] and not personas)):
-            break  # nothing is filed in a mirror
-        if row is not None:
-            node, version = _child(node, row), row["node_ddl_version"]
-            continue
         plan = plans.get(tuple(map(name_key, path[:depth])))
-        if plan is not None:
-            node, version = _provision(tx, user_id, user_slug, node, plan), 0
-            continue
-        row = tx.execute(_QUERIES["child_by_alias"], step).fetchone()
-        if row is None:
+        planned_step = partial(_provision, tx, user_id, user_slug, node, plan) if plan is not None else None
+        reached = _step(tx, node, step, planned_step)
+        if reached is None:
             break
-        node, version = _child(node, row), row["node_ddl_version"]
+        node, version = reached
     if version < newest("node"):
         upgrade_node(tx, node.node_id, node.schema_name)
     return node
+
+
+def _step(
+    tx: Transaction, node: NodeRef, step: Mapping[str, Any], provision: Callable[[], NodeRef] | None
+) -> tuple[NodeRef, int] | None:
+    """Return the child that a step leads to, with the version of its tables; None if the walk ends above it.
+
+    Nothing is filed in a mirror, nor in a persona that the walk does not enter.
+    """
+    row = tx.execute(_QUERIES["child_by_key"], step).fetchone()
+    if row is not None and (row["is_mount"] or (row["is_persona"] and not step["personas"])):
+        return None
+    if row is None and provision is not None:
+        return provision(), 0
+    row = row or tx.execute(_QUERIES["child_by_alias"], step).fetchone()
+    return (_child(node, row), row["node_ddl_version"]) if row is not None else None
 
 
 def add_child(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef, name: str, kind: ConceptKind) -> NodeRef:
