@@ -57,8 +57,7 @@ _MEDIA_BYTES = 1 << 20
 """Bytes of a file without text that are searched for its metadata, such as its size in pixels."""
 
 _AT_ONCE = 1_000
-_ABANDONED_AFTER = timedelta(days=1)
-"""Age from which staged bytes without an upload count as abandoned by a process that died."""
+_ABANDONED_AFTER = timedelta(days=1)  # staged bytes without an upload are then of a process that died
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
-"""Imports of messengers' exports: WhatsApp, Telegram and Slack."""
+"""Imports of messengers' exports: WhatsApp and Telegram."""
 
 from __future__ import annotations
 
 import json
 import zipfile
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.inbox.imports import content_size, detect_format
+from neurigraph_pipelines.inbox.imports import detect_format
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.model import NewConversation, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -333,142 +333,3 @@ def test_telegram_export_of_all_chats(tmp_path: Path) -> None:
     conversations, rejected = read(path, "telegram")
     assert [conversation.details.channel for conversation in conversations] == list(kinds.values())
     assert [item.reason for item in rejected] == ["it has no list of messages"]
-
-
-# Slack
-
-
-def workspace(path: Path, days: dict[str, Any], **lists: Any) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {**lists, **days}.items():
-            archive.writestr(f"{name}.json", content if isinstance(content, str) else json.dumps(content))
-    return path
-
-
-PEOPLE = [
-    {"id": "U1", "name": "ann", "profile": {"real_name": "Ann Lee"}},
-    {"id": "U2", "name": "ben", "profile": {"real_name": "Ben Roe"}},
-]
-DAY = "2024-05-20"
-
-
-def test_slack_workspace(tmp_path: Path) -> None:
-    general = [
-        {"type": "message", "subtype": "channel_join", "user": "U1", "text": "joined", "ts": "1716206300.000100"},
-        {
-            "type": "message",
-            "user": "U1",
-            "text": "<@U2> see <https://a.example|the plan> &amp; say",
-            "ts": "1716206400.1",
-        },
-        {"type": "message", "user": "U2", "text": "", "files": [{"name": "a.pdf"}], "ts": "1716206401.2"},
-        {"type": "message", "username": "deploys", "subtype": "bot_message", "text": "<!here> done in <#C1|general>"},
-        "broken",
-    ]
-    path = workspace(
-        tmp_path / "export.zip",
-        {
-            f"general/{DAY}": general,
-            f"D1/{DAY}": [{"type": "message", "user": "U2", "text": "between us", "ts": "1716206400.000300"}],
-            f"secret/{DAY}": "not json",
-        },
-        users=PEOPLE,
-        channels=[{"id": "C1", "name": "general", "members": ["U1", "U2"]}],
-        dms=[{"id": "D1", "members": ["U1", "U2"]}],
-    )
-    assert detect_format(path) == "slack"
-    conversations, rejected = read(path, "slack")
-    by_title = {one.title: one for one in conversations}
-    assert set(by_title) == {f"#general, {DAY}", f"Ann Lee, Ben Roe, {DAY}"}
-    public, direct = by_title[f"#general, {DAY}"], by_title[f"Ann Lee, Ben Roe, {DAY}"]
-    assert said(public) == [
-        ("Ann Lee", "@Ben Roe see the plan (https://a.example) & say"),
-        ("Ben Roe", "[attached: a.pdf]"),
-        ("deploys", "@here done in #general"),
-    ]
-    assert public.external_id == f"slack:C1:{DAY}"
-    assert (public.details.channel, direct.details.channel) == (Channel.PUBLIC, Channel.DM)
-    assert [message.external_id for message in public.messages][:2] == ["1716206400.1", "1716206401.2"]
-    assert {item.reason.split(" (")[0] for item in rejected} == {
-        "it is not an object",
-        f"export.zip/secret/{DAY}.json is not readable JSON",
-    }
-
-
-def slack_message(user: str, text: str, stamp: float, **fields: Any) -> dict[str, Any]:
-    return {"type": "message", "user": user, "text": text, "ts": f"{stamp:.4f}", **fields}
-
-
-def rich(text: str) -> list[dict[str, Any]]:
-    words = {"type": "rich_text_section", "elements": [{"type": "text", "text": text}]}
-    return [{"type": "rich_text", "elements": [words]}]
-
-
-ASKED = 1740996000.0
-QUESTION = f"{ASKED:.4f}"
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        (
-            {"attachments": [{"fallback": "db", "title": "Alert", "text": "db-7 is full"}]},
-            [("Ann Lee", "Alert\ndb-7 is full")],
-        ),
-        ({"attachments": [{"fallback": "db-7 is full"}]}, [("Ann Lee", "db-7 is full")]),
-        ({"attachments": [{"fields": [{"title": "Host", "value": "db-7"}]}]}, [("Ann Lee", "Host: db-7")]),
-        ({"blocks": rich("Rotation is on the 1st")}, [("Ann Lee", "Rotation is on the 1st")]),
-        ({"text": "hi", "blocks": rich("hi")}, [("Ann Lee", "hi")]),
-        (
-            {"text": "Deploy", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "eu-north-1 is up"}}]},
-            [("Ann Lee", "Deploy\neu-north-1 is up")],
-        ),
-        (
-            {"text": "look", "attachments": [{"author_name": "Tom Ek", "text": "Budget is 40k", "is_share": True}]},
-            [("Ann Lee", "look"), ("Tom Ek", "Budget is 40k")],
-        ),
-        ({"subtype": "tombstone", "text": "This message was deleted."}, []),
-        ({"subtype": "channel_join", "text": "joined"}, []),
-    ],
-)
-def test_slack_keeps_all_words(fields: dict[str, Any], expected: list[tuple[str, str]], tmp_path: Path) -> None:
-    day = [slack_message("U2", "before", ASKED), slack_message("U1", "", ASKED + 1) | fields]
-    path = workspace(tmp_path / "export.zip", {f"general/{DAY}": day}, users=PEOPLE)
-    notes: list[str] = []
-    (conversation,), rejected = read(path, "slack", on_note=notes.append)
-    assert said(conversation) == [("Ben Roe", "before"), *expected]
-    assert not rejected
-    assert [note.partition(":")[0] for note in notes] == ["left out"] * (not expected)
-
-
-def test_slack_answers_stand_with_their_questions(tmp_path: Path) -> None:
-    first = [
-        slack_message("U1", "Which region?", ASKED, thread_ts=QUESTION),
-        slack_message("U2", "Lunch is at noon", ASKED + 60),
-        slack_message("U2", "eu-north-1, I think", ASKED + 90, thread_ts=QUESTION),
-    ]
-    second = [slack_message("U2", "eu-north-1", ASKED + 86_400, thread_ts=QUESTION)]
-    users = [{**PEOPLE[0]}, {**PEOPLE[1], "tz_offset": 3_600}]
-    path = workspace(tmp_path / "e.zip", {"ops/2025-03-03": first, "ops/2025-03-04": second}, users=users)
-    (today, tomorrow), _ = read(path, "slack")
-    assert [words for _, words in said(today)] == ["Which region?", "eu-north-1, I think", "Lunch is at noon"]
-    assert said(tomorrow) == [("Ann Lee", "Which region?"), ("Ben Roe", "eu-north-1")]
-    answered = tomorrow.messages[1].occurred_at
-    assert answered == tomorrow.started_at == datetime.fromtimestamp(ASKED + 86_400, UTC)
-    assert answered is not None
-    assert answered.utcoffset() == timedelta(hours=1)
-
-
-def test_slack_without_lists_keeps_ids(tmp_path: Path) -> None:
-    path = workspace(
-        tmp_path / "export.zip",
-        {f"plans/{DAY}": [{"type": "message", "user": "U1", "text": "<@U9> hi", "ts": "1716206400.1"}]},
-        users="[broken",
-    )
-    (conversation,), rejected = read(path, "slack")
-    assert not rejected
-    assert said(conversation) == [("U1", "@U9 hi")]
-    assert conversation.details.channel is Channel.PRIVATE
-    assert content_size(path) == len(
-        json.dumps([{"type": "message", "user": "U1", "text": "<@U9> hi", "ts": "1716206400.1"}])
-    )
