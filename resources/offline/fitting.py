@@ -59,8 +59,9 @@ _NO_COUNTS = frozenset(LISTS["numbers"]["no_counts"].split())
 _NEXT = re.compile(r"\s+([^\W\d_]+)")
 _OFTEN = re.compile(r"\b(?:every|once|twice|times|daily|weekly|monthly|each|jede\w?|täglich|mal|cada|veces)\b", re.I)
 _PLACE = re.compile(
-    r"\b(?:(?i:in|at|near|behind|under|inside|outside)|to|from|on|into|by|around|im|am|beim|bei|aus|nach|zum|zur|auf|en|a|al|"
-    r"de|del|cerca|à|chez)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|"
+    r"\b(?:(?i:in|at|near|behind|under|inside|outside|beside|above|below)|(?:is|are|was|were|stay\w*) (?:still )?with|"
+    r"(?:está|están) con|neben|unter|hinter|sous|sur|dans|derrière|to|from|on|into|by|around|im|am|beim|bei|aus|nach|"
+    r"zum|zur|auf|en|a|al|de|del|cerca|à|chez)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|"
     r"mi|le)\s+)?(?P<first>\w)"
 )
 _KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)

@@ -53,6 +53,8 @@ def quoted(question: str, texts: list[str]) -> list[int]:
             ["Brot kostet 3 Euro.", "Käse kostet 5 Euro.", "Wein kostet 8 Euro.", "Die Katze schläft."],
             [1, 2, 3],
         ),
+        ("Where is the spare key?", ["The spare key is with neighbour Liv.", "The cat sleeps."], [1]),
+        ("¿Dónde está la llave?", ["La llave está con Liv.", "El gato duerme."], [1]),
         ("Who fixed the boiler?", ["Tom fixed the boiler.", "Ana likes the boiler.", "The boiler is old."], [1]),
         (
             "Where do we eat on Friday?",
