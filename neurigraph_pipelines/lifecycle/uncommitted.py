@@ -2,7 +2,7 @@
 
 Once COMMIT was sent, nobody knows how the transaction ended, whatever exception arrives: an interrupt, a lost
 connection, the cancelled wait for a standby. Then the objects stay, and ``orphans`` and the clearing of uploads remove
-those without a row.
+those without a row. Only a violated constraint that was checked at COMMIT says that there are none.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+
+from psycopg import IntegrityError
 
 from neurigraph_pipelines.model.errors import StorageError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
@@ -37,8 +39,8 @@ def removed_unless_committing(remove: Callable[[], object]) -> Iterator[Rows]:
 
     try:
         yield rows
-    except BaseException:
-        if not is_sent:
+    except BaseException as failure:
+        if not is_sent or isinstance(failure, IntegrityError):
             try:
                 remove()
             except (StorageError, TransientError) as error:  # report the first error; a sweep removes the objects

@@ -73,8 +73,9 @@ def translated(error: Any, bucket: str, key: str | None) -> TransientError | Sto
         return AbsentObjectError(f"There is no object {shown(key)}.")
     if key is not None and status == _RANGE_STATUS:
         return EndsBeforeError(f"Object {shown(key)} is shorter than the requested range.")
-    if key is not None and code == "NoSuchUpload":
-        return UploadGoneError(f"The object store aborted an upload of {shown(key)}: try again.")
+    if code == "NoSuchUpload":
+        of_key = f" of {shown(key)}" if key is not None else ""
+        return UploadGoneError(f"The object store aborted an upload{of_key}: try again.")
     what = f"{bucket} answered {_line(code)} ({status}): {_line(str(answer.get('Error', {}).get('Message', '')))}"
     if status == _FULL_STATUS:
         return StorageError(f"{what}: {_FULL}.")

@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from contextlib import suppress
 from itertools import cycle
+from urllib.error import HTTPError
 
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from tests.support.dagster_stack import is_fork, started_runs, terminate_run, worker_of_run
@@ -33,6 +34,13 @@ class Hits:
 
     def strike(self) -> bool:
         """Hit a run that is under way; return whether there was one."""
+        try:
+            return self._hit_one()
+        except HTTPError as error:  # of Dagster's page, which may lose a connection with what is killed
+            error.close()
+            return False
+
+    def _hit_one(self) -> bool:
         runs = [run for run in started_runs(self._stack, "ingestion_job") if run not in self._hit]
         if not runs or not self._strikes(run := self.random.choice(runs)):
             return False

@@ -21,7 +21,7 @@ from neurigraph_pipelines.database.statements import (
 )
 
 CONCERNS = sorted(path.stem for path in (SQL_ROOT / "queries").glob("*.sql"))
-PACKAGE = Path(module.__file__).parent
+PACKAGE = Path(module.__file__).parents[1]
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ class _Fields(VersionFields):
         description="Time zone of an export's times that name none, such as `Europe/Berlin`; kept among the metadata. "
         "Default: UTC.",
     )
-    dates: DateOrder | None = Field(
+    dates: Literal["dmy", "mdy", "ymd"] | None = Field(
         default=None,
         description="Order of day, month and year in an export's dates in numbers; kept among the metadata. "
         "Default: as the file shows.",
@@ -126,7 +126,9 @@ async def upload(request: Request, response: Response, caller: Author, installat
             external_id=fields.external_id,
             occurred_at=fields.occurred_at,
             privacy=Privacy(fields.privacy) if fields.privacy is not None else None,
-            details=with_order(with_zone(fields.details, fields.time_zone), fields.dates),
+            details=with_order(
+                with_zone(fields.details, fields.time_zone), DateOrder(fields.dates) if fields.dates else None
+            ),
         )
     if not received.new:
         response.status_code = 200
