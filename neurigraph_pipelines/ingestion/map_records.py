@@ -16,6 +16,7 @@ from neurigraph_pipelines.ingestion.time_limits import StepClock
 from neurigraph_pipelines.model import ItemFailure, Segment
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.measuring import carried
 
 Result = TypeVar("Result")
@@ -48,6 +49,8 @@ def map_records(
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
             part = triggers.load(context.database, plan.ref, plan.messages)
+            if not part.messages:
+                raise NotFoundError("its messages were erased meanwhile")
             missing: list[str] = []
             with clock.of(plan.ref):
                 result = enriched(step, lambda: work(part), lambda: instead(part), missing)

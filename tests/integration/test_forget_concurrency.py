@@ -16,6 +16,11 @@ from psycopg import sql
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph import locks
 from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.inbox.triggers import lease_due
+from neurigraph_pipelines.ingestion.batch import assign_nodes
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.keywords import extract_keywords
+from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
@@ -28,6 +33,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import admin, assert_problem
 from tests.support.api_server import serving
+from tests.support.erasures import erase
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.word_traces import found_in_database, found_in_objects
 
@@ -53,6 +59,21 @@ def all_the_while(*works: Callable[[], object]) -> Iterator[None]:
         finally:
             over.set()
         assert all(each.result() for each in running)
+
+
+def test_segment_that_is_erased_while_it_is_stored_is_no_defect(installation: Installation) -> None:
+    here, context = installation, plain_context(installation)
+    user, claims = new_user(here)
+    converse(here, claims, "#Hobbies I sold the kayak.")
+    detect(context)
+    batch = lease_due(context, "test", user.user_id)
+    assert batch is not None
+    assigned = assign_nodes(context, batch.batch_id)
+    erase(here, claims, SubjectKind.USER, user.user_id)
+    for step in (summarize(context, assigned), extract_keywords(context, assigned)):
+        (failure,) = step.failures
+        assert failure.error == "its messages were erased meanwhile"
+        assert not failure.transient
 
 
 def test_erasure_beside_other_work(installation: Installation) -> None:
