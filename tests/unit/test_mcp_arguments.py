@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from pydantic import ValidationError
 
 from neurigraph_pipelines.faces.mcp.server import TOOLS
 from neurigraph_pipelines.faces.mcp.tools.tool import Tool
@@ -29,7 +30,14 @@ def test_null_is_the_same_as_left_out(tool: Tool[Any]) -> None:
     given = {name: REQUIRED[name] for name in schema.get("required", ())}
     alone = tool.arguments.model_validate(given)
     optional = schema.get("properties", {}).keys() - given.keys()
-    times = {name for name in optional if schema["properties"][name].get("format") == "date-time"}
+    times = {name for name in optional if schema["properties"][name].get("format") in ("date-time", "uuid")}
     assert tool.arguments.model_validate({**given, **dict.fromkeys(optional)}) == alone
     assert tool.arguments.model_validate({**given, **dict.fromkeys(times, "")}) == alone
     assert lists_of_types(schema) == []
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_truth_is_no_number(value: bool) -> None:
+    (search,) = (tool for tool in TOOLS if tool.name == "search_memory")
+    with pytest.raises(ValidationError, match="limit is a number, not"):
+        search.arguments.model_validate({"query": "food", "limit": value})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar, get_args
+from uuid import UUID
 
 from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
@@ -25,18 +26,26 @@ class Arguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_empty(cls, given: Any) -> Any:
-        """Leave out optional arguments that are null, and empty times: strict clients send every argument."""
+        """Leave out optional arguments that are null, and empty times and ids: strict clients send every argument."""
         if not isinstance(given, Mapping):
             return given
+        for name, value in given.items():
+            if isinstance(value, bool) and int in (types := cls._types_of(name)) and bool not in types:
+                raise ValueError(f"{name} is a number, not {json.dumps(value)}")
         return {name: value for name, value in given.items() if not cls._is_left_out(name, value)}
+
+    @classmethod
+    def _types_of(cls, name: str) -> tuple[Any, ...]:
+        field = cls.model_fields.get(name)
+        return () if field is None else get_args(field.annotation) or (field.annotation,)
 
     @classmethod
     def _is_left_out(cls, name: str, value: Any) -> bool:
         field = cls.model_fields.get(name)
         if field is None or field.is_required():
             return False
-        is_time = datetime in get_args(field.annotation)
-        return value is None or (is_time and isinstance(value, str) and not value.strip())
+        is_empty = isinstance(value, str) and not value.strip()
+        return value is None or (is_empty and not {datetime, UUID}.isdisjoint(cls._types_of(name)))
 
 
 _Taken = TypeVar("_Taken", bound=Arguments)
