@@ -79,6 +79,8 @@ def test_lists_and_ranges_share_their_year(language: str, text: str, expected: l
     [
         ("I went to a support group yesterday.", ["2023-05-07"]),
         ("the day before yesterday", ["2023-05-06"]),
+        ("tomorrow week", ["2023-05-16"]),
+        ("a week today", ["2023-05-15"]),
         ("Update, it's Monday evening now.", ["2023-05-08"]),
         ("We talk then, Monday.", ["2023-05-15"]),
         ("We danced until late last night.", ["2023-05-07"]),
