@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import email.policy
 import html
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.message import EmailMessage, Message
 from html.parser import HTMLParser
 
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.text.encodings import decoded
 
 FAULTS = (ValueError, IndexError, TypeError, AttributeError, LookupError)
@@ -19,6 +19,7 @@ _VOID = {"br", "img", "hr", "meta", "link", "input", "area", "base", "col", "emb
 _BLOCKS = {"p", "div", "br", "li", "tr", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre"}
 _QUOTE = "blockquote"
 _DEEPEST = 10
+_MOST_NESTED = 100
 
 
 @dataclass(slots=True)
@@ -58,34 +59,39 @@ def content_of(mail: Message) -> Content:
     """Return what is in a mail.
 
     Raises:
-        UnreadableFileError: The encoding of its words is not recognised.
+        UnreadableFileError: The encoding of its words is not recognised, or its parts are nested too deeply.
     """
     found = Content()
-    plain: list[str] = []
-    marked: list[str] = []
-    for part in _leaves(mail):
-        if part.get_content_type() == "message/rfc822":
-            found.inner += [one for one in _listed(part.get_payload()) if isinstance(one, EmailMessage)]
-            continue
-        name = _file_name(part)
-        if name is not None:
-            found.attached.append(name)
-        elif part.get_content_type() == "text/plain" or part.get_content_maintype() == "multipart":  # without its parts
-            plain.append(_decoded(part))
-        elif part.get_content_type() == "text/html":
-            marked.append(visible(_decoded(part)))
-    found.text = "\n\n".join(text for text in plain if text.strip()) or "\n\n".join(marked)
+    found.text = _joined(_texts(mail, found))
     return found
 
 
-def _leaves(part: Message) -> Iterator[Message]:
-    """Yield the parts of a mail that are no containers, and the mails in it as they are."""
-    if part.is_multipart() and part.get_content_type() != "message/rfc822":
-        for inner in _listed(part.get_payload()):
-            if isinstance(inner, Message):
-                yield from _leaves(inner)
+def _texts(part: Message, found: Content, depth: int = 0) -> list[tuple[bool, str]]:
+    """Return the texts of a part, with whether each is plain, and add its files and mails to ``found``."""
+    if part.get_content_type() == "message/rfc822":
+        found.inner += [one for one in _listed(part.get_payload()) if isinstance(one, EmailMessage)]
+    elif part.is_multipart():
+        if depth == _MOST_NESTED:
+            raise UnreadableFileError(f"its parts are nested more than {_MOST_NESTED} deep")
+        texts = [_texts(one, found, depth + 1) for one in _listed(part.get_payload()) if isinstance(one, Message)]
+        if part.get_content_type() == "multipart/alternative":
+            worded = [one for one in texts if one]
+            return next((one for one in worded if all(is_plain for is_plain, _ in one)), worded[0] if worded else [])
+        return [one for inner in texts for one in inner]
+    elif (name := _file_name(part)) is not None:
+        found.attached.append(name)
     else:
-        yield part
+        is_page = part.get_content_type() == "text/html"
+        if is_page or part.get_content_type() == "text/plain" or part.get_content_maintype() == "multipart":  # no parts
+            text = visible(_decoded(part)) if is_page else _decoded(part)
+            return [(not is_page, text)] if text.strip() else []
+    return []
+
+
+def _joined(texts: list[tuple[bool, str]]) -> str:
+    """Join the texts of a mail; a page that says the same as a plain text beside it is left out."""
+    plain = {"".join(filter(str.isalnum, text)) for is_plain, text in texts if is_plain}
+    return "\n\n".join(text for is_plain, text in texts if is_plain or "".join(filter(str.isalnum, text)) not in plain)
 
 
 def _listed(payload: object) -> list[object]:
