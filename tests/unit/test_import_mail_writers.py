@@ -136,6 +136,25 @@ def test_page_keeps_answers_between_quotations(tmp_path: Path) -> None:
     assert said(path)[0] == [("Jo", "Hi\n> Still the key?\nYes.")]
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<table><tr><td>Flat 1</td><td>2</td><td>900</td></tr></table>", "Flat 1 | 2 | 900"),
+        ("<table><tr><td>Flat 1<td>2<td>900<tr><td>Flat 2<td><td>800</table>", "Flat 1 | 2 | 900\nFlat 2 | | 800"),
+        ("<table><tr><td><p>A</p></td><td><div>\n2\n</div></td></tr></table>", "A | 2"),
+        ("<table><tr><td>&nbsp;</td><td>Only words</td><td></td></tr></table>", "Only words"),
+        ("<table><tr><td><p>Dear Jo,</p><p>yes.</p></td><td>Ad</td></tr></table>", "Dear Jo,\nyes.\nAd"),
+        ("<table><tr><td><table><tr><td>A<td>1</table><td>B</table>", "A | 1 | B"),
+        ("<table><tr><th>Rent:</th><td>900</td></tr></table>", "Rent: 900"),
+        ("<dl><dt>Rent</dt><dd>900</dd></dl>", "Rent\n900"),
+        ("<td>Rent</td><td>900</td></tr></table></table>", "Rent\n900"),
+    ],
+)
+def test_cells_of_a_page_stay_apart(page: str, expected: str, tmp_path: Path) -> None:
+    path = mail(tmp_path, "Flats", page, "Content-Type: text/html; charset=utf-8")
+    assert said(path)[0] == [("Jo", expected)]
+
+
 def part(kind: str, words: str) -> str:
     return f"Content-Type: text/{kind}\n\n{words}\n"
 

@@ -7,6 +7,7 @@ import html
 from dataclasses import dataclass, field
 from email.message import EmailMessage, Message
 from html.parser import HTMLParser
+from itertools import pairwise
 
 from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.text.encodings import decoded
@@ -16,10 +17,14 @@ FAULTS = (ValueError, IndexError, TypeError, AttributeError, LookupError)
 
 _UNSEEN = {"script", "style", "head", "title"}
 _VOID = {"br", "img", "hr", "meta", "link", "input", "area", "base", "col", "embed", "source", "track", "wbr"}
-_BLOCKS = {"p", "div", "br", "li", "tr", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre"}
+_BLOCKS = set(
+    "p div br li tr table ul ol h1 h2 h3 h4 h5 h6 hr pre dl dt dd td th caption section article header footer main nav "
+    "aside address center figure figcaption fieldset legend form option".split()
+)
 _QUOTE = "blockquote"
 _DEEPEST = 10
 _MOST_NESTED = 100
+_DEEPEST_TABLE = 10
 
 
 @dataclass(slots=True)
@@ -133,6 +138,8 @@ class _Words(HTMLParser):
         self.lines: list[tuple[int, list[str]]] = [(0, [])]
         self._depth = 0
         self._hidden: list[str] = []
+        self._rows: list[list[int]] = []
+        """For each open table, the first line of each cell of its last row."""
 
     def _end_line(self) -> None:
         self.lines.append((self._depth, []))
@@ -147,6 +154,7 @@ class _Words(HTMLParser):
             self._end_line()
         elif tag in _BLOCKS:
             self._end_line()
+            self._in_table(tag)
 
     def handle_endtag(self, tag: str) -> None:
         """End a line, a quotation, or a part that is not shown."""
@@ -158,7 +166,34 @@ class _Words(HTMLParser):
             self._depth = max(self._depth - 1, 0)
             self._end_line()
         elif tag in _BLOCKS:
+            if tag in ("tr", "table"):
+                self._end_row()
+            if tag == "table" and self._rows:
+                self._rows.pop()
             self._end_line()
+
+    def _in_table(self, tag: str) -> None:
+        if tag == "table":
+            self._rows.append([])
+        elif tag == "tr":
+            self._end_row()
+        elif tag in ("td", "th") and self._rows:
+            self._rows[-1].append(len(self.lines) - 1)
+
+    def _end_row(self) -> None:
+        """Put the cells of a row on one line, unless one of them has several lines."""
+        if not 0 < len(self._rows) <= _DEEPEST_TABLE:
+            return
+        starts, self._rows[-1] = self._rows[-1], []
+        cells: list[list[str]] = []
+        for start, end in pairwise([*starts, len(self.lines)]):
+            depths = {depth for depth, _ in self.lines[start:end]} | {self._depth}
+            cells.append([words for _, line in self.lines[start:end] if (words := " ".join("".join(line).split()))])
+            if len(cells[-1]) > 1 or len(depths) > 1:
+                return
+        if sum(map(bool, cells)) > 1:
+            row = " | ".join(cell[0] if cell else "" for cell in cells).replace(": | ", ": ")
+            self.lines[starts[0] :] = [(self._depth, [row]), (self._depth, [])]
 
     def handle_data(self, data: str) -> None:
         """Keep words that are shown."""
