@@ -136,6 +136,64 @@ def test_page_keeps_answers_between_quotations(tmp_path: Path) -> None:
     assert said(path)[0] == [("Jo", "Hi\n> Still the key?\nYes.")]
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<table><tr><td>Flat 1</td><td>2</td><td>900</td></tr></table>", "Flat 1 | 2 | 900"),
+        ("<table><tr><td>Flat 1<td>2<td>900<tr><td>Flat 2<td><td>800</table>", "Flat 1 | 2 | 900\nFlat 2 | | 800"),
+        ("<table><tr><td><p>A</p></td><td><div>\n2\n</div></td></tr></table>", "A | 2"),
+        ("<table><tr><td>&nbsp;</td><td>Only words</td><td></td></tr></table>", "Only words"),
+        ("<table><tr><td><p>Dear Jo,</p><p>yes.</p></td><td>Ad</td></tr></table>", "Dear Jo,\nyes.\nAd"),
+        ("<table><tr><td><table><tr><td>A<td>1</table><td>B</table>", "A | 1 | B"),
+        ("<table><tr><th>Rent:</th><td>900</td></tr></table>", "Rent: 900"),
+        ("<dl><dt>Rent</dt><dd>900</dd></dl>", "Rent\n900"),
+        ("<td>Rent</td><td>900</td></tr></table></table>", "Rent\n900"),
+    ],
+)
+def test_cells_of_a_page_stay_apart(page: str, expected: str, tmp_path: Path) -> None:
+    path = mail(tmp_path, "Flats", page, "Content-Type: text/html; charset=utf-8")
+    assert said(path)[0] == [("Jo", expected)]
+
+
+def part(kind: str, words: str) -> str:
+    return f"Content-Type: text/{kind}\n\n{words}\n"
+
+
+def parts(kind: str, *inner: str) -> str:
+    bound = f"b{len(inner)}{kind}{sum(map(len, inner))}"
+    written = "".join(f"--{bound}\n{one}" for one in inner)
+    return f'Content-Type: multipart/{kind}; boundary="{bound}"\n\n{written}--{bound}--\n'
+
+
+PAGE, FOOTER = part("html", "<p>First <b>words</b>"), part("plain", "list footer")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (parts("mixed", PAGE, FOOTER), "First words\n\nlist footer"),
+        (parts("mixed", FOOTER, PAGE), "list footer\n\nFirst words"),
+        (parts("mixed", parts("alternative", part("plain", "The body"), PAGE), FOOTER), "The body\n\nlist footer"),
+        (parts("alternative", part("plain", "All"), parts("mixed", PAGE, PAGE)), "All"),
+        (parts("alternative", part("plain", " "), parts("related", PAGE)), "First words"),
+        (parts("mixed", part("plain", "First *words*"), PAGE), "First *words*"),
+    ],
+)
+def test_one_of_alternative_parts_and_every_other_part_is_read(body: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.eml"
+    path.write_text(HEAD.format("Boat", "a") + "MIME-Version: 1.0\n" + body, encoding="utf-8")
+    assert said(path)[0] == [("Jo", expected)]
+
+
+def test_parts_nested_too_deeply_are_rejected(tmp_path: Path) -> None:
+    body = PAGE
+    for _ in range(101):
+        body = parts("mixed", body)
+    path = tmp_path / "one.eml"
+    path.write_text(HEAD.format("Boat", "a") + "MIME-Version: 1.0\n" + body, encoding="utf-8")
+    assert said(path)[1][0] == "its parts are nested more than 100 deep"
+
+
 def test_attached_mail_is_of_its_writer(tmp_path: Path) -> None:
     inner = f"From: Ada Holt <ada@x.org>\nSubject: rent\nDate: Mon, 20 May 2024 09:00:00 +0000\n\n{RENT}\n"
     body = f"--b\nContent-Type: text/plain\n\nSee below.\n--b\nContent-Type: message/rfc822\n\n{inner}--b--\n"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import email.policy
 import html
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.message import EmailMessage, Message
 from html.parser import HTMLParser
+from itertools import pairwise
 
+from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.text.encodings import decoded
 
 FAULTS = (ValueError, IndexError, TypeError, AttributeError, LookupError)
@@ -16,9 +17,14 @@ FAULTS = (ValueError, IndexError, TypeError, AttributeError, LookupError)
 
 _UNSEEN = {"script", "style", "head", "title"}
 _VOID = {"br", "img", "hr", "meta", "link", "input", "area", "base", "col", "embed", "source", "track", "wbr"}
-_BLOCKS = {"p", "div", "br", "li", "tr", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre"}
+_BLOCKS = set(
+    "p div br li tr table ul ol h1 h2 h3 h4 h5 h6 hr pre dl dt dd td th caption section article header footer main nav "
+    "aside address center figure figcaption fieldset legend form option".split()
+)
 _QUOTE = "blockquote"
 _DEEPEST = 10
+_MOST_NESTED = 100
+_DEEPEST_TABLE = 10
 
 
 @dataclass(slots=True)
@@ -58,34 +64,39 @@ def content_of(mail: Message) -> Content:
     """Return what is in a mail.
 
     Raises:
-        UnreadableFileError: The encoding of its words is not recognised.
+        UnreadableFileError: The encoding of its words is not recognised, or its parts are nested too deeply.
     """
     found = Content()
-    plain: list[str] = []
-    marked: list[str] = []
-    for part in _leaves(mail):
-        if part.get_content_type() == "message/rfc822":
-            found.inner += [one for one in _listed(part.get_payload()) if isinstance(one, EmailMessage)]
-            continue
-        name = _file_name(part)
-        if name is not None:
-            found.attached.append(name)
-        elif part.get_content_type() == "text/plain" or part.get_content_maintype() == "multipart":  # without its parts
-            plain.append(_decoded(part))
-        elif part.get_content_type() == "text/html":
-            marked.append(visible(_decoded(part)))
-    found.text = "\n\n".join(text for text in plain if text.strip()) or "\n\n".join(marked)
+    found.text = _joined(_texts(mail, found))
     return found
 
 
-def _leaves(part: Message) -> Iterator[Message]:
-    """Yield the parts of a mail that are no containers, and the mails in it as they are."""
-    if part.is_multipart() and part.get_content_type() != "message/rfc822":
-        for inner in _listed(part.get_payload()):
-            if isinstance(inner, Message):
-                yield from _leaves(inner)
+def _texts(part: Message, found: Content, depth: int = 0) -> list[tuple[bool, str]]:
+    """Return the texts of a part, with whether each is plain, and add its files and mails to ``found``."""
+    if part.get_content_type() == "message/rfc822":
+        found.inner += [one for one in _listed(part.get_payload()) if isinstance(one, EmailMessage)]
+    elif part.is_multipart():
+        if depth == _MOST_NESTED:
+            raise UnreadableFileError(f"its parts are nested more than {_MOST_NESTED} deep")
+        texts = [_texts(one, found, depth + 1) for one in _listed(part.get_payload()) if isinstance(one, Message)]
+        if part.get_content_type() == "multipart/alternative":
+            worded = [one for one in texts if one]
+            return next((one for one in worded if all(is_plain for is_plain, _ in one)), worded[0] if worded else [])
+        return [one for inner in texts for one in inner]
+    elif (name := _file_name(part)) is not None:
+        found.attached.append(name)
     else:
-        yield part
+        is_page = part.get_content_type() == "text/html"
+        if is_page or part.get_content_type() == "text/plain" or part.get_content_maintype() == "multipart":  # no parts
+            text = visible(_decoded(part)) if is_page else _decoded(part)
+            return [(not is_page, text)] if text.strip() else []
+    return []
+
+
+def _joined(texts: list[tuple[bool, str]]) -> str:
+    """Join the texts of a mail; a page that says the same as a plain text beside it is left out."""
+    plain = {"".join(filter(str.isalnum, text)) for is_plain, text in texts if is_plain}
+    return "\n\n".join(text for is_plain, text in texts if is_plain or "".join(filter(str.isalnum, text)) not in plain)
 
 
 def _listed(payload: object) -> list[object]:
@@ -127,6 +138,8 @@ class _Words(HTMLParser):
         self.lines: list[tuple[int, list[str]]] = [(0, [])]
         self._depth = 0
         self._hidden: list[str] = []
+        self._rows: list[list[int]] = []
+        """For each open table, the first line of each cell of its last row."""
 
     def _end_line(self) -> None:
         self.lines.append((self._depth, []))
@@ -141,6 +154,7 @@ class _Words(HTMLParser):
             self._end_line()
         elif tag in _BLOCKS:
             self._end_line()
+            self._in_table(tag)
 
     def handle_endtag(self, tag: str) -> None:
         """End a line, a quotation, or a part that is not shown."""
@@ -152,7 +166,34 @@ class _Words(HTMLParser):
             self._depth = max(self._depth - 1, 0)
             self._end_line()
         elif tag in _BLOCKS:
+            if tag in ("tr", "table"):
+                self._end_row()
+            if tag == "table" and self._rows:
+                self._rows.pop()
             self._end_line()
+
+    def _in_table(self, tag: str) -> None:
+        if tag == "table":
+            self._rows.append([])
+        elif tag == "tr":
+            self._end_row()
+        elif tag in ("td", "th") and self._rows:
+            self._rows[-1].append(len(self.lines) - 1)
+
+    def _end_row(self) -> None:
+        """Put the cells of a row on one line, unless one of them has several lines."""
+        if not 0 < len(self._rows) <= _DEEPEST_TABLE:
+            return
+        starts, self._rows[-1] = self._rows[-1], []
+        cells: list[list[str]] = []
+        for start, end in pairwise([*starts, len(self.lines)]):
+            depths = {depth for depth, _ in self.lines[start:end]} | {self._depth}
+            cells.append([words for _, line in self.lines[start:end] if (words := " ".join("".join(line).split()))])
+            if len(cells[-1]) > 1 or len(depths) > 1:
+                return
+        if sum(map(bool, cells)) > 1:
+            row = " | ".join(cell[0] if cell else "" for cell in cells).replace(": | ", ": ")
+            self.lines[starts[0] :] = [(self._depth, [row]), (self._depth, [])]
 
     def handle_data(self, data: str) -> None:
         """Keep words that are shown."""
