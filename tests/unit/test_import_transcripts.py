@@ -102,6 +102,27 @@ def test_renamed_transcript_is_the_same(tmp_path: Path) -> None:
     assert len(ids) == 1
 
 
+INTRO = [f"Welcome, part {number}." for number in range(4)]
+LONG = [f"Sentence {number}." for number in range(55)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (("a.vtt", [*INTRO, "The rent is 900."]), ("b.vtt", [*INTRO, "The rent is 800."]), False),
+        (("Call 2024-05-20.vtt", INTRO), ("Call 2024-05-20 (1).vtt", [*INTRO, "The rent is 900."]), True),
+        (("Call 2024-05-20.vtt", INTRO), ("Call 2024-05-27.vtt", INTRO), False),
+        (("Call 2024-05-20.vtt", INTRO), ("Review 2024-05-20.vtt", INTRO), False),
+        (("a.vtt", LONG), ("b.vtt", [*LONG, "The rent is 900."]), True),
+    ],
+)
+def test_recordings_are_known_again(
+    one: tuple[str, list[str]], other: tuple[str, list[str]], is_same: bool, tmp_path: Path
+) -> None:
+    ids = {read_one(written(tmp_path / name, cues(*texts)), "subtitles").external_id for name, texts in (one, other)}
+    assert (len(ids) == 1) == is_same
+
+
 NO_DIALOGUES = {
     "list.txt": "Name: Ana Ruiz\nPhone: 600 001\nCity: Vigo\n\nName: Ben Ode\nPhone: 600 002\nCity: Oslo\n",
     "cars.txt": "Wagen: Golf\nFarbton: Rot\nHalter: Ana\n\nWagen: Polo\nFarbton: Blau\nHalter: Ben\n",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePath
@@ -31,7 +31,10 @@ _SENTENCE_END = (".", "!", "?", "…")
 
 _DASH = re.compile(r"[-–—]\s*")
 _SUBRIP = re.compile(rf"^{_TIME}[ \t]+-->[ \t]+{_TIME}", re.MULTILINE)
+_COPY = re.compile(r"\s*\(\d{1,2}\)$")
 _CUES_OF_AN_ID = 3
+_CUES_WITHOUT_A_NAME = 50
+"""Cues that name a recording whose file has no date in its name: more than recordings of a series begin with alike."""
 
 _LONGEST = timedelta(seconds=60)
 """Cues of one speaker are joined up to the end of a sentence, at most so long."""
@@ -62,7 +65,8 @@ def meetings(reading: Reading) -> Iterator[Item]:
     name = reading.part.name
     named = time_in(PurePath(name).name)
     start = named or reading.fallback_time
-    said = list(_joined(_pieces(read_text(reading))))
+    pieces = list(_pieces(read_text(reading)))
+    said = list(_joined(iter(pieces)))
     if not said:
         raise InvalidInputError(f"{name} has no line such as '00:00:01.000 --> 00:00:04.000' with words after it.")
     if named is None:
@@ -72,12 +76,24 @@ def meetings(reading: Reading) -> Iterator[Item]:
     ]
     yield from assemble(
         name,
-        derived_id("subtitles", *((one.offset, one.author, one.words) for one in said[:_CUES_OF_AN_ID])),
+        _id_of(name if named else None, pieces),
         (replace(message, external_id=message_id(number, message)) for number, message in enumerate(messages, 1)),
         title=PurePath(name).stem,
         fallback_time=start,
         event_kind=EventKind.MEETING,
     )
+
+
+def _id_of(dated: str | None, pieces: Sequence[_Piece]) -> str:
+    """Return an id that a file keeps when it grows: of a name with a date and the first cues, else of more cues.
+
+    Args:
+        dated: The name of the file, if it has a date.
+        pieces: The words of the cues.
+    """
+    named = _COPY.sub("", PurePath(dated).stem) if dated else None
+    first = pieces[: _CUES_OF_AN_ID if dated else _CUES_WITHOUT_A_NAME]
+    return derived_id("subtitles", named, *((one.offset, one.author, one.words) for one in first))
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
