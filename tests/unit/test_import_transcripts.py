@@ -65,6 +65,19 @@ def cues(*texts: str, head: str = "WEBVTT\n\n") -> str:
         (cues("a b", "a b\nc d", "c d\ne f"), [(None, "a b c d e f")]),
         (cues("I said no.", "no."), [(None, "I said no."), (None, "no.")]),
         (cues("Ana: Ja.", head="").replace(".000", ",000"), [("Ana", "Ja.")]),
+        (cues("Press A --> B.\n\nThen\n\nwait."), [(None, "Press A --> B."), (None, "Then wait.")]),
+        (cues("Ja.", "Nein.", head="1\n").replace("\n\n", "\n\n2\n"), [(None, "Ja."), (None, "Nein.")]),
+        (
+            cues("Ja.\n\nNOTE of\nthe writer\n\nintro\n00:00:09.000 --> 00:00:10.000\nNein."),
+            [(None, "Ja."), (None, "Nein.")],
+        ),
+        (cues("Ja.", "Nein.", head="").replace(".000", ""), [(None, "Ja."), (None, "Nein.")]),
+        (cues("Ja.", "Nein.", head="").replace(".000", ",5"), [(None, "Ja."), (None, "Nein.")]),
+        (
+            cues("The price is <3 kg and x > y.", '<font color="#fff">Not</font> <i>more</i>.'),
+            [(None, "The price is <3 kg and x > y."), (None, "Not more.")],
+        ),
+        (cues("Shall we?", "Yes.", "Yes.", "- No."), [(None, w) for w in ("Shall we?", "Yes.", "Yes.", "- No.")]),
     ],
 )
 def test_transcript_gives_words_to_their_speakers(text: str, expected: Said, tmp_path: Path) -> None:
