@@ -284,7 +284,8 @@ def test_telegram_chat(tmp_path: Path) -> None:
     ("fields", "expected"),
     [
         ({"forwarded_from": "Rita Soto", "text": "I sell the boat"}, ("Rita Soto", "I sell the boat")),
-        ({"forwarded_from": None, "text": "I sell the boat"}, (None, "I sell the boat")),
+        ({"forwarded_from": None, "text": "I sell the boat"}, ("Deleted account", "I sell the boat")),
+        ({"from": None, "text": "I sell the boat"}, ("Deleted account", "I sell the boat")),
         (
             {"contact_information": {"first_name": "Rita", "last_name": "Soto", "phone_number": "+34 600"}},
             ("Ann", "[contact: Rita Soto +34 600]"),

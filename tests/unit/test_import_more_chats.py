@@ -303,3 +303,18 @@ def test_unknown_chats_are_refused_in_one_line(content: Any, tmp_path: Path) -> 
     path.write_text(json.dumps(content, indent=2), encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"no export known here\. Conversations are read of ChatGPT, Claude,"):
         detect_format(path)
+
+
+NAMELESS: dict[str, Any] = {
+    "google-chat": {"creator": {}, "created_date": "Monday, May 20, 2024 at 12:00:00 PM UTC", "text": "Sold"}
+    | {"topic_id": "t", "message_id": "s/t/m"},
+    "discord": {"id": "11", "type": "Default", "timestamp": "2025-04-30T20:00:00+02:00", "content": "Sold"},
+    "messenger": {"sender_name": None, "timestamp_ms": 1716206400000, "content": "Sold"},
+}
+
+
+@pytest.mark.parametrize("name", NAMELESS)
+def test_somebody_without_a_name_is_not_the_owner(name: str, tmp_path: Path) -> None:
+    chat = write(tmp_path / "export.json", FOUND[name][0] | {"messages": [NAMELESS[name]]})
+    (message,) = read_one(chat, name).messages
+    assert (message.author, message.content) == ("Unknown", "Sold")

@@ -113,6 +113,13 @@ QUESTION = f"{ASKED:.4f}"
             {"text": "look", "attachments": [{"author_name": "Tom Ek", "text": "Budget is 40k", "is_share": True}]},
             [("Ann Lee", "look"), ("Tom Ek", "Budget is 40k")],
         ),
+        *(
+            ({"attachments": [{"text": "Sold", "is_msg_unfurl": True, **by}]}, [(author, "Sold")])
+            for by, author in (({"author_id": "U2"}, "Ben Roe"), ({"author_id": "U7"}, "U7"), ({}, "Unknown"))
+        ),
+        ({"user": None, "text": "Down", "bot_profile": {"name": "Pager"}, "bot_id": "B1"}, [("Pager", "Down")]),
+        ({"user": None, "text": "Down", "bot_id": "B1"}, [("B1", "Down")]),
+        ({"user": None, "text": "Down"}, [("Unknown", "Down")]),
         ({"subtype": "tombstone", "text": "This message was deleted."}, []),
         ({"subtype": "channel_join", "text": "joined"}, []),
     ],

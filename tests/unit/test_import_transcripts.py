@@ -65,6 +65,19 @@ def cues(*texts: str, head: str = "WEBVTT\n\n") -> str:
         (cues("a b", "a b\nc d", "c d\ne f"), [(None, "a b c d e f")]),
         (cues("I said no.", "no."), [(None, "I said no."), (None, "no.")]),
         (cues("Ana: Ja.", head="").replace(".000", ",000"), [("Ana", "Ja.")]),
+        (cues("Press A --> B.\n\nThen\n\nwait."), [(None, "Press A --> B."), (None, "Then wait.")]),
+        (cues("Ja.", "Nein.", head="1\n").replace("\n\n", "\n\n2\n"), [(None, "Ja."), (None, "Nein.")]),
+        (
+            cues("Ja.\n\nNOTE of\nthe writer\n\nintro\n00:00:09.000 --> 00:00:10.000\nNein."),
+            [(None, "Ja."), (None, "Nein.")],
+        ),
+        (cues("Ja.", "Nein.", head="").replace(".000", ""), [(None, "Ja."), (None, "Nein.")]),
+        (cues("Ja.", "Nein.", head="").replace(".000", ",5"), [(None, "Ja."), (None, "Nein.")]),
+        (
+            cues("The price is <3 kg and x > y.", '<font color="#fff">Not</font> <i>more</i>.'),
+            [(None, "The price is <3 kg and x > y."), (None, "Not more.")],
+        ),
+        (cues("Shall we?", "Yes.", "Yes.", "- No."), [(None, w) for w in ("Shall we?", "Yes.", "Yes.", "- No.")]),
     ],
 )
 def test_transcript_gives_words_to_their_speakers(text: str, expected: Said, tmp_path: Path) -> None:
@@ -100,6 +113,27 @@ def test_renamed_transcript_is_the_same(tmp_path: Path) -> None:
     names = ("a.vtt", "a (1).vtt")
     ids = {read_one(written(tmp_path / name, cues("Ana: Hello.")), "subtitles").external_id for name in names}
     assert len(ids) == 1
+
+
+INTRO = [f"Welcome, part {number}." for number in range(4)]
+LONG = [f"Sentence {number}." for number in range(55)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (("a.vtt", [*INTRO, "The rent is 900."]), ("b.vtt", [*INTRO, "The rent is 800."]), False),
+        (("Call 2024-05-20.vtt", INTRO), ("Call 2024-05-20 (1).vtt", [*INTRO, "The rent is 900."]), True),
+        (("Call 2024-05-20.vtt", INTRO), ("Call 2024-05-27.vtt", INTRO), False),
+        (("Call 2024-05-20.vtt", INTRO), ("Review 2024-05-20.vtt", INTRO), False),
+        (("a.vtt", LONG), ("b.vtt", [*LONG, "The rent is 900."]), True),
+    ],
+)
+def test_recordings_are_known_again(
+    one: tuple[str, list[str]], other: tuple[str, list[str]], is_same: bool, tmp_path: Path
+) -> None:
+    ids = {read_one(written(tmp_path / name, cues(*texts)), "subtitles").external_id for name, texts in (one, other)}
+    assert (len(ids) == 1) == is_same
 
 
 NO_DIALOGUES = {

@@ -22,6 +22,9 @@ Item = NewConversation | RejectedItem | ImportNote
 Spoken = NewMessage | RejectedItem | ImportNote
 """What the reader of one conversation yields."""
 
+UNKNOWN = "Unknown"
+"""The author of a message whose writer has no name in the file; a message without an author is one of the owner."""
+
 BY_FILE = ImportNote("conversations without a time of their own, dated by the file", 1)
 
 

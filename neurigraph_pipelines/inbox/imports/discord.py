@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports import json_stream
-from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, derived_id, moment, objects_of, text_of
 from neurigraph_pipelines.inbox.imports.chat_days import by_words, days, with_ids
 from neurigraph_pipelines.inbox.imports.date_order import Numbers, Order, assumed, order_of, parts
 from neurigraph_pipelines.inbox.imports.source import Reading
@@ -82,7 +82,7 @@ def _messages(messages: list[dict[str, Any]]) -> Iterator[Spoken]:
         words = "\n".join(filter(None, (text_of(raw.get("content")), *_embedded(raw))))
         if words:
             key = text_of(raw.get("id"))
-            yield NewMessage(Role.USER, words, names[0] or names[1], key, moment(raw.get("timestamp")))
+            yield NewMessage(Role.USER, words, names[0] or names[1] or UNKNOWN, key, moment(raw.get("timestamp")))
 
 
 def _embedded(raw: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, derived_id, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, derived_id, objects_of, text_of
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, Role
 from neurigraph_pipelines.model.sources import Channel, SourceDetails
@@ -50,7 +50,11 @@ def _messages(listed: list[dict[str, Any]]) -> Iterator[Spoken]:
         ]
         if words := "\n".join(filter(None, [text_of(raw.get("text")), *files])):
             yield NewMessage(
-                Role.USER, words, _author(raw), text_of(raw.get("message_id")), _time(raw.get("created_date"))
+                Role.USER,
+                words,
+                _author(raw) or UNKNOWN,
+                text_of(raw.get("message_id")),
+                _time(raw.get("created_date")),
             )
 
 

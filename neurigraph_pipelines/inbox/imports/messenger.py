@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import (
+    UNKNOWN,
     Item,
     Spoken,
     derived_id,
@@ -57,7 +58,7 @@ def _messages(messages: list[dict[str, Any]]) -> Iterator[Spoken]:
         elif raw.get("type") in _NOTICES or "call_duration" in raw:
             yield ImportNote("left out: notices of the app", 1)
         elif words := _words(raw):
-            author = _repaired(raw.get("sender_name")) or _repaired(raw.get("senderName"))
+            author = _repaired(raw.get("sender_name")) or _repaired(raw.get("senderName")) or UNKNOWN
             yield NewMessage(Role.USER, words, author, occurred_at=_time(raw))
 
 

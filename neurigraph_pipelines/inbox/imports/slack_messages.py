@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import Spoken, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Spoken, moment, objects_of, text_of
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel
 
@@ -74,8 +74,13 @@ def read(messages: Sequence[Any], workspace: Workspace, where: str) -> Iterator[
             yield NewMessage(Role.USER, words, _author(raw, workspace), stamp, time)
         for place, one in enumerate(shared, 1):
             if words := _card(one, workspace, with_author=False):
-                author = text_of(one.get("author_name")) or text_of(one.get("author_subname"))
-                yield NewMessage(Role.USER, words, author, stamp and f"{stamp}#{place}", _shared_time(one) or time)
+                yield NewMessage(
+                    Role.USER,
+                    words,
+                    _author_of_shared(one, workspace),
+                    stamp and f"{stamp}#{place}",
+                    _shared_time(one) or time,
+                )
 
 
 def time_of(raw: Mapping[str, Any], workspace: Workspace) -> datetime | None:
@@ -89,11 +94,30 @@ def time_of(raw: Mapping[str, Any], workspace: Workspace) -> datetime | None:
     return time.astimezone(zone) if time is not None and zone is not None else time
 
 
-def _author(raw: dict[str, Any], workspace: Workspace) -> str | None:
-    profile = raw.get("user_profile")
+def _author(raw: dict[str, Any], workspace: Workspace) -> str:
+    """Return who wrote a message; somebody without a name as well, because the owner has none."""
     user = text_of(raw.get("user"))
-    named = text_of(profile.get("real_name")) if isinstance(profile, dict) else None
-    return named or workspace.people.get(user or "") or text_of(raw.get("username")) or user
+    named = (
+        _of_profile(raw, "user_profile", "real_name"),
+        workspace.people.get(user or ""),
+        text_of(raw.get("username")),
+        _of_profile(raw, "user_profile", "display_name") or _of_profile(raw, "user_profile", "name"),
+        user,
+        _of_profile(raw, "bot_profile", "name"),
+        text_of(raw.get("bot_id")),
+    )
+    return next(filter(None, named), UNKNOWN)
+
+
+def _of_profile(raw: dict[str, Any], profile: str, name: str) -> str | None:
+    value = raw.get(profile)
+    return text_of(value.get(name)) if isinstance(value, dict) else None
+
+
+def _author_of_shared(one: dict[str, Any], workspace: Workspace) -> str:
+    user = text_of(one.get("author_id"))
+    named = text_of(one.get("author_name")) or text_of(one.get("author_subname"))
+    return named or workspace.people.get(user or "") or user or UNKNOWN
 
 
 def _said(raw: dict[str, Any], workspace: Workspace) -> str:

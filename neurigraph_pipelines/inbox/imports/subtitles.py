@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -23,15 +24,23 @@ from neurigraph_pipelines.inbox.imports.times_in_names import time_in
 from neurigraph_pipelines.model import EventKind, NewMessage, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 
-_TIME = r"(?:(\d{1,3}):)?(\d\d):(\d\d)[.,](\d{3})"
-_CUE = re.compile(rf"{_TIME}[ \t]+-->[ \t]+{_TIME}(?:[ \t].*)?")
+_TIME = r"((?:\d{1,3}:)?\d{1,2}:\d\d)(?:[.,](\d{1,3}))?"
+_CUE = re.compile(rf"{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t].*)?")
 _VOICE = re.compile(r"<v(?:\.[^ \t>]*)?[ \t]+([^>]+)>")
-_TAG = re.compile(r"</?[A-Za-z0-9][^>]*>")
-_SENTENCE_END = (".", "!", "?", "…")
+_TAG = re.compile(r"</?(?:[bcisuv]|ruby|rt|lang|font|span|em|strong|br)(?:[ \t.][^<>]*)?/?>|<(?:\d+:)?\d\d:\d\d\.\d+>")
+_BLOCKS = ("NOTE", "STYLE", "REGION")
+_SENTENCE_END = tuple(".!?…。！？")
 
 _DASH = re.compile(r"[-–—]\s*")
-_SUBRIP = re.compile(rf"^{_TIME}[ \t]+-->[ \t]+{_TIME}", re.MULTILINE)
+_COPY = re.compile(r"\s*\(\d{1,2}\)$")
 _CUES_OF_AN_ID = 3
+_CUES_WITHOUT_A_NAME = 50
+"""Cues that name a recording whose file has no date in its name: more than recordings of a series begin with alike."""
+
+_LEAST_ROLLING = 0.25
+_LEAST_SHOWN_TWICE = 0.5
+_FEWEST_SHOWN_TWICE = 4
+"""Cues that repeat lines of the cue before: of rolling subtitles, and of those that show each cue more than once."""
 
 _LONGEST = timedelta(seconds=60)
 """Cues of one speaker are joined up to the end of a sentence, at most so long."""
@@ -62,7 +71,8 @@ def meetings(reading: Reading) -> Iterator[Item]:
     name = reading.part.name
     named = time_in(PurePath(name).name)
     start = named or reading.fallback_time
-    said = list(_joined(_pieces(read_text(reading))))
+    pieces = list(_pieces(read_text(reading)))
+    said = list(_joined(iter(pieces)))
     if not said:
         raise InvalidInputError(f"{name} has no line such as '00:00:01.000 --> 00:00:04.000' with words after it.")
     if named is None:
@@ -72,7 +82,7 @@ def meetings(reading: Reading) -> Iterator[Item]:
     ]
     yield from assemble(
         name,
-        derived_id("subtitles", *((one.offset, one.author, one.words) for one in said[:_CUES_OF_AN_ID])),
+        _id_of(name if named else None, pieces),
         (replace(message, external_id=message_id(number, message)) for number, message in enumerate(messages, 1)),
         title=PurePath(name).stem,
         fallback_time=start,
@@ -80,17 +90,33 @@ def meetings(reading: Reading) -> Iterator[Item]:
     )
 
 
+def _id_of(dated: str | None, pieces: Sequence[_Piece]) -> str:
+    """Return an id that a file keeps when it grows: of a name with a date and the first cues, else of more cues.
+
+    Args:
+        dated: The name of the file, if it has a date.
+        pieces: The words of the cues.
+    """
+    named = _COPY.sub("", PurePath(dated).stem) if dated else None
+    first = pieces[: _CUES_OF_AN_ID if dated else _CUES_WITHOUT_A_NAME]
+    return derived_id("subtitles", named, *((one.offset, one.author, one.words) for one in first))
+
+
 def _pieces(text: str) -> Iterator[_Piece]:
     """Yield what each speaker says in each cue. Without a name, the speaker before goes on if the others are named."""
     before: list[str] = []
     speaker: str | None = None
-    for offset, spoken in _cues(text):
+    cues = [(offset, spoken, _lines_of(spoken)) for offset, spoken in _cues(text)]
+    is_rolling = _is_rolling([lines for _, _, lines in cues if lines])
+    for offset, spoken, lines in cues:
         if _VOICE.search(spoken):
             yield from _of_voices(offset, spoken)
             before = []
             continue
-        lines = [line for raw in spoken.split("\n") if (line := _plain(raw))]
-        new = lines[_repeated(before, lines) :]
+        repeated = _repeated(before, lines)
+        if repeated and not is_rolling and lines[repeated - 1].endswith(_SENTENCE_END):
+            repeated = 0  # somebody else says it as well
+        new = lines[repeated:]
         before = lines or before
         for line in new:
             match = SPEAKER.match(_DASH.sub("", line))
@@ -111,10 +137,8 @@ def _of_voices(offset: timedelta, spoken: str) -> Iterator[_Piece]:
 
 
 def _cues(text: str) -> Iterator[tuple[timedelta, str]]:
-    """Yield offset and text of each cue; SubRip is read as WebVTT, which writes its times with a point."""
-    text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if not text.startswith("WEBVTT"):
-        text = "WEBVTT\n\n" + _SUBRIP.sub(lambda match: match[0].replace(",", "."), text)
+    """Yield offset and text of each cue."""
+    text = _regular(text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     try:
         captions = webvtt.from_string(text).captions
     except webvtt.errors.MalformedFileError:
@@ -125,6 +149,45 @@ def _cues(text: str) -> Iterator[tuple[timedelta, str]]:
             timedelta(hours=time.hours, minutes=time.minutes, seconds=time.seconds, milliseconds=time.milliseconds),
             caption.raw_text,
         )
+
+
+def _regular(text: str) -> str:
+    """Return subtitles as WebVTT has them: full times, each cue without blank lines and without arrows in its words."""
+    is_webvtt = text.startswith("WEBVTT")
+    found = [] if is_webvtt else ["WEBVTT", ""]
+    is_in_cue = is_comment = is_name = False
+    is_after_blank = True
+    for line in map(str.strip, text.split("\n")):
+        if (cue := _CUE.fullmatch(line)) is not None:
+            if is_name and not is_after_blank:
+                found.pop()
+            found += ["", f"{cue[1]}.{cue[2] or 0} --> {cue[3]}.{cue[4] or 0}"]
+            is_in_cue, is_comment, is_name = True, False, False
+        elif line:
+            is_comment = is_comment or (is_webvtt and is_after_blank and line.split()[0] in _BLOCKS)
+            is_name = is_in_cue and not is_comment and (line.isdecimal() or (is_webvtt and is_after_blank))
+            if not is_in_cue or not is_comment:
+                found.append(line.replace("-->", "--&gt;") if is_in_cue else line)
+        elif not is_in_cue:
+            found.append("")
+        is_comment = is_comment and bool(line)
+        is_after_blank = not line
+    return "\n".join(found)
+
+
+def _lines_of(spoken: str) -> list[str]:
+    return [line for raw in spoken.split("\n") if (line := _plain(raw))]
+
+
+def _is_rolling(cues: Sequence[list[str]]) -> bool:
+    """Return whether cues repeat lines of the cue before, rather than people the words of each other."""
+    pairs = list(pairwise(cues))
+    repeated = [(_repeated(before, lines), len(lines)) for before, lines in pairs]
+    going_on = sum(0 < count < length for count, length in repeated)
+    twice = sum(count == length for count, length in repeated)
+    return (bool(going_on) and going_on >= _LEAST_ROLLING * len(pairs)) or (
+        twice >= max(_FEWEST_SHOWN_TWICE, _LEAST_SHOWN_TWICE * len(pairs))
+    )
 
 
 def _plain(spoken: str) -> str:

@@ -17,6 +17,9 @@ from neurigraph_pipelines.text.hygiene import on_clock
 
 _FARTHEST_ZONE = timedelta(hours=14)
 
+_DELETED_ACCOUNT = "Deleted account"
+"""The author for whom Telegram writes null."""
+
 _CHANNELS = {
     "personal_chat": Channel.DM,
     "bot_chat": Channel.DM,
@@ -64,9 +67,8 @@ def _messages(messages: list[dict[str, Any]], where: str) -> Iterator[Spoken]:
         if time is None:
             yield RejectedItem(f"{where}, message {key}", "it has no date in ISO 8601 between 1970 and 2200")
             continue
-        author = text_of(raw.get("from")) or text_of(raw.get("actor"))
-        if "forwarded_from" in raw:
-            author = text_of(raw.get("forwarded_from"))
+        named = (raw.get("forwarded_from"),) if "forwarded_from" in raw else (raw.get("from"), raw.get("actor"))
+        author = next((name for value in named if (name := text_of(value))), _DELETED_ACCOUNT)
         yield NewMessage(Role.USER, words, author, str(key) if isinstance(key, int) else None, time)
 
 
