@@ -1,4 +1,4 @@
-"""Names of nodes: display form, comparison key, and Postgres schema name.
+"""Names of nodes: display form, comparison key, and Postgres schema name; and slugs of users.
 
 Pure functions of text. ``entities`` looks names up. Nothing here quotes SQL: statements still use
 ``psycopg.sql.Identifier``.
@@ -23,6 +23,7 @@ MAX_IDENTIFIER_BYTES = 63
 """Longest identifier that Postgres does not truncate (NAMEDATALEN - 1)."""
 
 _UNPRESENTABLE = re.compile(r"[<>{}\[\]\\|`=;]|--|/\*|://")
+_SLUG = re.compile(r"[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?")
 _LOSSLESS = re.compile(r"[A-Za-z0-9]+")
 _DIGEST_LENGTH = 16
 _DIGEST_LIKE = re.compile(rf"[a-z2-7]{{{_DIGEST_LENGTH}}}")
@@ -123,3 +124,20 @@ def _digest(parts: Sequence[str]) -> str:
     """Return an 80-bit digest of the exact parts; JSON separates them and can encode lone surrogates."""
     raw = hashlib.sha256(json.dumps(list(parts)).encode()).digest()[:10]
     return base64.b32encode(raw).decode().lower()
+
+
+def is_slug(text: str) -> bool:
+    """Return whether a text can be the slug of a user."""
+    return _SLUG.fullmatch(text) is not None
+
+
+def require_slug(text: str) -> None:
+    """Require that a text can be the slug of a user.
+
+    Raises:
+        InvalidInputError: It cannot.
+    """
+    if not is_slug(text):
+        raise InvalidInputError(
+            "a slug is 1 to 63 characters of a-z, 0-9, '-' and '_', and begins and ends with a letter or digit"
+        )

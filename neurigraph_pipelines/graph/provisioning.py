@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,14 +19,13 @@ from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import NEW_NODE, new_node, newest, numbered, statements
 from neurigraph_pipelines.graph import naming
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
-from neurigraph_pipelines.graph.naming import display_name, name_key
+from neurigraph_pipelines.graph.naming import display_name, name_key, require_slug
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("graph")
 _ACCESS = statements("access")
-_SLUG = re.compile(r"[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +94,6 @@ def create_graph(tx: Transaction, slug: str, *, opaque_schema_names: bool = Fals
         raise ConflictError(f"a user {slug!r} exists already")
     root = PlannedNode(path=(slug,), kind=ConceptKind.USER, confidence=1.0, summary=f"Everything about {slug}.")
     return User(user_id, slug, _provision(tx, user_id, slug, None, root).node_id)
-
-
-def is_slug(text: str) -> bool:
-    """Return whether a text can be the slug of a user."""
-    return _SLUG.fullmatch(text) is not None
-
-
-def require_slug(text: str) -> None:
-    """Require that a text can be the slug of a user.
-
-    Raises:
-        InvalidInputError: It cannot.
-    """
-    if not is_slug(text):
-        raise InvalidInputError(
-            "a slug is 1 to 63 characters of a-z, 0-9, '-' and '_', and begins and ends with a letter or digit"
-        )
 
 
 def find_user(database: Database, slug: str) -> User:

@@ -19,7 +19,8 @@ from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import api_key_hash, holder_named_by
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.provisioning import User, create_user_within, is_slug
+from neurigraph_pipelines.graph.naming import is_slug
+from neurigraph_pipelines.graph.provisioning import User, create_user_within
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 

@@ -19,7 +19,8 @@ from pydantic_settings import SettingsError
 
 from neurigraph_pipelines.database.migrations import require_current, require_secret
 from neurigraph_pipelines.exchange.portability.move_user import Moved, move_user, require_two
-from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user, is_slug, require_slug
+from neurigraph_pipelines.graph.naming import is_slug, require_slug
+from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user
 from neurigraph_pipelines.model.errors import (
     ConfigurationError,
     ConflictError,
