@@ -126,6 +126,41 @@ def test_answered_quotations_stay(body: str, expected: str, tmp_path: Path) -> N
     assert said(mail(tmp_path, "Re: Questions", body))[0] == [("Jo", expected)]
 
 
+ITINERARY = "My itinerary:\n\nFrom: Oslo\nTo:\nDate: 3 May\nSubject: holiday\n\nSeat 14C"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Dear all,\n\nIn 2019 my grandfather wrote:\n\nNever sell the boat.\n\nThe price is 5000 euros.",
+        "Dear all,\n\nIn 2019 my grandfather wrote:\n\n> Never sell the boat.",
+        "Hello\n\nThe price list as of 2024, as Bob schrieb in seinem Bericht:\n\nFlat A 900 euros",
+        ITINERARY,
+        ITINERARY.replace("Oslo", "Oslo Central").replace("3 May", "3 May 2024"),
+        "Hi,\n\nOn 3 May 2024 I wrote to Ada <ada@x.org>:\n\nThe boat is for sale.",
+        "On 12 May the harbour master <h@x.org> told me this:\n\nThe mast is cracked.",
+        "On 12 May 2024 the harbour master <h@x.org> told me this:\n\nThe mast is cracked.",
+        "Hello\n\nPlease read what Ada <ada@x.org> wrote us for 3 May 2024:\n\nbring rope",
+        "We met on 3 May 2024.\nAda <ada@x.org> wrote:\n\nbring rope",
+    ],
+)
+def test_words_of_the_sender_are_no_quotation(body: str, tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Boat", body))[0] == [("Jo", body)]
+    if "\n>" not in body:
+        assert said(mail(tmp_path, "Re: Boat", body))[0] == [("Jo", body)]
+
+
+@pytest.mark.parametrize("head", HEADS[:-1])
+def test_mail_put_into_one_that_answers_none_is_of_its_writer(head: str, tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Boat", f"Look:\n\n{head}\n\n{RENT}"))[0] == [("Jo", "Look:"), ("Ada Holt", RENT)]
+
+
+def test_known_writer_needs_no_address(tmp_path: Path) -> None:
+    body = f"Yes.\n\nOn 3 May 2024 at 12:00, Ada Holt wrote:\n\n{RENT}"
+    path = mail(tmp_path, "Re: Boat", body, "To: Ada Holt <ada@x.org>\nContent-Type: text/plain; charset=utf-8")
+    assert said(path)[0] == [("Jo", "Yes.")]
+
+
 def test_mail_that_is_only_a_quotation_is_of_its_writer(tmp_path: Path) -> None:
     assert said(mail(tmp_path, "Re: Boat", f"{HEADS[0]}\n\n{RENT}"))[0] == [("Ada Holt", RENT)]
 
@@ -192,6 +227,11 @@ def test_parts_nested_too_deeply_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "one.eml"
     path.write_text(HEAD.format("Boat", "a") + "MIME-Version: 1.0\n" + body, encoding="utf-8")
     assert said(path)[1][0] == "its parts are nested more than 100 deep"
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_answer_that_is_only_an_unmarked_quotation_is_of_its_writer(sentence: str, tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Re: Boat", f"{sentence}\n\n{RENT}"))[0] == [("Ada Holt", RENT)]
 
 
 def test_attached_mail_is_of_its_writer(tmp_path: Path) -> None:

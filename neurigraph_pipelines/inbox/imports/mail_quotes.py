@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from email.utils import parseaddr, parsedate_to_datetime
-from functools import lru_cache
+from email.utils import parseaddr
 
-from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.text.hygiene import spoken
+from neurigraph_pipelines.inbox.imports.mail_attributions import (
+    UNKNOWN,
+    Letter,
+    attribution,
+    first_of_attribution,
+    is_attribution,
+    is_certain,
+    is_dated,
+    is_time,
+    time_of,
+    writer_of,
+)
 
 _NAMES = {
     "from": "from von de da van od från fra от expéditeur lähettäjä gönderen "
@@ -42,18 +51,11 @@ _FORWARDED = re.compile(
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(r"[-_*= \t]{5,}[^\n]{0,60}?[-_*= \t]{3,}|_{5,}|-{5,}")
-_WROTE = re.compile(
-    r"(?:wrote|writes|schrieb|escribió|a écrit|ha scritto|schreef|escreveu|skrev|napisał\(?a?\)?|пишет|написала?|"
-    r"kirjoitti|yazdı|写道|寫道|のメール|님이 작성)[^\n]{0,120}[:：]$|<[^<>\s]+@[^<>\s]+>[^\n]{0,40}[:：]$",
-    re.IGNORECASE,
-)
-_LONGEST_WROTE = 300
 _FOOTER = re.compile(
     r"-- ?$|_{5,}$|(?:sent from|get outlook|gesendet von|von meinem|envoyé de|enviado desde|enviado do|inviato da|"
     r"verstuurd vanaf|verzonden vanaf|skickat från|sendt fra|wysłano z|отправлено с|発信元|나의)\b",
     re.IGNORECASE,
 )
-_AT = re.compile(r"\b(?:at|um|à|a las|às|alle|om|o|kl\.?)\b|\(.*?\)", re.IGNORECASE)
 _MOST_DEEP = 20
 
 
@@ -82,35 +84,31 @@ class _Break:
     time: datetime | None = None
 
 
-def writers_of(text: str, *, is_forward: bool) -> tuple[str, list[Said]]:
-    """Return the sender's own words, and those of others that are forwarded or stand alone.
-
-    Args:
-        is_forward: Whether the subject says that the mail is forwarded.
-    """
+def writers_of(text: str, letter: Letter) -> tuple[str, list[Said]]:
+    """Return the sender's own words, and those of others that are forwarded or stand alone."""
     lines = ("\n" + text.replace("\r\n", "\n")).replace("\n>From ", "\nFrom ").split("\n")
-    own, *others = _parted(lines, is_forward, 0)
-    return own.text, [one for one in others if one.text]
+    own, *others = _parted(lines, letter, 0)
+    return own.text, [replace(one, author=one.author or UNKNOWN) for one in others if one.text]
 
 
-def _parted(lines: Sequence[str], is_forward: bool, depth: int) -> Iterator[Said]:
-    found = _break(lines, is_forward) if depth < _MOST_DEEP else None
+def _parted(lines: Sequence[str], letter: Letter, depth: int) -> Iterator[Said]:
+    found = _break(lines, letter) if depth < _MOST_DEEP else None
     if found is None:
-        yield Said(_own(lines))
+        yield Said(_own(lines, letter))
         return
-    own = _own(lines[: found.start])
+    own = _own(lines[: found.start], letter)
     rest = _unmarked(lines[found.body :]) if found.is_forward else lines[found.body :]
     if not found.is_forward and _is_answered(rest):
-        yield Said(f"{own}\n\n{_own(rest)}".strip())
+        yield Said(f"{own}\n\n{_own(rest, letter)}".strip())
         return
     yield Said(own)
     if found.is_forward or not own:
-        first, *others = _parted(rest, True, depth + 1)
+        first, *others = _parted(rest, replace(letter, is_forward=True), depth + 1)
         yield Said(first.text, found.author, found.time)
         yield from others
 
 
-def _break(lines: Sequence[str], is_forward: bool) -> _Break | None:
+def _break(lines: Sequence[str], letter: Letter) -> _Break | None:
     for number, line in enumerate(lines):
         if _FORWARDED.fullmatch(line.strip(" \t>")):
             found = _fields(lines, number + 1, quoted=True)
@@ -118,12 +116,25 @@ def _break(lines: Sequence[str], is_forward: bool) -> _Break | None:
                 return _of_fields(number, found, is_forward=True)
         if ":" not in line and "：" not in line:
             continue
-        found = _fields(lines, number, quoted=is_forward)
+        found = _fields(lines, number, quoted=letter.is_forward)
         if found is not None and next(iter(found[1])) == "from":
-            return _of_fields(_above(lines, number), found, is_forward=is_forward)
-        if _is_attribution(lines, number) and not _next_is_quoted(lines, number):
-            return _Break(_first_of_attribution(lines, number), number + 1, is_forward=False)
+            start = _above(lines, number)
+            if _is_head(found[1], letter, has_separator=start < number):
+                return _of_fields(start, found, is_forward=letter.is_forward or not letter.is_reply)
+        if is_attribution(lines, number) and not _next_is_quoted(lines, number):
+            sentence = attribution(lines, number)
+            if is_certain(sentence, letter):
+                start = first_of_attribution(lines, number)
+                return _Break(start, number + 1, letter.is_forward, *writer_of(sentence))
     return None
+
+
+def _is_head(fields: dict[str, str], letter: Letter, *, has_separator: bool) -> bool:
+    """Return whether fields are the head of a mail, and not those of a journey, for example."""
+    if "@" in fields["from"]:
+        return letter.is_forward or {"date"} < fields.keys() & {"date", "to", "subject"}
+    is_named = bool(fields["from"]) and {"date"} < fields.keys() & {"date", "to", "subject"}
+    return is_named and is_time(fields["date"]) and (letter.is_forward or letter.is_reply or has_separator)
 
 
 def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[str, str]] | None:
@@ -156,7 +167,7 @@ def _of_fields(start: int, found: tuple[int, dict[str, str]], *, is_forward: boo
     stated = fields["from"].replace("[mailto:", "<").replace("]", ">")
     name, address = parseaddr(stated) if "@" in stated else (stated, "")
     author = name or address or stated
-    return _Break(start, end, is_forward, author.strip(" '\"") or None, _time(fields.get("date", "")))
+    return _Break(start, end, is_forward, author.strip(" '\"") or None, time_of(fields.get("date", "")))
 
 
 def _above(lines: Sequence[str], at: int) -> int:
@@ -165,33 +176,6 @@ def _above(lines: Sequence[str], at: int) -> int:
     while above and not lines[above - 1].strip():
         above -= 1
     return above - 1 if above and _SEPARATOR.fullmatch(lines[above - 1].strip()) else at
-
-
-def _is_attribution(lines: Sequence[str], at: int) -> bool:
-    """Return whether a line ends the sentence above a quotation, such as ``On 3 May 2024, Ann wrote:``."""
-    line = lines[at].strip()
-    if line.startswith(">") or not line.endswith((":", "：")) or len(line) > _LONGEST_WROTE:
-        return False
-    sentence = " ".join(one.strip() for one in lines[_first_of_attribution(lines, at) : at + 1])
-    if not any(one.isdigit() or one == "@" for one in sentence):
-        return False
-    return bool(_WROTE.search(sentence[-_LONGEST_WROTE:])) or any(one.match(sentence) for one in _attributions())
-
-
-@lru_cache(maxsize=1)
-def _attributions() -> list[re.Pattern[str]]:
-    from mailparser_reply.constants import MAIL_LANGUAGES
-
-    written = (words["wrote_header"] for words in MAIL_LANGUAGES.values() if "wrote_header" in words)
-    return [re.compile(one, re.IGNORECASE) for one in written]
-
-
-def _first_of_attribution(lines: Sequence[str], at: int) -> int:
-    """Return the first line of a sentence above a quotation, which mail programs break in up to three."""
-    first = at
-    while first and at - first < 2 and lines[first - 1].strip() and not any(c.isdigit() for c in lines[first]):
-        first -= 1
-    return first
 
 
 def _next_is_quoted(lines: Sequence[str], at: int) -> bool:
@@ -204,21 +188,41 @@ def _is_answered(lines: Sequence[str]) -> bool:
     return bool(words) and words[0].startswith(">") and any(not line.startswith(">") for line in words)
 
 
-def _own(lines: Sequence[str]) -> str:
-    """Return words without the quotations that nothing follows; one that is answered stays, and one that is all."""
+def _own(lines: Sequence[str], letter: Letter) -> str:
+    """Return words without the quotations that nothing follows; one that is answered stays, and one that is all.
+
+    Quotations in forwarded words stay, and so do those that the sender of a mail that answers none introduces.
+    """
+    if letter.is_forward:
+        return _tidied(lines)
     blocks: list[tuple[bool, list[str]]] = []
+    is_kept = False
     for line in lines:
         is_quoted = line.startswith(">") or (bool(blocks) and blocks[-1][0] and not line.strip())
         if not blocks or blocks[-1][0] != is_quoted:
             if is_quoted and blocks:
-                attribution = _taken_attribution(blocks[-1][1])
-                blocks.append((True, attribution))
+                is_kept = is_kept or (not letter.is_reply and _is_introduced(blocks[-1][1]))
+                blocks.append((True, _taken_attribution(blocks[-1][1])))
             else:
                 blocks.append((is_quoted, []))
         blocks[-1][1].append(line)
+    if is_kept:
+        return _tidied(lines)
     last = max((number for number, block in enumerate(blocks) if _has_words(*block)), default=len(blocks) - 1)
     text = "\n".join(line for _, block in blocks[: last + 1] for line in block)
-    return re.sub(r"\n{3,}", "\n\n", text).strip()
+    return _tidied(text.split("\n"))
+
+
+def _tidied(lines: Sequence[str]) -> str:
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _is_introduced(above: Sequence[str]) -> bool:
+    """Return whether words end with a colon, and not with the sentence that mail programs write."""
+    at = max((number for number, line in enumerate(above) if line.strip()), default=-1)
+    if at < 0 or not above[at].strip().endswith((":", "：")):
+        return False
+    return not is_attribution(above, at) or not is_dated(attribution(above, at))
 
 
 def _taken_attribution(above: list[str]) -> list[str]:
@@ -226,9 +230,9 @@ def _taken_attribution(above: list[str]) -> list[str]:
     at = len(above)
     while at and not above[at - 1].strip():
         at -= 1
-    if not at or not _is_attribution(above, at - 1):
+    if not at or not is_attribution(above, at - 1):
         return []
-    first = _first_of_attribution(above, at - 1)
+    first = first_of_attribution(above, at - 1)
     taken = above[first:]
     del above[first:]
     return taken
@@ -245,25 +249,3 @@ def _unmarked(lines: Sequence[str]) -> Sequence[str]:
     if words and all(line.startswith(">") for line in words):
         return [line[1:].removeprefix(" ") if line.startswith(">") else line for line in lines]
     return lines
-
-
-def _time(written: str) -> datetime | None:
-    """Return a time that a mail program wrote, in any language; without an offset it is taken as UTC."""
-    try:
-        time = parsedate_to_datetime(written)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        parsed = _foreign_time(" ".join(_AT.sub(" ", written).split())[:100])
-        if parsed is None:
-            return None
-        time = parsed
-    try:
-        return spoken(time)
-    except InvalidInputError:
-        return None
-
-
-@lru_cache(maxsize=1_024)
-def _foreign_time(written: str) -> datetime | None:
-    import dateparser
-
-    return dateparser.parse(written, settings={"STRICT_PARSING": True}) if written else None
