@@ -106,6 +106,42 @@ def test_marked_forward_needs_no_subject(forwarded: str, own: str, tmp_path: Pat
     assert (other.author, other.content, other.occurred_at) == ("Ada Holt", RENT, WRITTEN)
 
 
+BOILER = "The boiler is broken since 12 April."
+FORWARDED_HEAD = (
+    "---------- Forwarded message ---------\nFrom: Ada Holt <ada@x.org>\nDate: Mon, 20 May 2024 09:00:00 +0000\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"FYI\n\n{FORWARDED_HEAD}\n{RENT}\n\nOn Fri, 12 Apr 2024 at 9:00, Bo Tenant wrote:\n> {BOILER}", "Bo Tenant"),
+        (f"FYI\n\n{FORWARDED_HEAD}\n{RENT}\n\nOn Fri, 12 Apr 2024 at 9:00, Bo <bo@x.org> wrote:\n\n{BOILER}", "Bo"),
+        (f"FYI\n\n{FORWARDED_HEAD}\n{RENT}\n\nThe tenant wrote on 3:\n> {BOILER}", "unknown"),
+        (f"FYI\n\n{HEADS[0]}\n\n{RENT}\n\n-----Original Message-----\n{HEADS[4]}\n\n{BOILER}", "Ada Holt"),
+    ],
+)
+def test_chain_of_forwarded_mails_keeps_every_mail(body: str, expected: str, tmp_path: Path) -> None:
+    kept = said(mail(tmp_path, "Fwd: rent", body))[0]
+    assert kept == [("Jo", "FYI"), ("Ada Holt", RENT), (expected, BOILER)]
+
+
+def test_quotation_without_a_writer_stays_in_forwarded_words(tmp_path: Path) -> None:
+    body = f"{FORWARDED_HEAD}\n{RENT}\n\n> {BOILER}"
+    assert said(mail(tmp_path, "rent", body))[0] == [("Ada Holt", f"{RENT}\n\n> {BOILER}")]
+
+
+@pytest.mark.parametrize("own", ["FYI", ""])
+@pytest.mark.parametrize("subject", ["rent", "Fwd: rent"])
+def test_forward_of_yandex(subject: str, own: str, tmp_path: Path) -> None:
+    body = f'{own}\n\n-------- Пересылаемое сообщение --------\n03.05.2024, 09:00, "Ада Хольт" <ada@x.org>:\n\n{RENT}'
+    (conversation,) = read_conversations(mail(tmp_path, subject, body), "mail")
+    assert isinstance(conversation, NewConversation)
+    *mine, other = conversation.messages
+    assert [one.content for one in mine] == ([own] if own else [])
+    assert (other.author, other.content, other.occurred_at) == ("Ада Хольт", RENT, datetime(2024, 5, 3, 9, tzinfo=UTC))
+
+
 ANSWERED = "> Do you still have the key?\nYes.\n> Is Carla coming?\nNo."
 
 

@@ -114,6 +114,9 @@ def _break(lines: Sequence[str], letter: Letter) -> _Break | None:
             found = _fields(lines, number + 1, quoted=True)
             if found is not None:
                 return _of_fields(number, found, is_forward=True)
+            below = _attribution_below(lines, number)
+            if below is not None:
+                return below
         if ":" not in line and "：" not in line:
             continue
         found = _fields(lines, number, quoted=letter.is_forward)
@@ -121,11 +124,22 @@ def _break(lines: Sequence[str], letter: Letter) -> _Break | None:
             start = _above(lines, number)
             if _is_head(found[1], letter, has_separator=start < number):
                 return _of_fields(start, found, is_forward=letter.is_forward or not letter.is_reply)
-        if is_attribution(lines, number) and not _next_is_quoted(lines, number):
-            sentence = attribution(lines, number)
-            if is_certain(sentence, letter):
+        if is_attribution(lines, number):
+            sentence, is_marked = attribution(lines, number), _next_is_quoted(lines, number)
+            is_handed_on = letter.is_forward and not _is_answered(lines, number + 1)
+            if is_handed_on if is_marked else is_certain(sentence, letter):
                 start = first_of_attribution(lines, number)
                 return _Break(start, number + 1, letter.is_forward, *writer_of(sentence))
+    return None
+
+
+def _attribution_below(lines: Sequence[str], at: int) -> _Break | None:
+    """Return the sentence of a date and a writer that Yandex puts below the line of a forward."""
+    body = next((number for number in range(at + 1, len(lines)) if lines[number].strip()), at)
+    for number in range(body, min(body + 3, len(lines))):
+        sentence = " ".join(one.strip() for one in lines[body : number + 1])
+        if number > at and is_attribution(lines, number) and "@" in sentence:
+            return _Break(at, number + 1, True, *writer_of(sentence))
     return None
 
 
@@ -179,13 +193,17 @@ def _above(lines: Sequence[str], at: int) -> int:
 
 
 def _next_is_quoted(lines: Sequence[str], at: int) -> bool:
-    return next((line.startswith(">") for line in lines[at + 1 :] if line.strip()), True)
+    following = (lines[number] for number in range(at + 1, len(lines)) if lines[number].strip())
+    return next(following, ">").startswith(">")
 
 
-def _is_answered(lines: Sequence[str]) -> bool:
+def _is_answered(lines: Sequence[str], start: int = 0) -> bool:
     """Return whether a quotation begins with marked lines and has answers between them."""
-    words = [line for line in lines if line.strip()]
-    return bool(words) and words[0].startswith(">") and any(not line.startswith(">") for line in words)
+    words = (lines[number] for number in range(start, len(lines)) if lines[number].strip())
+    if not next(words, "").startswith(">"):
+        return False
+    unmarked = next((line for line in words if not line.startswith(">")), None)
+    return unmarked is not None and not _FOOTER.match(unmarked.strip())
 
 
 def _own(lines: Sequence[str], letter: Letter) -> str:
@@ -244,8 +262,8 @@ def _has_words(is_quoted: bool, block: list[str]) -> bool:
 
 
 def _unmarked(lines: Sequence[str]) -> Sequence[str]:
-    """Return forwarded lines without the mark of quotations, if all have it."""
-    words = [line for line in lines if line.strip()]
-    if words and all(line.startswith(">") for line in words):
+    """Return forwarded lines without the mark of quotations, if all have it, a signature apart."""
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith(">") and not _is_answered(lines):
         return [line[1:].removeprefix(" ") if line.startswith(">") else line for line in lines]
     return lines
