@@ -42,7 +42,11 @@ _BEGIN = re.compile(rb"From \S+ [^\n]*\d{4}[ \t]*\r?\n")
 _HEADER = re.compile(rb"[!-9;-~]{1,76}:")
 _ID = re.compile(r"<([^<>\s]{1,250})>")
 _REPLY_MARK = re.compile(r"(?:(?:re|fwd?|aw|wg|rv|tr|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
-_FORWARD_MARK = re.compile(r"(?:fwd?|wg|tr|rv|i|enc|doorst|vb|pd|fs|转发|轉寄|転送|전달)\s*[:：]", re.IGNORECASE)
+_FORWARD_MARK = re.compile(
+    r"[\u200e\u200f]?(?:fwd?|wg|tr|rv|i|enc|doorst|vb|pd|fs|vl|i̇?lt|továbbítás|továbbítva|πρθ|пер|пересл|إعادة توجيه|"
+    r"הועבר|redirecționat|转发|轉寄|転送|전달)\s*[:：]",
+    re.IGNORECASE,
+)
 """Beginnings of the subjects of forwarded mails."""
 _ANSWER_MARK = re.compile(
     r"(?:re|r|aw|sv|antw|vs|odp|ynt|rif|res|vá|απ|hv|回复|答复|回覆|返信|答覆|회신|رد|відп|отв|ответ)(?:\[\d+\])?\s*[:：]",

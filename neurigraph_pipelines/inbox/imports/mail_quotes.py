@@ -26,18 +26,27 @@ from neurigraph_pipelines.inbox.imports.mail_attributions import (
 )
 
 _NAMES = {
-    "from": "from von de da van od från fra от expéditeur lähettäjä gönderen "
+    "from": "from von de da van od från fra от expéditeur lähettäjä gönderen kimden feladó από від dela מאת nuo saatja "
+    "من از từ จาก dari pošiljatelj "
     "发件人 寄件者 寄件人 差出人 送信者 보낸사람 보낸이",
-    "date": "sent date gesendet datum enviado enviada envoyé fecha data inviato verzonden wysłano skickat sendt dato "
-    "отправлено дата lähetetty tarih 发送时间 发送日期 日期 时间 傳送時間 寄件日期 送信日時 日時 日付 보낸날짜 날짜",
-    "to": "to an para pour à a aan do till til кому vastaanottaja kime 收件人 收件者 宛先 받는사람",
-    "subject": "subject betreff asunto assunto objet sujet oggetto onderwerp temat ämne emne тема aihe konu "
+    "date": "sent date gesendet datum enviado enviada envoyé fecha data inviato verzonden wysłano wysłane skickat "
+    "sendt dato отправлено дата lähetetty tarih gönderildi gönderme elküldve küldve dátum στάλθηκε ημερομηνία "
+    "надіслано відправлено trimis odesláno odoslané poslano изпратено נשלח תאריך išsiųsta saadetud kuupäev "
+    "تاريخالإرسال تمالإرسال أرسلت الإرسال التاريخ تاریخ ارسال ngày đãgửi วันที่ ส่ง tanggal terkirim "
+    "发送时间 发送日期 日期 时间 傳送時間 寄件日期 送信日時 日時 日付 보낸날짜 날짜",
+    "to": "to an para pour à a aan do till til кому vastaanottaja kime címzett προς către catre pentru komu za до אל "
+    "kam إلى الى به đến ถึง kepada adressaat "
+    "收件人 收件者 宛先 받는사람",
+    "subject": "subject betreff asunto assunto objet sujet oggetto onderwerp temat ämne emne тема aihe konu tárgy θέμα "
+    "subiect předmět predmet zadeva относно נושא teema الموضوع موضوع chủđề tiêuđề เรื่อง subjek perihal "
     "主题 主旨 件名 제목",
-    "copy": "cc bcc kopie copia kopia kopi dw копия 抄送 副本 참조",
+    "copy": "cc bcc kopie copia kopia kopi dw копия másolatotkap másolat κοιν копія kópia kopija העתק نسخة رونوشت "
+    "抄送 副本 참조",
 }
 _FIELDS = {word: field for field, words in _NAMES.items() for word in words.split()}
 _FIELD = re.compile(r"[ \t*]{0,4}([^\W\d_][^\n:：]{0,20}?)[ \t*\u00a0]{0,4}[:：][ \t*\u00a0]{0,4}(.{0,500})$")
-_BEGINNINGS = re.compile(r"^(enviado|enviada) (el|em|en)$")
+_DIRECTION = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Marks of the direction of writing, which mail programs put beside names of fields."""
 _LEAST_FIELDS = 3
 _MOST_HEAD_LINES = 40
 
@@ -47,6 +56,12 @@ _FORWARDED = re.compile(
     r"mensagem (?:encaminhada|reencaminhada)|message (?:transféré|réexpédié)|messaggio (?:inoltrato|in oltro)|"
     r"doorgestuurd(?:e)? (?:bericht|e-?mail)|wiadomość przekazana|przekazana wiadomość|vidarebefordrat meddelande|"
     r"videresendt (?:melding|meddelelse)|пересылаемое сообщение|转发的邮件|轉寄的郵件|転送されたメッセージ|"
+    r"továbbított (?:üzenet|levél|e-?mail)|προωθημένο (?:μήνυμα|e-?mail)|προώθηση μηνύματος|"
+    r"пере(?:слане|силане|адресоване) повідомлення|"
+    r"mesaj (?:redirecționat|redirectionat|transmis|înaintat|retrimis)|přeposlaná (?:zpráva|e-?mail)|preposlaná správa|"
+    r"رسالة (?:مُ?عاد توجيهها|تمت? إعادة توجيهها|مُ?حوّ?لة|مُ?عاد إرسالها)|الرسالة المعاد توجيهها|پیام بازارسال شده|"
+    r"препратено съобщение|proslijeđena poruka|posredovano sporočilo|iletilen (?:mesaj|ileti)|הודעה שהועברה|"
+    r"edasisaadetud kiri|persiųstas laiškas|thư đã chuyển tiếp|ข้อความที่ส่งต่อ|pesan yang diteruskan|välitetty viesti|"
     r"전달된 (?:메시지|메일))\b[^\n]{0,80}",
     re.IGNORECASE,
 )
@@ -56,6 +71,18 @@ _FOOTER = re.compile(
     r"verstuurd vanaf|verzonden vanaf|skickat från|sendt fra|wysłano z|отправлено с|発信元|나의)\b",
     re.IGNORECASE,
 )
+_ANNOUNCED = re.compile(
+    r"\b(?:see|find|my|answers?|comments?|repl(?:y|ies)|responses?)\b[^.!?\n]{0,40}\b(?:below|inline|in-line|red|blue|green)\b|"
+    r"\b(?:siehe|antwort\w*|kommentare?|anmerkung\w*)\b[^.!?\n]{0,40}\b(?:unten|inline|im text|rot|blau|grün)\b|"
+    r"\b(?:réponses?|commentaires?|voir)\b[^.!?\n]{0,40}(?:ci-dessous|dans le texte|\brouge|\bbleu|\bvert\b)|"
+    r"\b(?:respuestas?|comentarios?|respondo)\b[^.!?\n]{0,40}\b(?:abajo|a continuación|rojo|azul|entre líneas)\b|"
+    r"\b(?:rispost[ae]|commenti|rispondo)\b[^.!?\n]{0,40}\b(?:sotto|di seguito|rosso|blu)\b|"
+    r"\b(?:respostas?|comentários?)\b[^.!?\n]{0,40}\b(?:abaixo|vermelho|azul)\b|"
+    r"\b(?:zie|antwoord\w*|opmerkingen)\b[^.!?\n]{0,40}\b(?:onder|hieronder|rood|blauw)\b|"
+    r"(?:见|以下|下面|下文|下記|以下に|아래)[^。\n]{0,12}(?:回复|答复|批注|回答|返信|답)|见下",
+    re.IGNORECASE,
+)
+"""Words that say that answers stand between quoted lines."""
 _MOST_DEEP = 20
 
 
@@ -98,8 +125,9 @@ def _parted(lines: Sequence[str], letter: Letter, depth: int) -> Iterator[Said]:
         return
     own = _own(lines[: found.start], letter)
     rest = _unmarked(lines[found.body :]) if found.is_forward else lines[found.body :]
-    if not found.is_forward and _is_answered(rest):
-        yield Said(f"{own}\n\n{_own(rest, letter)}".strip())
+    answered = None if found.is_forward else _answered(own, lines, found, letter)
+    if answered is not None:
+        yield Said(f"{own}\n\n{answered}".strip())
         return
     yield Said(own)
     if found.is_forward or not own:
@@ -110,7 +138,7 @@ def _parted(lines: Sequence[str], letter: Letter, depth: int) -> Iterator[Said]:
 
 def _break(lines: Sequence[str], letter: Letter) -> _Break | None:
     for number, line in enumerate(lines):
-        if _FORWARDED.fullmatch(line.strip(" \t>")):
+        if _FORWARDED.fullmatch(_DIRECTION.sub("", line).strip(" \t>")):
             found = _fields(lines, number + 1, quoted=True)
             if found is not None:
                 return _of_fields(number, found, is_forward=True)
@@ -158,7 +186,7 @@ def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[s
     found: dict[str, str] = {}
     end = min(len(lines), at + _MOST_HEAD_LINES)
     while at < end:
-        line = lines[at].lstrip("> ") if quoted else lines[at]
+        line = _DIRECTION.sub("", lines[at].lstrip("> ") if quoted else lines[at])
         match = _FIELD.match(line)
         field = _field(match[1]) if match else None
         if match is None or field is None:
@@ -172,7 +200,7 @@ def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[s
 
 
 def _field(name: str) -> str | None:
-    name = "".join(name.lower().split())
+    name = "".join(name.lower().split()).rstrip(".")
     return _FIELDS.get(name) or _FIELDS.get(re.sub(r"(?<=enviad[oa])(?:el|em|en)$", "", name))
 
 
@@ -204,6 +232,32 @@ def _is_answered(lines: Sequence[str], start: int = 0) -> bool:
         return False
     unmarked = next((line for line in words if not line.startswith(">")), None)
     return unmarked is not None and not _FOOTER.match(unmarked.strip())
+
+
+def _answered(own: str, lines: Sequence[str], found: _Break, letter: Letter) -> str | None:
+    """Return a quotation that has answers in it; None for one without.
+
+    Answers stand between marked lines, or begin with the sender's name, or the words above announce them.
+    """
+    rest = lines[found.body :]
+    if _is_answered(rest):
+        return _own(rest, letter)
+    names = [letter.sender, *letter.sender.split()[:1], "".join(one[0] for one in letter.sender.split())]
+    either = "|".join(re.escape(one) for one in names if len(one) > 1)
+    mark = re.compile(rf"[ \t]*(?:\[(?:{either})\]|\*?(?:{either})\*?[:：>])[ \t]*\S", re.IGNORECASE)
+    if either and any(mark.match(line) for line in rest):
+        return _tidied(_with_marks(rest, mark))
+    return _tidied(lines[found.start :]) if _ANNOUNCED.search(own) else None
+
+
+def _with_marks(lines: Sequence[str], answer: re.Pattern[str]) -> list[str]:
+    """Mark the lines of a quotation, except paragraphs that begin as an answer."""
+    marked: list[str] = []
+    is_answer = False
+    for line in lines:
+        is_answer = bool(answer.match(line)) or (is_answer and bool(line.strip()))
+        marked.append(line if is_answer or not line.strip() else f"> {line}")
+    return marked
 
 
 def _own(lines: Sequence[str], letter: Letter) -> str:
