@@ -35,6 +35,7 @@ ANSWERED = "> Do you still have the key?\nYes.\n> Is Carla coming?\nNo."
         (f"{HEADS[-1]}\n\nIs it open?\nJO: No.", "> Is it open?\nJO: No."),
         (f"My answers are in red.\n\n{HEADS[-1]}\nOpen? No.", f"My answers are in red.\n\n{HEADS[-1]}\nOpen? No."),
         (f"Meine Antworten stehen unten.\n\n{HEADS[1]}\n\nJa.", f"Meine Antworten stehen unten.\n\n{HEADS[1]}\n\nJa."),
+        (f"I painted my boat blue.\n\n{HEADS[0]}\n\nWhat is new?", "I painted my boat blue."),
         ("> I sell my boat.", "> I sell my boat."),
         ("Yes.\n\n> I sell my boat.\n\n-- \nJo Lee", "Yes."),
         ("My plan:\nFrom: London\nTo: Paris\nDate: 3 May 2024", "My plan:\nFrom: London\nTo: Paris\nDate: 3 May 2024"),
@@ -60,6 +61,8 @@ ITINERARY = "My itinerary:\n\nFrom: Oslo\nTo:\nDate: 3 May\nSubject: holiday\n\n
         "On 12 May the harbour master <h@x.org> told me this:\n\nThe mast is cracked.",
         "On 12 May 2024 the harbour master <h@x.org> told me this:\n\nThe mast is cracked.",
         "Hello\n\nPlease read what Ada <ada@x.org> wrote us for 3 May 2024:\n\nbring rope",
+        "Hi\n\nMeeting 3 May 2024, hosted by Bob <bob@x.org>:\n\nbring rope",
+        "Hi\n\nFrom: Oslo S\nTo: Bergen\nDate: 3 May 2024 10:30\nSubject: seat 14C\n\nBring it.",
         "We met on 3 May 2024.\nAda <ada@x.org> wrote:\n\nbring rope",
     ],
 )

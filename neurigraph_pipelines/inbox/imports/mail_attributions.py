@@ -20,8 +20,10 @@ UNKNOWN = "unknown"
 
 _VERBS = (
     r"wrote|writes|schrieb|escribió|a écrit|ha scritto|schreef|escreveu|skrev|napisał\(?a?\)?|пишет|написала?|"
-    r"kirjoitti|yazdı|写道|寫道|のメール|님이 작성"
+    r"kirjoitti|yazdı|írta|napsala?(?:\(a\))?|napísala?|a scris|έγραψε|пише|написав|"
+    r"כתבה?|كتبت?|写道|寫道|のメール|님이 작성"
 )
+_VERB = re.compile(_VERBS, re.IGNORECASE)
 _WROTE = re.compile(rf"(?:{_VERBS})[^\n]{{0,120}}[:：]$|<[^<>\s]+@[^<>\s]+>[^\n]{{0,40}}[:：]$", re.IGNORECASE)
 _LONGEST_WROTE = 300
 _ADDRESS = re.compile(r"[^\s<>()\[\]:,;\"']{1,64}@[^\s<>()\[\]:,;\"'*]{1,190}")
@@ -108,6 +110,8 @@ def is_certain(sentence: str, letter: Letter) -> bool:
     if not (letter.is_reply or letter.is_forward) or not is_dated(sentence):
         return False
     before_date = re.split(r"\d", sentence, maxsplit=1)[0].split()
+    if not _VERB.search(sentence) and not _CLOCK.search(sentence):
+        return False
     address = _ADDRESS.search(sentence)
     known = _known(sentence, letter.people)
     name = (sentence[: address.start()] if address else known or "").split()

@@ -72,13 +72,16 @@ _FOOTER = re.compile(
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(
-    r"\b(?:see|find|my|answers?|comments?|repl(?:y|ies)|responses?)\b[^.!?\n]{0,40}\b(?:below|inline|in-line|red|blue|green)\b|"
-    r"\b(?:siehe|antwort\w*|kommentare?|anmerkung\w*)\b[^.!?\n]{0,40}\b(?:unten|inline|im text|rot|blau|grün)\b|"
-    r"\b(?:réponses?|commentaires?|voir)\b[^.!?\n]{0,40}(?:ci-dessous|dans le texte|\brouge|\bbleu|\bvert\b)|"
+    r"\b(?:answers?|comments?|repl(?:y|ies)|responses?)\b[^.!?\n]{0,40}\b(?:below|inline|in-line|"
+    r"in (?:red|blue|green))\b|"
+    r"\bsee (?:below|inline|in-line)\b|\bsiehe unten\b|\bvoir ci-dessous\b|\bzie (?:hier)?onder\b|"
+    r"\bvedi sotto\b|\bver abajo\b|"
+    r"\b(?:antwort\w*|kommentare?|anmerkung\w*)\b[^.!?\n]{0,40}\b(?:unten|inline|im text|in (?:rot|blau|grün))\b|"
+    r"\b(?:réponses?|commentaires?)\b[^.!?\n]{0,40}(?:ci-dessous|dans le texte|\brouge|\bbleu|\bvert\b)|"
     r"\b(?:respuestas?|comentarios?|respondo)\b[^.!?\n]{0,40}\b(?:abajo|a continuación|rojo|azul|entre líneas)\b|"
     r"\b(?:rispost[ae]|commenti|rispondo)\b[^.!?\n]{0,40}\b(?:sotto|di seguito|rosso|blu)\b|"
     r"\b(?:respostas?|comentários?)\b[^.!?\n]{0,40}\b(?:abaixo|vermelho|azul)\b|"
-    r"\b(?:zie|antwoord\w*|opmerkingen)\b[^.!?\n]{0,40}\b(?:onder|hieronder|rood|blauw)\b|"
+    r"\b(?:antwoord\w*|opmerkingen)\b[^.!?\n]{0,40}\b(?:onder|hieronder|rood|blauw)\b|"
     r"(?:见|以下|下面|下文|下記|以下に|아래)[^。\n]{0,12}(?:回复|答复|批注|回答|返信|답)|见下",
     re.IGNORECASE,
 )
@@ -173,10 +176,12 @@ def _attribution_below(lines: Sequence[str], at: int) -> _Break | None:
 
 def _is_head(fields: dict[str, str], letter: Letter, *, has_separator: bool) -> bool:
     """Return whether fields are the head of a mail, and not those of a journey, for example."""
+    is_whole = "date" in fields and bool(fields.keys() & {"to", "subject"})
     if "@" in fields["from"]:
-        return letter.is_forward or {"date"} < fields.keys() & {"date", "to", "subject"}
-    is_named = bool(fields["from"]) and {"date"} < fields.keys() & {"date", "to", "subject"}
-    return is_named and is_time(fields["date"]) and (letter.is_forward or letter.is_reply or has_separator)
+        return letter.is_forward or is_whole
+    if not is_whole or not fields["from"] or not is_time(fields["date"]):
+        return False
+    return has_separator or ((letter.is_forward or letter.is_reply) and list(fields)[1] == "date")
 
 
 def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[str, str]] | None:
