@@ -2,67 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
-from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.inbox.imports import detect_format
 from tests.support.documents import msg_of
-
-HEAD = "From: Jo <jo@example.org>\nSubject: {}\nDate: Tue, 21 May 2024 11:00:00 +0200\nMessage-ID: <{}@example.org>\n"
-MEETING = "会議は金曜日です。鍵を持ってきてください。"
-RENT = "I raise your rent to 900 euros."
-SENT = datetime(2024, 5, 21, 9, tzinfo=UTC)
-WRITTEN = datetime(2024, 5, 20, 9, tzinfo=UTC)
-
-
-def said(path: Path, **how: Any) -> tuple[list[tuple[str | None, str]], list[str]]:
-    notes: list[str] = []
-    found = [*read_conversations(path, "mail", on_note=notes.append, **how)]
-    messages = [one for item in found if isinstance(item, NewConversation) for one in item.messages]
-    rejected = [item.reason for item in found if isinstance(item, RejectedItem)]
-    return [(one.author, one.content) for one in messages], notes + rejected
-
-
-def mail(path: Path, subject: str, body: str, more: str = "Content-Type: text/plain; charset=utf-8") -> Path:
-    file = path / "one.eml"
-    file.write_text(f"{HEAD.format(subject, 'a')}{more}\n\n{body}", encoding="utf-8")
-    return file
-
-
-HEADS = [
-    "________________________________\nFrom: Ada Holt <ada@x.org>\nSent: Monday, May 20, 2024 12:00 PM\nTo: Jo\n"
-    "Subject: Boat",
-    "-----Original Message-----\nFrom: Ada Holt\nSent: Monday, May 20, 2024 12:00 PM\nTo: Jo\nSubject: Boat",
-    "*From:* Ada Holt <ada@x.org>\n*Sent:* Monday, May 20, 2024 12:00 PM\n*To:* Jo\n*Subject:* Boat",
-    "-----Ursprüngliche Nachricht-----\nVon: Ada Holt [mailto:ada@x.org]\nGesendet: Montag, 20. Mai 2024 12:00\n"
-    "An: Jo\nBetreff: Boot",
-    "De : Ada Holt <ada@x.org>\nEnvoyé : lundi 20 mai 2024 12:00\nÀ : Jo\nObjet : Bateau",
-    "De: Ada Holt <ada@x.org>\nEnviado el: lunes, 20 de mayo de 2024 12:00\nPara: Jo\nAsunto: Barco",
-    "Da: Ada Holt <ada@x.org>\nInviato: lunedì 20 maggio 2024 12:00\nA: Jo\nOggetto: Barca",
-    "Van: Ada Holt <ada@x.org>\nVerzonden: maandag 20 mei 2024 12:00\nAan: Jo\nOnderwerp: Boot",
-    "De: Ada Holt <ada@x.org>\nEnviada em: segunda-feira, 20 de maio de 2024 12:00\nPara: Jo\nAssunto: Barco",
-    "发件人: Ada Holt <ada@x.org>\n发送时间: 2024年5月20日 12:00\n收件人: Jo\n主题: 船",
-    "差出人: Ada Holt <ada@x.org>\n送信日時: 2024年5月20日 12:00\n宛先: Jo\n件名: 船",
-    "보낸 사람: Ada Holt <ada@x.org>\n보낸 날짜: 2024년 5월 20일 12:00\n받는 사람: Jo\n제목: 배",
-    "On Monday, May 20, 2024, 12:00 PM, Ada Holt <ada@x.org> wrote:",
-]
-SENTENCES = [
-    "On Mon, May 20, 2024 at 12:00 PM Ada Holt <ada@x.org> wrote:",
-    "On Mon, May 20, 2024 at 12:00 PM Ada Holt <ada@x.org>\nwrote:",
-    "Am Mo., 20. Mai 2024 um 12:00 Uhr schrieb Ada Holt <ada@x.org>:",
-    "Le lun. 20 mai 2024 à 12:00, Ada Holt <ada@x.org> a écrit :",
-    "El lun, 20 may 2024 a las 12:00, Ada Holt (<ada@x.org>) escribió:",
-    "Il giorno lun 20 mag 2024 alle ore 12:00 Ada Holt <ada@x.org> ha scritto:",
-    "Op ma 20 mei 2024 om 12:00 schreef Ada Holt <ada@x.org>:",
-    "Em seg., 20 de mai. de 2024 às 12:00, Ada Holt <ada@x.org> escreveu:",
-    "Ada Holt <ada@x.org> 于2024年5月20日周一 12:00写道：",
-    "2024年5月20日(月) 12:00 Ada Holt <ada@x.org>:",
-    "2024년 5월 20일 (월) 오후 12:00, Ada Holt <ada@x.org>님이 작성:",
-]
+from tests.support.mails import HEAD, HEADS, RENT, SENTENCES, mail, part, parts, said
 
 
 @pytest.mark.parametrize(
@@ -70,40 +16,6 @@ SENTENCES = [
 )
 def test_words_quoted_below_an_answer_are_left_out(quoted: str, tmp_path: Path) -> None:
     assert said(mail(tmp_path, "Re: Boat", f"Yes, I buy it.\n\n{quoted}\n"))[0] == [("Jo", "Yes, I buy it.")]
-
-
-@pytest.mark.parametrize("head", HEADS[:-1])
-def test_forwarded_words_are_of_their_writer(head: str, tmp_path: Path) -> None:
-    (conversation,) = read_conversations(mail(tmp_path, "Fwd: Boat", f"FYI\n\n{head}\n\n{RENT}\n"), "mail")
-    assert isinstance(conversation, NewConversation)
-    own, other = conversation.messages
-    assert (own.author, own.content, own.occurred_at) == ("Jo", "FYI", SENT)
-    assert (other.author, other.content) == ("Ada Holt", RENT)
-    assert other.occurred_at == datetime(2024, 5, 20, 12, tzinfo=UTC)
-
-
-FORWARDS = [
-    "---------- Forwarded message ---------\nFrom: Ada Holt <ada@x.org>\nDate: Mon, May 20, 2024 at 9:00 AM\n"
-    f"Subject: rent\nTo: Jo\n\n{RENT}",
-    "---------- Forwarded message ---------\nVon: Ada Holt <ada@x.org>\nDate: Mo., 20. Mai 2024 um 09:00 Uhr\n"
-    f"Subject: rent\nTo: Jo\n\n{RENT}",
-    "Begin forwarded message:\n\n> From: Ada Holt <ada@x.org>\n> Subject: rent\n> Date: 20 May 2024 at 09:00:00 GMT\n"
-    f"> To: Jo\n> \n> {RENT}",
-    "-------- Weitergeleitete Nachricht --------\nBetreff: \tMiete\nDatum: \tMon, 20 May 2024 09:00:00 +0000\n"
-    f"Von: \tAda Holt <ada@x.org>\nAn: \tJo\n\n{RENT}",
-    "-------- Message transféré --------\nSujet : Loyer\nDate : Mon, 20 May 2024 09:00:00 +0000\n"
-    f"De : Ada Holt <ada@x.org>\nPour : Jo\n\n{RENT}",
-]
-
-
-@pytest.mark.parametrize("forwarded", FORWARDS)
-@pytest.mark.parametrize("own", ["See below.", ""])
-def test_marked_forward_needs_no_subject(forwarded: str, own: str, tmp_path: Path) -> None:
-    (conversation,) = read_conversations(mail(tmp_path, "rent", f"{own}\n\n{forwarded}\n"), "mail")
-    assert isinstance(conversation, NewConversation)
-    *mine, other = conversation.messages
-    assert [one.content for one in mine] == ([own] if own else [])
-    assert (other.author, other.content, other.occurred_at) == ("Ada Holt", RENT, WRITTEN)
 
 
 ANSWERED = "> Do you still have the key?\nYes.\n> Is Carla coming?\nNo."
@@ -116,6 +28,14 @@ ANSWERED = "> Do you still have the key?\nYes.\n> Is Carla coming?\nNo."
         (f"{SENTENCES[0]}\n{ANSWERED}", f"{SENTENCES[0]}\n{ANSWERED}"),
         (f"See my answers.\n\n{HEADS[0]}\n\n{ANSWERED}", f"See my answers.\n\n{ANSWERED}"),
         (f"{HEADS[0]}\n\n{ANSWERED}", ANSWERED),
+        (
+            f"See my answers below.\n\n{HEADS[0]}\n\nWhere is the key?\n[Jo] Yes, in the\nblue box.\n\nAnd the rope?",
+            "See my answers below.\n\n> Where is the key?\n[Jo] Yes, in the\nblue box.\n\n> And the rope?",
+        ),
+        (f"{HEADS[-1]}\n\nIs it open?\nJO: No.", "> Is it open?\nJO: No."),
+        (f"My answers are in red.\n\n{HEADS[-1]}\nOpen? No.", f"My answers are in red.\n\n{HEADS[-1]}\nOpen? No."),
+        (f"Meine Antworten stehen unten.\n\n{HEADS[1]}\n\nJa.", f"Meine Antworten stehen unten.\n\n{HEADS[1]}\n\nJa."),
+        (f"I painted my boat blue.\n\n{HEADS[0]}\n\nWhat is new?", "I painted my boat blue."),
         ("> I sell my boat.", "> I sell my boat."),
         ("Yes.\n\n> I sell my boat.\n\n-- \nJo Lee", "Yes."),
         ("My plan:\nFrom: London\nTo: Paris\nDate: 3 May 2024", "My plan:\nFrom: London\nTo: Paris\nDate: 3 May 2024"),
@@ -124,6 +44,43 @@ ANSWERED = "> Do you still have the key?\nYes.\n> Is Carla coming?\nNo."
 )
 def test_answered_quotations_stay(body: str, expected: str, tmp_path: Path) -> None:
     assert said(mail(tmp_path, "Re: Questions", body))[0] == [("Jo", expected)]
+
+
+ITINERARY = "My itinerary:\n\nFrom: Oslo\nTo:\nDate: 3 May\nSubject: holiday\n\nSeat 14C"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Dear all,\n\nIn 2019 my grandfather wrote:\n\nNever sell the boat.\n\nThe price is 5000 euros.",
+        "Dear all,\n\nIn 2019 my grandfather wrote:\n\n> Never sell the boat.",
+        "Hello\n\nThe price list as of 2024, as Bob schrieb in seinem Bericht:\n\nFlat A 900 euros",
+        ITINERARY,
+        ITINERARY.replace("Oslo", "Oslo Central").replace("3 May", "3 May 2024"),
+        "Hi,\n\nOn 3 May 2024 I wrote to Ada <ada@x.org>:\n\nThe boat is for sale.",
+        "On 12 May the harbour master <h@x.org> told me this:\n\nThe mast is cracked.",
+        "On 12 May 2024 the harbour master <h@x.org> told me this:\n\nThe mast is cracked.",
+        "Hello\n\nPlease read what Ada <ada@x.org> wrote us for 3 May 2024:\n\nbring rope",
+        "Hi\n\nMeeting 3 May 2024, hosted by Bob <bob@x.org>:\n\nbring rope",
+        "Hi\n\nFrom: Oslo S\nTo: Bergen\nDate: 3 May 2024 10:30\nSubject: seat 14C\n\nBring it.",
+        "We met on 3 May 2024.\nAda <ada@x.org> wrote:\n\nbring rope",
+    ],
+)
+def test_words_of_the_sender_are_no_quotation(body: str, tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Boat", body))[0] == [("Jo", body)]
+    if "\n>" not in body:
+        assert said(mail(tmp_path, "Re: Boat", body))[0] == [("Jo", body)]
+
+
+@pytest.mark.parametrize("head", HEADS[:-1])
+def test_mail_put_into_one_that_answers_none_is_of_its_writer(head: str, tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Boat", f"Look:\n\n{head}\n\n{RENT}"))[0] == [("Jo", "Look:"), ("Ada Holt", RENT)]
+
+
+def test_known_writer_needs_no_address(tmp_path: Path) -> None:
+    body = f"Yes.\n\nOn 3 May 2024 at 12:00, Ada Holt wrote:\n\n{RENT}"
+    path = mail(tmp_path, "Re: Boat", body, "To: Ada Holt <ada@x.org>\nContent-Type: text/plain; charset=utf-8")
+    assert said(path)[0] == [("Jo", "Yes.")]
 
 
 def test_mail_that_is_only_a_quotation_is_of_its_writer(tmp_path: Path) -> None:
@@ -155,16 +112,6 @@ def test_cells_of_a_page_stay_apart(page: str, expected: str, tmp_path: Path) ->
     assert said(path)[0] == [("Jo", expected)]
 
 
-def part(kind: str, words: str) -> str:
-    return f"Content-Type: text/{kind}\n\n{words}\n"
-
-
-def parts(kind: str, *inner: str) -> str:
-    bound = f"b{len(inner)}{kind}{sum(map(len, inner))}"
-    written = "".join(f"--{bound}\n{one}" for one in inner)
-    return f'Content-Type: multipart/{kind}; boundary="{bound}"\n\n{written}--{bound}--\n'
-
-
 PAGE, FOOTER = part("html", "<p>First <b>words</b>"), part("plain", "list footer")
 
 
@@ -192,6 +139,11 @@ def test_parts_nested_too_deeply_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "one.eml"
     path.write_text(HEAD.format("Boat", "a") + "MIME-Version: 1.0\n" + body, encoding="utf-8")
     assert said(path)[1][0] == "its parts are nested more than 100 deep"
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_answer_that_is_only_an_unmarked_quotation_is_of_its_writer(sentence: str, tmp_path: Path) -> None:
+    assert said(mail(tmp_path, "Re: Boat", f"{sentence}\n\n{RENT}"))[0] == [("Ada Holt", RENT)]
 
 
 def test_attached_mail_is_of_its_writer(tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from email.message import EmailMessage
-from email.utils import parseaddr, parsedate_to_datetime
+from email.utils import getaddresses, parseaddr, parsedate_to_datetime
 from io import BufferedReader, BytesIO
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id
+from neurigraph_pipelines.inbox.imports.mail_attributions import UNKNOWN, Letter
 from neurigraph_pipelines.inbox.imports.mail_bodies import content_of, header
 from neurigraph_pipelines.inbox.imports.mail_notices import why_left_out
 from neurigraph_pipelines.inbox.imports.mail_quotes import Said, writers_of
@@ -41,8 +42,18 @@ _BEGIN = re.compile(rb"From \S+ [^\n]*\d{4}[ \t]*\r?\n")
 _HEADER = re.compile(rb"[!-9;-~]{1,76}:")
 _ID = re.compile(r"<([^<>\s]{1,250})>")
 _REPLY_MARK = re.compile(r"(?:(?:re|fwd?|aw|wg|rv|tr|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
-_FORWARD_MARK = re.compile(r"(?:fwd?|wg|tr|rv|i|enc|doorst|vb|pd|fs|转发|轉寄|転送|전달)\s*[:：]", re.IGNORECASE)
+_FORWARD_MARK = re.compile(
+    r"[\u200e\u200f]?(?:fwd?|wg|tr|rv|i|enc|doorst|vb|pd|fs|vl|i̇?lt|továbbítás|továbbítva|πρθ|пер|пересл|إعادة توجيه|"
+    r"הועבר|redirecționat|转发|轉寄|転送|전달)\s*[:：]",
+    re.IGNORECASE,
+)
 """Beginnings of the subjects of forwarded mails."""
+_ANSWER_MARK = re.compile(
+    r"(?:re|r|aw|sv|antw|vs|odp|ynt|rif|res|vá|απ|hv|回复|答复|回覆|返信|答覆|회신|رد|відп|отв|ответ)(?:\[\d+\])?\s*[:：]",
+    re.IGNORECASE,
+)
+"""Beginnings of the subjects of answers."""
+_MOST_PEOPLE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,17 +199,26 @@ def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int) -> Iter
     """Yield the words of the sender, then those of others that the mail hands on, each in pieces if they are long."""
     name, address = parseaddr(header(mail, "From"))
     subject, content = header(mail, "Subject").strip(), content_of(mail)
-    own, others = writers_of(content.text, is_forward=bool(_FORWARD_MARK.match(subject)))
+    own, others = writers_of(content.text, _letter(mail, subject, name))
     words = "\n".join([own, *(f"[attached: {one}]" for one in content.attached)]).strip()
     if not words and not others and not content.inner:
         words = subject
     found = _ID.search(header(mail, "Message-ID"))
     key = found[1] if found else derived_id("m", time, name, words or content.text)
-    yield from _pieces(Said(words, name or address or None, time), key, max_bytes)
+    yield from _pieces(Said(words, name or address or UNKNOWN, time), key, max_bytes)
     for number, one in enumerate(others, 1):
         yield from _pieces(replace(one, time=one.time or time), f"{key}#forwarded-{number}", max_bytes)
     for inner in content.inner:
         yield from _messages(inner, _time(inner) or time, max_bytes)
+
+
+def _letter(mail: EmailMessage, subject: str, sender: str) -> Letter:
+    """Return what the head of a mail says about the words below it."""
+    answers = bool(header(mail, "In-Reply-To").strip() or header(mail, "References").strip())
+    goes_to = getaddresses([header(mail, "To"), header(mail, "Cc")])[:_MOST_PEOPLE]
+    people = {one.casefold() for name, address in goes_to for one in (name, *name.split()[:1], address) if len(one) > 1}
+    is_forward = bool(_FORWARD_MARK.match(subject))
+    return Letter(is_forward, answers or bool(_ANSWER_MARK.match(subject)), frozenset(people), sender)
 
 
 def _pieces(said: Said, key: str, max_bytes: int) -> Iterator[NewMessage]:

@@ -8,27 +8,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from email.utils import parseaddr, parsedate_to_datetime
-from functools import lru_cache
+from email.utils import parseaddr
 
-from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.text.hygiene import spoken
+from neurigraph_pipelines.inbox.imports.mail_attributions import (
+    UNKNOWN,
+    Letter,
+    attribution,
+    first_of_attribution,
+    is_attribution,
+    is_certain,
+    is_dated,
+    is_time,
+    time_of,
+    writer_of,
+)
 
 _NAMES = {
-    "from": "from von de da van od från fra от expéditeur lähettäjä gönderen "
+    "from": "from von de da van od från fra от expéditeur lähettäjä gönderen kimden feladó από від dela מאת nuo saatja "
+    "من از từ จาก dari pošiljatelj "
     "发件人 寄件者 寄件人 差出人 送信者 보낸사람 보낸이",
-    "date": "sent date gesendet datum enviado enviada envoyé fecha data inviato verzonden wysłano skickat sendt dato "
-    "отправлено дата lähetetty tarih 发送时间 发送日期 日期 时间 傳送時間 寄件日期 送信日時 日時 日付 보낸날짜 날짜",
-    "to": "to an para pour à a aan do till til кому vastaanottaja kime 收件人 收件者 宛先 받는사람",
-    "subject": "subject betreff asunto assunto objet sujet oggetto onderwerp temat ämne emne тема aihe konu "
+    "date": "sent date gesendet datum enviado enviada envoyé fecha data inviato verzonden wysłano wysłane skickat "
+    "sendt dato отправлено дата lähetetty tarih gönderildi gönderme elküldve küldve dátum στάλθηκε ημερομηνία "
+    "надіслано відправлено trimis odesláno odoslané poslano изпратено נשלח תאריך išsiųsta saadetud kuupäev "
+    "تاريخالإرسال تمالإرسال أرسلت الإرسال التاريخ تاریخ ارسال ngày đãgửi วันที่ ส่ง tanggal terkirim "
+    "发送时间 发送日期 日期 时间 傳送時間 寄件日期 送信日時 日時 日付 보낸날짜 날짜",
+    "to": "to an para pour à a aan do till til кому vastaanottaja kime címzett προς către catre pentru komu za до אל "
+    "kam إلى الى به đến ถึง kepada adressaat "
+    "收件人 收件者 宛先 받는사람",
+    "subject": "subject betreff asunto assunto objet sujet oggetto onderwerp temat ämne emne тема aihe konu tárgy θέμα "
+    "subiect předmět predmet zadeva относно נושא teema الموضوع موضوع chủđề tiêuđề เรื่อง subjek perihal "
     "主题 主旨 件名 제목",
-    "copy": "cc bcc kopie copia kopia kopi dw копия 抄送 副本 참조",
+    "copy": "cc bcc kopie copia kopia kopi dw копия másolatotkap másolat κοιν копія kópia kopija העתק نسخة رونوشت "
+    "抄送 副本 참조",
 }
 _FIELDS = {word: field for field, words in _NAMES.items() for word in words.split()}
 _FIELD = re.compile(r"[ \t*]{0,4}([^\W\d_][^\n:：]{0,20}?)[ \t*\u00a0]{0,4}[:：][ \t*\u00a0]{0,4}(.{0,500})$")
-_BEGINNINGS = re.compile(r"^(enviado|enviada) (el|em|en)$")
+_DIRECTION = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Marks of the direction of writing, which mail programs put beside names of fields."""
 _LEAST_FIELDS = 3
 _MOST_HEAD_LINES = 40
 
@@ -38,22 +56,36 @@ _FORWARDED = re.compile(
     r"mensagem (?:encaminhada|reencaminhada)|message (?:transféré|réexpédié)|messaggio (?:inoltrato|in oltro)|"
     r"doorgestuurd(?:e)? (?:bericht|e-?mail)|wiadomość przekazana|przekazana wiadomość|vidarebefordrat meddelande|"
     r"videresendt (?:melding|meddelelse)|пересылаемое сообщение|转发的邮件|轉寄的郵件|転送されたメッセージ|"
+    r"továbbított (?:üzenet|levél|e-?mail)|προωθημένο (?:μήνυμα|e-?mail)|προώθηση μηνύματος|"
+    r"пере(?:слане|силане|адресоване) повідомлення|"
+    r"mesaj (?:redirecționat|redirectionat|transmis|înaintat|retrimis)|přeposlaná (?:zpráva|e-?mail)|preposlaná správa|"
+    r"رسالة (?:مُ?عاد توجيهها|تمت? إعادة توجيهها|مُ?حوّ?لة|مُ?عاد إرسالها)|الرسالة المعاد توجيهها|پیام بازارسال شده|"
+    r"препратено съобщение|proslijeđena poruka|posredovano sporočilo|iletilen (?:mesaj|ileti)|הודעה שהועברה|"
+    r"edasisaadetud kiri|persiųstas laiškas|thư đã chuyển tiếp|ข้อความที่ส่งต่อ|pesan yang diteruskan|välitetty viesti|"
     r"전달된 (?:메시지|메일))\b[^\n]{0,80}",
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(r"[-_*= \t]{5,}[^\n]{0,60}?[-_*= \t]{3,}|_{5,}|-{5,}")
-_WROTE = re.compile(
-    r"(?:wrote|writes|schrieb|escribió|a écrit|ha scritto|schreef|escreveu|skrev|napisał\(?a?\)?|пишет|написала?|"
-    r"kirjoitti|yazdı|写道|寫道|のメール|님이 작성)[^\n]{0,120}[:：]$|<[^<>\s]+@[^<>\s]+>[^\n]{0,40}[:：]$",
-    re.IGNORECASE,
-)
-_LONGEST_WROTE = 300
 _FOOTER = re.compile(
     r"-- ?$|_{5,}$|(?:sent from|get outlook|gesendet von|von meinem|envoyé de|enviado desde|enviado do|inviato da|"
     r"verstuurd vanaf|verzonden vanaf|skickat från|sendt fra|wysłano z|отправлено с|発信元|나의)\b",
     re.IGNORECASE,
 )
-_AT = re.compile(r"\b(?:at|um|à|a las|às|alle|om|o|kl\.?)\b|\(.*?\)", re.IGNORECASE)
+_ANNOUNCED = re.compile(
+    r"\b(?:answers?|comments?|repl(?:y|ies)|responses?)\b[^.!?\n]{0,40}\b(?:below|inline|in-line|"
+    r"in (?:red|blue|green))\b|"
+    r"\bsee (?:below|inline|in-line)\b|\bsiehe unten\b|\bvoir ci-dessous\b|\bzie (?:hier)?onder\b|"
+    r"\bvedi sotto\b|\bver abajo\b|"
+    r"\b(?:antwort\w*|kommentare?|anmerkung\w*)\b[^.!?\n]{0,40}\b(?:unten|inline|im text|in (?:rot|blau|grün))\b|"
+    r"\b(?:réponses?|commentaires?)\b[^.!?\n]{0,40}(?:ci-dessous|dans le texte|\brouge|\bbleu|\bvert\b)|"
+    r"\b(?:respuestas?|comentarios?|respondo)\b[^.!?\n]{0,40}\b(?:abajo|a continuación|rojo|azul|entre líneas)\b|"
+    r"\b(?:rispost[ae]|commenti|rispondo)\b[^.!?\n]{0,40}\b(?:sotto|di seguito|rosso|blu)\b|"
+    r"\b(?:respostas?|comentários?)\b[^.!?\n]{0,40}\b(?:abaixo|vermelho|azul)\b|"
+    r"\b(?:antwoord\w*|opmerkingen)\b[^.!?\n]{0,40}\b(?:onder|hieronder|rood|blauw)\b|"
+    r"(?:见|以下|下面|下文|下記|以下に|아래)[^。\n]{0,12}(?:回复|答复|批注|回答|返信|답)|见下",
+    re.IGNORECASE,
+)
+"""Words that say that answers stand between quoted lines."""
 _MOST_DEEP = 20
 
 
@@ -82,48 +114,74 @@ class _Break:
     time: datetime | None = None
 
 
-def writers_of(text: str, *, is_forward: bool) -> tuple[str, list[Said]]:
-    """Return the sender's own words, and those of others that are forwarded or stand alone.
-
-    Args:
-        is_forward: Whether the subject says that the mail is forwarded.
-    """
+def writers_of(text: str, letter: Letter) -> tuple[str, list[Said]]:
+    """Return the sender's own words, and those of others that are forwarded or stand alone."""
     lines = ("\n" + text.replace("\r\n", "\n")).replace("\n>From ", "\nFrom ").split("\n")
-    own, *others = _parted(lines, is_forward, 0)
-    return own.text, [one for one in others if one.text]
+    own, *others = _parted(lines, letter, 0)
+    return own.text, [replace(one, author=one.author or UNKNOWN) for one in others if one.text]
 
 
-def _parted(lines: Sequence[str], is_forward: bool, depth: int) -> Iterator[Said]:
-    found = _break(lines, is_forward) if depth < _MOST_DEEP else None
+def _parted(lines: Sequence[str], letter: Letter, depth: int) -> Iterator[Said]:
+    found = _break(lines, letter) if depth < _MOST_DEEP else None
     if found is None:
-        yield Said(_own(lines))
+        yield Said(_own(lines, letter))
         return
-    own = _own(lines[: found.start])
+    own = _own(lines[: found.start], letter)
     rest = _unmarked(lines[found.body :]) if found.is_forward else lines[found.body :]
-    if not found.is_forward and _is_answered(rest):
-        yield Said(f"{own}\n\n{_own(rest)}".strip())
+    answered = None if found.is_forward else _answered(own, lines, found, letter)
+    if answered is not None:
+        yield Said(f"{own}\n\n{answered}".strip())
         return
     yield Said(own)
     if found.is_forward or not own:
-        first, *others = _parted(rest, True, depth + 1)
+        first, *others = _parted(rest, replace(letter, is_forward=True), depth + 1)
         yield Said(first.text, found.author, found.time)
         yield from others
 
 
-def _break(lines: Sequence[str], is_forward: bool) -> _Break | None:
+def _break(lines: Sequence[str], letter: Letter) -> _Break | None:
     for number, line in enumerate(lines):
-        if _FORWARDED.fullmatch(line.strip(" \t>")):
+        if _FORWARDED.fullmatch(_DIRECTION.sub("", line).strip(" \t>")):
             found = _fields(lines, number + 1, quoted=True)
             if found is not None:
                 return _of_fields(number, found, is_forward=True)
+            below = _attribution_below(lines, number)
+            if below is not None:
+                return below
         if ":" not in line and "：" not in line:
             continue
-        found = _fields(lines, number, quoted=is_forward)
+        found = _fields(lines, number, quoted=letter.is_forward)
         if found is not None and next(iter(found[1])) == "from":
-            return _of_fields(_above(lines, number), found, is_forward=is_forward)
-        if _is_attribution(lines, number) and not _next_is_quoted(lines, number):
-            return _Break(_first_of_attribution(lines, number), number + 1, is_forward=False)
+            start = _above(lines, number)
+            if _is_head(found[1], letter, has_separator=start < number):
+                return _of_fields(start, found, is_forward=letter.is_forward or not letter.is_reply)
+        if is_attribution(lines, number):
+            sentence, is_marked = attribution(lines, number), _next_is_quoted(lines, number)
+            is_handed_on = letter.is_forward and not _is_answered(lines, number + 1)
+            if is_handed_on if is_marked else is_certain(sentence, letter):
+                start = first_of_attribution(lines, number)
+                return _Break(start, number + 1, letter.is_forward, *writer_of(sentence))
     return None
+
+
+def _attribution_below(lines: Sequence[str], at: int) -> _Break | None:
+    """Return the sentence of a date and a writer that Yandex puts below the line of a forward."""
+    body = next((number for number in range(at + 1, len(lines)) if lines[number].strip()), at)
+    for number in range(body, min(body + 3, len(lines))):
+        sentence = " ".join(one.strip() for one in lines[body : number + 1])
+        if number > at and is_attribution(lines, number) and "@" in sentence:
+            return _Break(at, number + 1, True, *writer_of(sentence))
+    return None
+
+
+def _is_head(fields: dict[str, str], letter: Letter, *, has_separator: bool) -> bool:
+    """Return whether fields are the head of a mail, and not those of a journey, for example."""
+    is_whole = "date" in fields and bool(fields.keys() & {"to", "subject"})
+    if "@" in fields["from"]:
+        return letter.is_forward or is_whole
+    if not is_whole or not fields["from"] or not is_time(fields["date"]):
+        return False
+    return has_separator or ((letter.is_forward or letter.is_reply) and list(fields)[1] == "date")
 
 
 def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[str, str]] | None:
@@ -133,7 +191,7 @@ def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[s
     found: dict[str, str] = {}
     end = min(len(lines), at + _MOST_HEAD_LINES)
     while at < end:
-        line = lines[at].lstrip("> ") if quoted else lines[at]
+        line = _DIRECTION.sub("", lines[at].lstrip("> ") if quoted else lines[at])
         match = _FIELD.match(line)
         field = _field(match[1]) if match else None
         if match is None or field is None:
@@ -147,7 +205,7 @@ def _fields(lines: Sequence[str], at: int, *, quoted: bool) -> tuple[int, dict[s
 
 
 def _field(name: str) -> str | None:
-    name = "".join(name.lower().split())
+    name = "".join(name.lower().split()).rstrip(".")
     return _FIELDS.get(name) or _FIELDS.get(re.sub(r"(?<=enviad[oa])(?:el|em|en)$", "", name))
 
 
@@ -156,7 +214,7 @@ def _of_fields(start: int, found: tuple[int, dict[str, str]], *, is_forward: boo
     stated = fields["from"].replace("[mailto:", "<").replace("]", ">")
     name, address = parseaddr(stated) if "@" in stated else (stated, "")
     author = name or address or stated
-    return _Break(start, end, is_forward, author.strip(" '\"") or None, _time(fields.get("date", "")))
+    return _Break(start, end, is_forward, author.strip(" '\"") or None, time_of(fields.get("date", "")))
 
 
 def _above(lines: Sequence[str], at: int) -> int:
@@ -167,58 +225,81 @@ def _above(lines: Sequence[str], at: int) -> int:
     return above - 1 if above and _SEPARATOR.fullmatch(lines[above - 1].strip()) else at
 
 
-def _is_attribution(lines: Sequence[str], at: int) -> bool:
-    """Return whether a line ends the sentence above a quotation, such as ``On 3 May 2024, Ann wrote:``."""
-    line = lines[at].strip()
-    if line.startswith(">") or not line.endswith((":", "：")) or len(line) > _LONGEST_WROTE:
-        return False
-    sentence = " ".join(one.strip() for one in lines[_first_of_attribution(lines, at) : at + 1])
-    if not any(one.isdigit() or one == "@" for one in sentence):
-        return False
-    return bool(_WROTE.search(sentence[-_LONGEST_WROTE:])) or any(one.match(sentence) for one in _attributions())
-
-
-@lru_cache(maxsize=1)
-def _attributions() -> list[re.Pattern[str]]:
-    from mailparser_reply.constants import MAIL_LANGUAGES
-
-    written = (words["wrote_header"] for words in MAIL_LANGUAGES.values() if "wrote_header" in words)
-    return [re.compile(one, re.IGNORECASE) for one in written]
-
-
-def _first_of_attribution(lines: Sequence[str], at: int) -> int:
-    """Return the first line of a sentence above a quotation, which mail programs break in up to three."""
-    first = at
-    while first and at - first < 2 and lines[first - 1].strip() and not any(c.isdigit() for c in lines[first]):
-        first -= 1
-    return first
-
-
 def _next_is_quoted(lines: Sequence[str], at: int) -> bool:
-    return next((line.startswith(">") for line in lines[at + 1 :] if line.strip()), True)
+    following = (lines[number] for number in range(at + 1, len(lines)) if lines[number].strip())
+    return next(following, ">").startswith(">")
 
 
-def _is_answered(lines: Sequence[str]) -> bool:
+def _is_answered(lines: Sequence[str], start: int = 0) -> bool:
     """Return whether a quotation begins with marked lines and has answers between them."""
-    words = [line for line in lines if line.strip()]
-    return bool(words) and words[0].startswith(">") and any(not line.startswith(">") for line in words)
+    words = (lines[number] for number in range(start, len(lines)) if lines[number].strip())
+    if not next(words, "").startswith(">"):
+        return False
+    unmarked = next((line for line in words if not line.startswith(">")), None)
+    return unmarked is not None and not _FOOTER.match(unmarked.strip())
 
 
-def _own(lines: Sequence[str]) -> str:
-    """Return words without the quotations that nothing follows; one that is answered stays, and one that is all."""
+def _answered(own: str, lines: Sequence[str], found: _Break, letter: Letter) -> str | None:
+    """Return a quotation that has answers in it; None for one without.
+
+    Answers stand between marked lines, or begin with the sender's name, or the words above announce them.
+    """
+    rest = lines[found.body :]
+    if _is_answered(rest):
+        return _own(rest, letter)
+    names = [letter.sender, *letter.sender.split()[:1], "".join(one[0] for one in letter.sender.split())]
+    either = "|".join(re.escape(one) for one in names if len(one) > 1)
+    mark = re.compile(rf"[ \t]*(?:\[(?:{either})\]|\*?(?:{either})\*?[:：>])[ \t]*\S", re.IGNORECASE)
+    if either and any(mark.match(line) for line in rest):
+        return _tidied(_with_marks(rest, mark))
+    return _tidied(lines[found.start :]) if _ANNOUNCED.search(own) else None
+
+
+def _with_marks(lines: Sequence[str], answer: re.Pattern[str]) -> list[str]:
+    """Mark the lines of a quotation, except paragraphs that begin as an answer."""
+    marked: list[str] = []
+    is_answer = False
+    for line in lines:
+        is_answer = bool(answer.match(line)) or (is_answer and bool(line.strip()))
+        marked.append(line if is_answer or not line.strip() else f"> {line}")
+    return marked
+
+
+def _own(lines: Sequence[str], letter: Letter) -> str:
+    """Return words without the quotations that nothing follows; one that is answered stays, and one that is all.
+
+    Quotations in forwarded words stay, and so do those that the sender of a mail that answers none introduces.
+    """
+    if letter.is_forward:
+        return _tidied(lines)
     blocks: list[tuple[bool, list[str]]] = []
+    is_kept = False
     for line in lines:
         is_quoted = line.startswith(">") or (bool(blocks) and blocks[-1][0] and not line.strip())
         if not blocks or blocks[-1][0] != is_quoted:
             if is_quoted and blocks:
-                attribution = _taken_attribution(blocks[-1][1])
-                blocks.append((True, attribution))
+                is_kept = is_kept or (not letter.is_reply and _is_introduced(blocks[-1][1]))
+                blocks.append((True, _taken_attribution(blocks[-1][1])))
             else:
                 blocks.append((is_quoted, []))
         blocks[-1][1].append(line)
+    if is_kept:
+        return _tidied(lines)
     last = max((number for number, block in enumerate(blocks) if _has_words(*block)), default=len(blocks) - 1)
     text = "\n".join(line for _, block in blocks[: last + 1] for line in block)
-    return re.sub(r"\n{3,}", "\n\n", text).strip()
+    return _tidied(text.split("\n"))
+
+
+def _tidied(lines: Sequence[str]) -> str:
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _is_introduced(above: Sequence[str]) -> bool:
+    """Return whether words end with a colon, and not with the sentence that mail programs write."""
+    at = max((number for number, line in enumerate(above) if line.strip()), default=-1)
+    if at < 0 or not above[at].strip().endswith((":", "：")):
+        return False
+    return not is_attribution(above, at) or not is_dated(attribution(above, at))
 
 
 def _taken_attribution(above: list[str]) -> list[str]:
@@ -226,9 +307,9 @@ def _taken_attribution(above: list[str]) -> list[str]:
     at = len(above)
     while at and not above[at - 1].strip():
         at -= 1
-    if not at or not _is_attribution(above, at - 1):
+    if not at or not is_attribution(above, at - 1):
         return []
-    first = _first_of_attribution(above, at - 1)
+    first = first_of_attribution(above, at - 1)
     taken = above[first:]
     del above[first:]
     return taken
@@ -240,30 +321,8 @@ def _has_words(is_quoted: bool, block: list[str]) -> bool:
 
 
 def _unmarked(lines: Sequence[str]) -> Sequence[str]:
-    """Return forwarded lines without the mark of quotations, if all have it."""
-    words = [line for line in lines if line.strip()]
-    if words and all(line.startswith(">") for line in words):
+    """Return forwarded lines without the mark of quotations, if all have it, a signature apart."""
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith(">") and not _is_answered(lines):
         return [line[1:].removeprefix(" ") if line.startswith(">") else line for line in lines]
     return lines
-
-
-def _time(written: str) -> datetime | None:
-    """Return a time that a mail program wrote, in any language; without an offset it is taken as UTC."""
-    try:
-        time = parsedate_to_datetime(written)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        parsed = _foreign_time(" ".join(_AT.sub(" ", written).split())[:100])
-        if parsed is None:
-            return None
-        time = parsed
-    try:
-        return spoken(time)
-    except InvalidInputError:
-        return None
-
-
-@lru_cache(maxsize=1_024)
-def _foreign_time(written: str) -> datetime | None:
-    import dateparser
-
-    return dateparser.parse(written, settings={"STRICT_PARSING": True}) if written else None
