@@ -307,6 +307,19 @@ def test_telegram_chat(tmp_path: Path) -> None:
             {"file": "(File not included. Change data exporting settings to download.)", "media_type": "voice_message"},
             ("Ann", "[voice message]"),
         ),
+        (
+            {"todo_list": {"title": ["Boat"], "answers": [{"id": 1, "text": "mast"}, {"id": 2, "text": ["sail"]}]}},
+            ("Ann", "[list: Boat]\n- mast\n- sail"),
+        ),
+        (
+            {"invoice_information": {"title": "Mast", "description": "Of wood", "amount": 40050, "currency": "EUR"}},
+            ("Ann", "[invoice: Mast, Of wood, 400.50 EUR]"),
+        ),
+        (
+            {"invoice_information": {"title": "Star", "amount": 25, "currency": "XTR"}, "text": "for you"},
+            ("Ann", "[invoice: Star, 25 XTR]\nfor you"),
+        ),
+        ({"game_title": "Lumber", "game_description": "Cut trees"}, ("Ann", "[game: Lumber: Cut trees]")),
         ({"type": "service", "action": "pin_message"}, None),
     ],
 )
@@ -327,7 +340,8 @@ def test_telegram_export_of_all_chats(tmp_path: Path) -> None:
     one = {"id": 1, "type": "message", "from": "Ann", "date": "2024-05-20T12:00:00", "text": "hi"}
     kinds = {"personal_chat": Channel.DM, "private_group": Channel.PRIVATE, "public_channel": Channel.PUBLIC}
     chats = [telegram(one, id=number, type=kind) for number, kind in enumerate(kinds)]
-    whole = {"about": "x", "chats": {"about": "y", "list": [*chats, {"name": "broken"}]}}
+    whole = {"about": "x", "chats": {"about": "y", "list": chats[:2]}}
+    whole["left_chats"] = {"about": "z", "list": [*chats[2:], {"name": "broken"}]}
     path = tmp_path / "result.json"
     path.write_text(json.dumps(whole), encoding="utf-8")
     assert detect_format(path) == "telegram"

@@ -21,7 +21,11 @@ from neurigraph_pipelines.text.hygiene import spoken
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _LONGEST_DATE = 80
-_MOST_FAILED = 3
+_NUMBER = re.compile(r"\d+")
+_FEWEST_NUMBERS = 4
+"""Numbers of a day, a year, an hour and a minute."""
+
+_MOST_FAILED = 2
 """Dates of no known language after which a chat has none: to try all languages takes seconds."""
 
 _DATE = re.compile(
@@ -82,6 +86,8 @@ class _Dates:
         time = _time(written)
         if time is not None or len(written) > _LONGEST_DATE or self._failed >= _MOST_FAILED:
             return time
+        if len(_NUMBER.findall(written)) < _FEWEST_NUMBERS:
+            return None
         found = self._parser.get_date_data(written).date_obj
         self._failed += found is None
         try:
