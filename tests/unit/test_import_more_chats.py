@@ -74,6 +74,15 @@ def test_claude_keeps_artifacts_and_pasted_text(tmp_path: Path) -> None:
     assert event.input == use["input"]
 
 
+def test_claude_keeps_voice_notes(tmp_path: Path) -> None:
+    voice = {"type": "voice_note", "title": "Key", "text": "The spare key is blue."}
+    blocks = [{"type": "thinking", "thinking": "x", "text": "x"}, {"type": "text", "text": "Listen."}, voice]
+    conversation = read_one(
+        write(tmp_path / "x.json", [claude("u", [claude_message("h1", "human", "", content=blocks)])]), "claude"
+    )
+    assert [one.content for one in conversation.messages] == ["Listen.\n\nKey\nThe spare key is blue."]
+
+
 def test_claude_memories_and_projects(tmp_path: Path) -> None:
     path = tmp_path / "claude.zip"
     document = {"filename": "keys.md", "content": "The key is with Liv.", "created_at": "2025-11-01T00:00:00Z"}
