@@ -31,8 +31,8 @@ _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "s
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOOL_USE = "tool_use"
-_THOUGHTS = {"thinking", "redacted_thinking"}
-_EVENTS = {_TOOL_USE, "tool_result"}
+_THOUGHTS = ("thinking", "redacted_thinking")
+_EVENTS = (_TOOL_USE, "tool_result")
 
 
 def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
