@@ -107,6 +107,28 @@ def test_whatsapp_order_of_dates(dates: tuple[str, ...], expected: str, tmp_path
     assert times(read(path, "whatsapp")[0])[-1].date().isoformat() == expected
 
 
+@pytest.mark.parametrize("date", ["20/5/2567", "20/5/67", "20/5/2024", "20/5/24"])
+def test_whatsapp_reads_years_of_the_buddhist_era(date: str, tmp_path: Path) -> None:
+    conversations, rejected = read(written(tmp_path / "chat.txt", f"{date}, 12:00 - Ann: hello"), "whatsapp")
+    assert not rejected
+    assert times(conversations) == [datetime(2024, 5, 20, 12, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('Ann created group "Trip: Rome 2024"', []),
+        ("Ann hat die Gruppe „Reise: Rom“ erstellt", []),
+        ("Ann a créé le groupe « Voyage: Rome »", []),
+        ('Ann changed the subject from "A" to "Trip: Rome"', []),
+        ('Ann "Annie" Lee: He said "no"', [('Ann "Annie" Lee', 'He said "no"')]),
+    ],
+)
+def test_notice_with_a_colon_is_said_by_nobody(line: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
+    path = written(tmp_path / "chat.txt", f"24/12/2023, 17:58 - {line}", "24/12/2023, 17:59 - Ben: Hi")
+    assert said(read(path, "whatsapp")[0][0]) == [*expected, ("Ben", "Hi")]
+
+
 @pytest.mark.parametrize(
     ("first", "second", "expected", "is_assumed"),
     [
@@ -173,6 +195,14 @@ def test_whatsapp_of_phones_in_other_languages(line: str, expected: str, tmp_pat
         (f"{MARK}<Anhang: 0001-PHOTO.jpg>", "[attached: 0001-PHOTO.jpg]"),
         (f"plan.pdf • 3 pages {MARK}document omitted", "[attached: plan.pdf]"),
         (f"{MARK}Location: https://maps.example/?q=1,2", "Location: https://maps.example/?q=1,2"),
+        (f"{MARK}+47 900 12 345 is my new number", "+47 900 12 345 is my new number"),
+        (f"{MARK}\u202a+47 900 12 345\u202c left", None),
+        (f"{MARK}+49 151 234567 hat die Gruppe verlassen", None),
+        (f"The boat {MARK}<attached: 00000012-PHOTO.jpg>", "The boat\n[attached: 00000012-PHOTO.jpg]"),
+        (
+            f"The boat {MARK}<attached: 00000012-PHOTO.jpg> {MARK}<This message was edited>",
+            "The boat\n[attached: 00000012-PHOTO.jpg]",
+        ),
         (f"{MARK}image omitted", None),
         ("<Media omitted>", None),
         ("<Medien ausgeschlossen>", None),
@@ -307,6 +337,19 @@ def test_telegram_chat(tmp_path: Path) -> None:
             {"file": "(File not included. Change data exporting settings to download.)", "media_type": "voice_message"},
             ("Ann", "[voice message]"),
         ),
+        (
+            {"todo_list": {"title": ["Boat"], "answers": [{"id": 1, "text": "mast"}, {"id": 2, "text": ["sail"]}]}},
+            ("Ann", "[list: Boat]\n- mast\n- sail"),
+        ),
+        (
+            {"invoice_information": {"title": "Mast", "description": "Of wood", "amount": 40050, "currency": "EUR"}},
+            ("Ann", "[invoice: Mast, Of wood, 400.50 EUR]"),
+        ),
+        (
+            {"invoice_information": {"title": "Star", "amount": 25, "currency": "XTR"}, "text": "for you"},
+            ("Ann", "[invoice: Star, 25 XTR]\nfor you"),
+        ),
+        ({"game_title": "Lumber", "game_description": "Cut trees"}, ("Ann", "[game: Lumber: Cut trees]")),
         ({"type": "service", "action": "pin_message"}, None),
     ],
 )
@@ -327,7 +370,8 @@ def test_telegram_export_of_all_chats(tmp_path: Path) -> None:
     one = {"id": 1, "type": "message", "from": "Ann", "date": "2024-05-20T12:00:00", "text": "hi"}
     kinds = {"personal_chat": Channel.DM, "private_group": Channel.PRIVATE, "public_channel": Channel.PUBLIC}
     chats = [telegram(one, id=number, type=kind) for number, kind in enumerate(kinds)]
-    whole = {"about": "x", "chats": {"about": "y", "list": [*chats, {"name": "broken"}]}}
+    whole = {"about": "x", "chats": {"about": "y", "list": chats[:2]}}
+    whole["left_chats"] = {"about": "z", "list": [*chats[2:], {"name": "broken"}]}
     path = tmp_path / "result.json"
     path.write_text(json.dumps(whole), encoding="utf-8")
     assert detect_format(path) == "telegram"

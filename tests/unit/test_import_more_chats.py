@@ -74,6 +74,15 @@ def test_claude_keeps_artifacts_and_pasted_text(tmp_path: Path) -> None:
     assert event.input == use["input"]
 
 
+def test_claude_keeps_voice_notes(tmp_path: Path) -> None:
+    voice = {"type": "voice_note", "title": "Key", "text": "The spare key is blue."}
+    blocks = [{"type": "thinking", "thinking": "x", "text": "x"}, {"type": "text", "text": "Listen."}, voice]
+    conversation = read_one(
+        write(tmp_path / "x.json", [claude("u", [claude_message("h1", "human", "", content=blocks)])]), "claude"
+    )
+    assert [one.content for one in conversation.messages] == ["Listen.\n\nKey\nThe spare key is blue."]
+
+
 def test_claude_memories_and_projects(tmp_path: Path) -> None:
     path = tmp_path / "claude.zip"
     document = {"filename": "keys.md", "content": "The key is with Liv.", "created_at": "2025-11-01T00:00:00Z"}
@@ -303,6 +312,34 @@ def test_unknown_chats_are_refused_in_one_line(content: Any, tmp_path: Path) -> 
     path.write_text(json.dumps(content, indent=2), encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"no export known here\. Conversations are read of ChatGPT, Claude,"):
         detect_format(path)
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "Monday, May 20, 2024 at 12:00:00\u202fPM UTC",
+        "Montag, 20. Mai 2024 um 12:00:00 UTC",
+        "lundi 20 mai 2024 à 12:00:00 UTC",
+        "lunes, 20 de mayo de 2024, 12:00:00 UTC",
+        "lunedì 20 maggio 2024 alle ore 12:00:00 UTC",
+        "maandag 20 mei 2024 om 12:00:00 UTC",
+        "segunda-feira, 20 de maio de 2024 às 12:00:00 UTC",
+        "понедельник, 20 мая 2024 г. в 12:00:00 UTC",
+        "2024年5月20日月曜日 12:00:00 UTC",
+        "2024年5月20日星期一 UTC 12:00:00",
+        "2024년 5월 20일 월요일 오후 12시 0분 0초 UTC",
+        "in the Year of the Dragon",
+    ],
+)
+def test_google_chat_is_dated_in_each_language(date: str, tmp_path: Path) -> None:
+    chat = {"messages": [{**GOOGLE_CHAT["messages"][0], "created_date": date}, *GOOGLE_CHAT["messages"][1:]]}
+    found, rejected = read(write(tmp_path / "messages.json", chat), "google-chat")
+    reasons = [f"its date '{date}' is not understood"] if "Dragon" in date else []
+    assert [item.reason for item in rejected] == reasons
+    assert [one.started_at for one in found] == [
+        *([] if reasons else [datetime(2024, 5, 20, 12, tzinfo=UTC)]),
+        datetime(2024, 5, 21, 8, tzinfo=UTC),
+    ]
 
 
 NAMELESS: dict[str, Any] = {

@@ -94,6 +94,18 @@ ASKED = 1740996000.0
 QUESTION = f"{ASKED:.4f}"
 
 
+SPACE = {"type": "text", "text": " "}
+MENTIONS = [
+    {"type": "channel", "channel_id": "C7"},
+    SPACE,
+    {"type": "usergroup", "usergroup_id": "S1"},
+    SPACE,
+    {"type": "broadcast", "range": "here"},
+    SPACE,
+    {"type": "date", "timestamp": 1740996000, "fallback": "3 March"},
+]
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -120,6 +132,32 @@ QUESTION = f"{ASKED:.4f}"
         ({"user": None, "text": "Down", "bot_profile": {"name": "Pager"}, "bot_id": "B1"}, [("Pager", "Down")]),
         ({"user": None, "text": "Down", "bot_id": "B1"}, [("B1", "Down")]),
         ({"user": None, "text": "Down"}, [("Unknown", "Down")]),
+        (
+            {"blocks": [{"type": "image", "title": {"type": "plain_text", "text": "Plan"}, "alt_text": "a mast"}]},
+            [("Ann Lee", "Plan\na mast")],
+        ),
+        (
+            {
+                "blocks": [
+                    {"type": "video", "title": {"text": "Tour"}, "description": {"text": "of a boat"}, "alt_text": "x"}
+                ]
+            },
+            [("Ann Lee", "Tour\nof a boat\nx")],
+        ),
+        (
+            {"blocks": [{"type": "table", "rows": [[{"type": "raw_text", "text": "Flat"}, rich("900")[0]]]}]},
+            [("Ann Lee", "Flat | 900")],
+        ),
+        (
+            {"files": [{"name": "a.txt", "preview": "The key"}, {"name": "b.eml", "plain_text": "is blue"}]},
+            [("Ann Lee", "[attached: a.txt]\nThe key\n[attached: b.eml]\nis blue")],
+        ),
+        ({"comment": {"comment": "Nice boat"}, "subtype": "file_comment"}, [("Ann Lee", "Nice boat")]),
+        ({"text": "On <!date^1740996000^{date}|3 March>"}, [("Ann Lee", "On 3 March")]),
+        (
+            {"blocks": [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": MENTIONS}]}]},
+            [("Ann Lee", "#C7 @S1 @here 3 March")],
+        ),
         ({"subtype": "tombstone", "text": "This message was deleted."}, []),
         ({"subtype": "channel_join", "text": "joined"}, []),
     ],

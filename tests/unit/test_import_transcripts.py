@@ -57,7 +57,7 @@ def cues(*texts: str, head: str = "WEBVTT\n\n") -> str:
             cues("<v Ana Ruiz>Shall we?</v>", "<v Ben Ode>Yes, to 3 June.</v>\n<v Ana Ruiz>No, later.</v>"),
             [("Ana Ruiz", "Shall we?"), ("Ben Ode", "Yes, to 3 June."), ("Ana Ruiz", "No, later.")],
         ),
-        (cues("- Ana: Tea?\n- Ben: Coffee."), [("Ana", "Tea?"), ("Ben", "Coffee.")]),
+        (cues("- Ana: Tea?\n- Ben: E-mail me."), [("Ana", "Tea?"), ("Ben", "E-mail me.")]),
         (
             cues(" \nwe<00:00:00.320><c> paid</c>", "we paid\n ", "we paid\neuros<00:00:02.5><c> for it</c>"),
             [(None, "we paid euros for it")],
@@ -115,6 +115,27 @@ def test_renamed_transcript_is_the_same(tmp_path: Path) -> None:
     assert len(ids) == 1
 
 
+@pytest.mark.parametrize(
+    ("label", "is_speaker"),
+    [
+        *((label, False) for label in ("Budget", "Erstens", "Übrigens", "Vorteil", "Risk", "Bonjour", "Kubernetes")),
+        *((label, False) for label in ("Berlin", "Presupuesto", "Avantage", "Inoltre", "New York", "Совет")),
+        *((label, True) for label in ("Klaus", "Marie-Claire Petit", "Dr. Weber", "Speaker 3", "Юлия")),
+    ],
+)
+def test_label_is_a_speaker_if_it_is_a_person(label: str, is_speaker: bool, tmp_path: Path) -> None:
+    text = cues("Ana: Hello.", "Ben: Welcome.", f"{label}: We spend 40k.", "That is a lot.", "Ana: Yes.")
+    found = said(written(tmp_path / "x.vtt", text), "subtitles")
+    assert [author for author, _ in found] == ["Ana", "Ben", *[label if is_speaker else "Ben"] * 2, "Ana"]
+    assert found[2][1].endswith("We spend 40k.")
+
+
+@pytest.mark.parametrize("names", [("Kari", "Odd"), ("小王", "小李"), ("Ioana", "Bence"), ("Tove Lund", "Ana")])
+def test_all_labels_are_speakers_if_each_cue_has_one(names: tuple[str, ...], tmp_path: Path) -> None:
+    text = cues(*(f"{name}: Hello." for name in names), f"{names[0]}: Yes.", f"{names[1]}: No.")
+    assert {author for author, _ in said(written(tmp_path / "x.vtt", text), "subtitles")} == set(names)
+
+
 INTRO = [f"Welcome, part {number}." for number in range(4)]
 LONG = [f"Sentence {number}." for number in range(55)]
 
@@ -148,6 +169,12 @@ NO_DIALOGUES = {
     "tareas.txt": "Tarea: Llamar a Ana.\nFecha: Lunes.\nTarea: Comprar pan.\nFecha: Martes.\n",
     "week.txt": "Monday: Call the plumber.\nTuesday: Paint.\nMonday: Pay the plumber.\nTuesday: Rest.\n",
     "faq.txt": "Q: What is due?\nA: Form 77.\nQ: When is it due?\nA: In May.\n",
+    "рецепт.txt": "Шаг: Нарежьте лук и морковь.\nСовет: Не солите сразу.\nШаг: Обжарьте всё.\nСовет: Без масла.\n",
+    "glossary.txt": "Anchor: Holds the boat.\nMast: Carries the sail.\nAnchor: Weighs 20 kg here.\nMast: Is of wood.\n",
+    "cities.txt": "Bergen: Rain all day.\nOslo: Sun until noon.\nBergen: Rain again today.\nOslo: Cloudy and cold.\n",
+    "pro.txt": "Pro: It is cheap.\nCon: It is slow.\nPro: We know it well.\nCon: Nobody likes it.\n",
+    "bug.txt": "Expected: The page loads.\nActual: It fails.\nExpected: I see it.\nActual: What happens?\n",
+    "hardware.txt": "System: Dell XPS\nModel: 9310\nTool: Screwdriver\nUser: Ana\n",
     "備忘.txt": "名前: 田中\n電話: 600\n名前: 鈴木\n電話: 601\n",
 }
 

@@ -50,6 +50,20 @@ _DELETED = re.compile(
 )
 
 
+_TELEPHONE = re.compile(rf"{MARK}[\u202a-\u202e\u2066-\u2069]?\+?\d[\d\s().-]{{5,}}")
+_OF_NUMBERS = re.compile(
+    r"left|joined|added|removed|changed|created|admin|security|hinzugef|verlassen|beigetreten|entfernt|geändert|gewechselt"
+    r"|erstellt|salió|añad|agreg|elimin|cambi|creó|unió|quitté|ajout|rejoint|supprim|retir|chang|modifi|créé|abbandon"
+    r"|aggiun|rimoss|entrat|unit|verlaten|toegevoegd|verwijderd|gewijzigd|gemaakt|saiu|adicion|entrou|remov|mudou|alter"
+    r"|criou|加入|退出|[离離]開?|添加|新增|移除|更改|[变變]更|[创創創]建|参加|退|追加|削除|作成|들어|나갔|추가|내보|변경|만들"
+    r"|добав|вступ|вышел|вышла|покин|удал|измен|создал",
+    re.IGNORECASE,
+)
+"""What a notice says of somebody who is named by a number."""
+
+_LONGEST_START = 30
+
+
 def is_omission(words: str) -> bool:
     """Return whether a message is only what stands for a file that was left out."""
     return bool(_OMISSION.fullmatch(words.replace(MARK, "")))
@@ -61,5 +75,11 @@ def is_deleted(words: str) -> bool:
 
 
 def is_notice(words: str) -> bool:
-    """Return whether the app wrote a message: one line behind its mark, without an address such as that of a place."""
-    return words.startswith(MARK) and "\n" not in words and "://" not in words
+    """Return whether the app wrote a message: one line behind its mark, without an address such as that of a place.
+
+    Phones put the mark before a number of a telephone as well, and then the words after the number decide.
+    """
+    if not words.startswith(MARK) or "\n" in words or "://" in words:
+        return False
+    number = _TELEPHONE.match(words)
+    return number is None or bool(_OF_NUMBERS.search(words[number.end() :][:_LONGEST_START]))

@@ -31,7 +31,8 @@ _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "s
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOOL_USE = "tool_use"
-_EVENTS = {_TOOL_USE, "tool_result"}
+_THOUGHTS = ("thinking", "redacted_thinking")
+_EVENTS = (_TOOL_USE, "tool_result")
 
 
 def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
@@ -138,8 +139,14 @@ def _text(raw: dict[str, Any]) -> str:
 
 
 def _texts(blocks: Sequence[dict[str, Any]]) -> list[str]:
-    found = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
-    return [text for text in found if text]
+    """Return the words of blocks: of texts, of voice notes with their titles, and of any other kind with a text."""
+    found: list[str] = []
+    for block in blocks:
+        title = text_of(block.get("title")) if block.get("type") == "voice_note" else None
+        text = text_of(block.get("text"))
+        if block.get("type") not in _THOUGHTS and (title or text):
+            found.append("\n".join(filter(None, (title, text))))
+    return found
 
 
 def _attachments(raw: dict[str, Any]) -> Iterator[str]:

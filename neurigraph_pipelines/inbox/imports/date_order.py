@@ -11,6 +11,11 @@ from typing import Any, NamedTuple
 from neurigraph_pipelines.model import ImportNote
 from neurigraph_pipelines.model.sources import SourceDetails
 
+_BUDDHIST_ERA = 543
+_BUDDHIST = (2443, 2743)
+_SHORT_BUDDHIST = (52, 80)
+"""Years that are those of the Buddhist era, because they are in the future of ours."""
+
 NAME = "dates"
 """The name among the metadata of a source under which a stated order stands."""
 
@@ -83,9 +88,13 @@ def stated_order(metadata: Mapping[str, Any]) -> DateOrder | None:
 
 
 def parts(date: Numbers, order: DateOrder) -> tuple[int, int, int]:
-    """Return year, month and day."""
+    """Return year, month and day; phones in Thailand count the years of the Buddhist era."""
     named = dict(zip(order, map(int, date), strict=True))
     year = named["y"]
+    if _BUDDHIST[0] <= year <= _BUDDHIST[1]:
+        year -= _BUDDHIST_ERA
+    elif _SHORT_BUDDHIST[0] <= year <= _SHORT_BUDDHIST[1]:
+        year += 2500 - _BUDDHIST_ERA
     return (year + 2000 if year < 100 else year), named["m"], named["d"]
 
 

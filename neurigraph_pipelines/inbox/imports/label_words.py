@@ -1,7 +1,7 @@
 """Words that begin lines of lists, logs, recipes and notes before a colon, and so are no names of speakers.
 
 In the languages in which answers are read: English, German, Spanish, French, Italian, Dutch, Portuguese, Chinese,
-Japanese and Korean. ``speakers`` uses them.
+Japanese and Korean, and in Russian. ``speakers`` uses them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ username login key value id code number no nr ps nb fyi tldr edit spoiler discla
 before after yes https http ftp file files folder path model make brand mileage engine fuel feedback remark remarks
 comment comments description details detail overview purpose scope contents content materials tools equipment
 requirements recipe dish course exercise homework lesson chorus verse bridge intro outro scene act setting warnings
-usage license copyright fact facts rule rules quote quotes definition meaning translation
+usage license copyright fact facts rule rules quote quotes definition meaning translation budget risk risks benefit
+benefits advantage disadvantage pro con opportunity opportunities threat threats strength strengths weakness weaknesses
+scope timeline milestone milestones deliverable deliverables expected actual expectation reality firstly
+secondly thirdly lastly finally however moreover therefore also besides anyway meanwhile otherwise actually basically
+hello hi hey welcome thanks sorry please well okay remember imagine bonus part topic background context aside
 """
 _GERMAN = """
 notiz notizen hinweis hinweise achtung warnung fehler wichtig vorsicht gefahr schritt schritte phase option optionen
@@ -44,7 +48,10 @@ gestern frühstück mittagessen abendessen montag dienstag mittwoch donnerstag f
 märz mai juni juli oktober dezember erste erster erstes zweite zweiter zweites dritte dritter drittes vierte vierter
 letzte letzter eins zwei drei vier fünf marke modell baujahr kilometerstand bemerkung bemerkungen kommentar
 beschreibung details übersicht zweck inhalt material werkzeug passwort benutzername schlüssel wert nummer nr ja nein
-vorher nachher übung hausaufgabe strophe refrain regel regeln zitat bedeutung übersetzung stichwort
+vorher nachher übung hausaufgabe strophe refrain regel regeln zitat bedeutung übersetzung stichwort budget risiko
+risiken chance chancen vorteil nachteil stärke stärken schwäche schwächen nutzen erwartet tatsächlich erwartung zeitplan
+erstens zweitens drittens viertens letztens übrigens außerdem jedoch trotzdem deshalb also kurz kurzum nochmal nebenbei
+hallo danke willkommen tschüss bitte entschuldigung merke stimmt genau fakt
 """
 _SPANISH = """
 nota notas aviso advertencia atención error errores importante cuidado peligro paso pasos fase opción opciones
@@ -58,7 +65,9 @@ acta decisión decisiones siguiente próximo próxima cambio cambios fuente fuen
 anexo introducción día semana mes año mañana tarde noche hoy ayer desayuno almuerzo comida cena lunes martes miércoles
 jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
 primero primera segundo segunda tercero tercera último última uno dos tres cuatro cinco marca modelo observaciones
-comentario descripción detalles contenido contraseña usuario clave valor número sí no estribillo estrofa
+comentario descripción detalles contenido contraseña usuario clave valor número sí no estribillo estrofa presupuesto
+riesgo riesgos ventaja desventaja oportunidad esperado real además también primeramente finalmente entonces hola gracias
+bienvenidos
 """
 _FRENCH = """
 note notes remarque avertissement attention erreur erreurs important danger étape étapes phase option options choix
@@ -72,7 +81,9 @@ suivante prochain prochaine changement changements source sources chapitre secti
 introduction jour semaine mois année matin midi soir nuit aujourd'hui demain hier déjeuner dîner goûter lundi mardi
 mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin juillet août septembre octobre novembre
 décembre premier première deuxième troisième dernier dernière un deux trois quatre cinq marque modèle commentaire
-description détails contenu passe identifiant clé valeur numéro oui non refrain couplet
+description détails contenu passe identifiant clé valeur numéro oui non refrain couplet budget risque risques avantage
+inconvénient attendu réel premièrement deuxièmement troisièmement ensuite enfin finalement aussi bonjour bonsoir salut
+merci bienvenue bref
 """
 _ITALIAN = """
 nota note avviso avvertenza attenzione errore errori importante pericolo passo passi passaggio fase opzione opzioni
@@ -86,7 +97,8 @@ prossimo prossima successivo modifica fonte fonti capitolo sezione parte pagina 
 settimana mese anno mattina pomeriggio sera notte oggi domani ieri colazione pranzo cena lunedì martedì mercoledì
 giovedì venerdì sabato domenica gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre primo prima
 secondo seconda terzo terza ultimo ultima uno due tre quattro cinque marca modello commento descrizione dettagli
-contenuto chiave valore numero sì ritornello strofa
+contenuto chiave valore numero sì ritornello strofa bilancio rischio rischi vantaggio svantaggio atteso innanzitutto
+inoltre infine poi ciao buongiorno grazie benvenuti
 """
 _DUTCH_AND_PORTUGUESE = """
 notitie opmerking waarschuwing fout fouten belangrijk let gevaar stap stappen fase optie opties keuze vraag vragen
@@ -108,7 +120,9 @@ participantes presentes ausentes ata decisão decisões próximo próxima seguin
 seção parte página tabela anexo introdução dia semana mês ano manhã tarde noite hoje amanhã ontem almoço jantar
 segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo janeiro fevereiro março maio junho
 julho setembro outubro novembro dezembro primeiro primeira segundo segunda terceiro terceira último última um dois
-três quatro cinco marca modelo comentário descrição detalhes conteúdo senha chave número sim não refrão
+três quatro cinco marca modelo comentário descrição detalhes conteúdo senha chave número sim não refrão begroting risico
+voordeel nadeel verwacht werkelijk ten eerste tweede bovendien trouwens hallo bedankt welkom orçamento risco riscos
+vantagem desvantagem esperado além primeiramente enfim olá obrigado obrigada
 """
 _OF_EAST_ASIA = """
 注意 注 备注 備註 説明 说明 警告 错误 錯誤 信息 提示 步骤 步驟 问题 問題 回答 答案 例 例如 总结 總結 议程 任务 姓名
@@ -121,13 +135,22 @@ _OF_EAST_ASIA = """
 결과 결론 이유 목표 계획 참석자 결정 다음 월요일 화요일 수요일 목요일 금요일 토요일 일요일 오늘 내일 어제 아침 점심
 저녁 첫째 둘째 셋째
 """
+_RUSSIAN = """
+шаг шаги этап совет советы подсказка заметка примечание внимание важно предупреждение ошибка вопрос ответ пример итог
+итого вывод задача задачи пункт имя фамилия телефон адрес город страна дата время место тема название автор версия
+статус тип категория цена стоимость сумма количество размер цвет вес рост возраст ингредиенты ингредиент приготовление
+способ результат проблема решение причина идея цель план плюс плюсы минус минусы преимущество недостаток риск бюджет
+срок участники решение следующий изменение источник глава раздел часть страница таблица введение день неделя месяц год
+утро вечер сегодня вчера завтра завтрак обед ужин понедельник вторник среда четверг пятница суббота воскресенье первый
+второй третий первое второе третье раз два три да нет привет спасибо кстати
+"""
 LABELS = frozenset(
-    " ".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _ITALIAN, _DUTCH_AND_PORTUGUESE, _OF_EAST_ASIA)).split()
+    " ".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _ITALIAN, _DUTCH_AND_PORTUGUESE, _RUSSIAN, _OF_EAST_ASIA)).split()
 ) - set("may april june august julio avril domingo mars mai art von van de no an".split())
 """Words in lower case, without those that are names of people as well or belong to names."""
 
 SURNAMES = frozenset(
     "price page day key weeks role morgen abend montag freitag samstag sonntag winter tag punkt teil costa primo "
-    "marche field stage year meaning quarter santos leal rey sexta segundo prima".split()
+    "real marche field stage year meaning quarter santos leal rey sexta segundo prima".split()
 )
 """Labels that are names of people behind a first name."""

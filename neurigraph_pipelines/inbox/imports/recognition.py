@@ -19,6 +19,7 @@ _KEYS = (
     ({"conversation"}, "locomo"),
     ({"meeting_transcripts"}, "qmsum"),
     ({"chats"}, "telegram"),
+    ({"left_chats"}, "telegram"),
     ({"guild", "channel", "messages"}, "discord"),
     ({"conversationId", "messages"}, "librechat"),
     ({"participants", "messages"}, "messenger"),

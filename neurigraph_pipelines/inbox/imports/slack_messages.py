@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Spoken, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Spoken, list_of, moment, objects_of, text_of
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import Channel
 
@@ -32,6 +32,7 @@ _NOTICES = (
 
 _NOTICE = "left out: notices of the app"
 _DELETED = "left out: deleted messages"
+_MENTIONS = ("channel", "usergroup", "broadcast", "date")
 _MOST_LEVELS = 20
 _FARTHEST_ZONE = 14 * 3_600
 
@@ -138,12 +139,33 @@ def _blocks(blocks: Sequence[dict[str, Any]], workspace: Workspace) -> Iterator[
                 None, ("".join(_rich(part, workspace)).strip() for part in objects_of(block.get("elements")))
             )
             continue
-        parts = [block.get("text"), *objects_of(block.get("fields")), *objects_of(block.get("elements"))]
-        for part in parts:
-            said = part.get("text") if isinstance(part, dict) else part
-            said = said.get("text") if isinstance(said, dict) else said
+        if block.get("type") == "table":
+            yield from _table(block, workspace)
+            continue
+        parts = [block.get(name) for name in ("title", "text", "description")]
+        for part in (*parts, *objects_of(block.get("fields")), *objects_of(block.get("elements")), _picture(block)):
+            said = part.get("text") if isinstance(part, dict) and "text" in part else part
+            said = (said.get("text") or said.get("alt_text")) if isinstance(said, dict) else said
             if words := _plain(_string(said), workspace).strip():
                 yield words
+
+
+def _picture(block: dict[str, Any]) -> str | None:
+    """Return what is said of a picture or a video in a block."""
+    return text_of(block.get("alt_text"))
+
+
+def _table(block: dict[str, Any], workspace: Workspace) -> Iterator[str]:
+    """Yield a line for each row of a table, whose cells are texts or rich texts."""
+    for row in list_of(block.get("rows")):
+        cells = [_cell(cell, workspace) for cell in objects_of(row)]
+        if any(cells):
+            yield " | ".join(cells)
+
+
+def _cell(cell: dict[str, Any], workspace: Workspace) -> str:
+    text = cell.get("text")
+    return _string(text).strip() if isinstance(text, str) else " ".join(_blocks([cell], workspace))
 
 
 def _rich(element: dict[str, Any], workspace: Workspace, levels: int = 0) -> Iterator[str]:
@@ -159,6 +181,8 @@ def _rich(element: dict[str, Any], workspace: Workspace, levels: int = 0) -> Ite
         yield f"@{workspace.people.get(user, user)}"
     elif kind == "emoji":
         yield f":{_string(element.get('name'))}:"
+    elif kind in _MENTIONS:
+        yield _mention(element, workspace)
     elif levels < _MOST_LEVELS:
         for part in objects_of(element.get("elements")):
             yield from _rich(part, workspace, levels + 1)
@@ -166,16 +190,34 @@ def _rich(element: dict[str, Any], workspace: Workspace, levels: int = 0) -> Ite
                 yield "\n"
 
 
+def _mention(element: dict[str, Any], workspace: Workspace) -> str:
+    """Return the words of a piece of rich text that stands for a channel, a group, everybody or a time."""
+    if element["type"] == "channel":
+        key = _string(element.get("channel_id"))
+        return f"#{_channel(key, workspace)}"
+    if element["type"] == "date":
+        return text_of(element.get("fallback")) or str(_moment_of(element.get("timestamp")) or "")
+    return f"@{_string(element.get('usergroup_id')) or _string(element.get('range'))}"
+
+
+def _channel(key: str, workspace: Workspace) -> str:
+    """Return the name of a channel."""
+    return next((name.removeprefix("#") for one, name, _ in workspace.folders.values() if one == key), key)
+
+
+def _moment_of(stamp: Any) -> datetime | None:
+    try:
+        return moment(float(stamp)) if isinstance(stamp, str | int | float) else None
+    except (ValueError, OverflowError):
+        return None
+
+
 def _is_shared(attachment: dict[str, Any]) -> bool:
     return bool(attachment.get("is_share") or attachment.get("is_msg_unfurl"))
 
 
 def _shared_time(attachment: dict[str, Any]) -> datetime | None:
-    stamp = attachment.get("ts")
-    try:
-        return moment(float(stamp)) if isinstance(stamp, str | int | float) else None
-    except (ValueError, OverflowError):
-        return None
+    return _moment_of(attachment.get("ts"))
 
 
 def _card(card: dict[str, Any], workspace: Workspace, *, with_author: bool = True) -> str:
@@ -196,6 +238,11 @@ def _files(raw: dict[str, Any]) -> Iterator[str]:
     for file in objects_of(raw.get("files")):
         if file.get("mode") != "tombstone":
             yield f"[attached: {text_of(file.get('name')) or text_of(file.get('title')) or 'without a name'}]"
+            if words := text_of(file.get("plain_text")) or text_of(file.get("preview")):
+                yield words.strip()
+    comment = raw.get("file_comment") or raw.get("comment")
+    if isinstance(comment, dict) and (words := text_of(comment.get("comment"))):
+        yield words.strip()
 
 
 def _string(value: Any) -> str:
@@ -211,6 +258,10 @@ def _plain(text: str, workspace: Workspace) -> str:
             return f"@{label or workspace.people.get(target, target)}"
         if sign == "#":
             return f"#{label or target}"
-        return f"@{target}" if sign == "!" else f"{label} ({target})" if label and label != target else target
+        if sign == "!" and target.startswith("date^"):
+            return label or str(_moment_of(target.split("^")[1]) or "")
+        if sign == "!":
+            return f"@{(label or target).removeprefix('@')}" if target.startswith("subteam^") else f"@{target}"
+        return f"{label} ({target})" if label and label != target else target
 
     return html.unescape(_MARKED.sub(written, text))

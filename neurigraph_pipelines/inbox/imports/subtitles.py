@@ -18,7 +18,7 @@ import webvtt
 
 from neurigraph_pipelines.inbox.imports.assemble import BY_FILE, Item, assemble, derived_id, message_id
 from neurigraph_pipelines.inbox.imports.source import Reading
-from neurigraph_pipelines.inbox.imports.speakers import SPEAKER, is_name
+from neurigraph_pipelines.inbox.imports.speakers import SPEAKER, speakers_of_cues
 from neurigraph_pipelines.inbox.imports.text import read_text
 from neurigraph_pipelines.inbox.imports.times_in_names import time_in
 from neurigraph_pipelines.model import EventKind, NewMessage, Role
@@ -31,7 +31,7 @@ _TAG = re.compile(r"</?(?:[bcisuv]|ruby|rt|lang|font|span|em|strong|br)(?:[ \t.]
 _BLOCKS = ("NOTE", "STYLE", "REGION")
 _SENTENCE_END = tuple(".!?…。！？")
 
-_DASH = re.compile(r"[-–—]\s*")
+_DASH = re.compile(r"^[-–—]\s*")
 _COPY = re.compile(r"\s*\(\d{1,2}\)$")
 _CUES_OF_AN_ID = 3
 _CUES_WITHOUT_A_NAME = 50
@@ -104,26 +104,45 @@ def _id_of(dated: str | None, pieces: Sequence[_Piece]) -> str:
 
 def _pieces(text: str) -> Iterator[_Piece]:
     """Yield what each speaker says in each cue. Without a name, the speaker before goes on if the others are named."""
-    before: list[str] = []
+    cues = list(_new_lines(text))
+    speakers = speakers_of_cues([[_label(line) for line in lines] for _, _, lines in cues if lines])
     speaker: str | None = None
+    for offset, spoken, lines in cues:
+        if not lines:
+            yield from _of_voices(offset, spoken)
+        for line in lines:
+            match = _labelled(line)
+            if match is not None and match["name"].strip() in speakers:
+                speaker, line = match["name"].strip(), match.string[match.end() :]
+            if line:
+                yield _Piece(speaker, offset, line)
+
+
+def _labelled(line: str) -> re.Match[str] | None:
+    return SPEAKER.match(_DASH.sub("", line))
+
+
+def _label(line: str) -> str | None:
+    match = _labelled(line)
+    return match["name"].strip() if match is not None else None
+
+
+def _new_lines(text: str) -> Iterator[tuple[timedelta, str, list[str]]]:
+    """Yield offset, text and lines of each cue; none that repeats the cue before, and none beside marks of voices."""
+    before: list[str] = []
     cues = [(offset, spoken, _lines_of(spoken)) for offset, spoken in _cues(text)]
     is_rolling = _is_rolling([lines for _, _, lines in cues if lines])
     for offset, spoken, lines in cues:
         if _VOICE.search(spoken):
-            yield from _of_voices(offset, spoken)
             before = []
+            yield offset, spoken, []
             continue
         repeated = _repeated(before, lines)
         if repeated and not is_rolling and lines[repeated - 1].endswith(_SENTENCE_END):
             repeated = 0  # somebody else says it as well
-        new = lines[repeated:]
         before = lines or before
-        for line in new:
-            match = SPEAKER.match(_DASH.sub("", line))
-            if match is not None and is_name(match["name"]):
-                speaker, line = match["name"].strip(), _DASH.sub("", line)[match.end() :]
-            if line:
-                yield _Piece(speaker, offset, line)
+        if new := lines[repeated:]:
+            yield offset, spoken, new
 
 
 def _of_voices(offset: timedelta, spoken: str) -> Iterator[_Piece]:

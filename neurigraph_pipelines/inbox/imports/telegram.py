@@ -20,6 +20,11 @@ _FARTHEST_ZONE = timedelta(hours=14)
 _DELETED_ACCOUNT = "Deleted account"
 """The author for whom Telegram writes null."""
 
+_PLACES = {0: "CLP ISK JPY KRW PYG UGX VND XTR".split(), 3: "BHD IQD JOD KWD LYD OMR TND".split()}
+"""Decimal places of the currencies that have not two."""
+
+_HIGHEST = 10**15
+
 _CHANNELS = {
     "personal_chat": Channel.DM,
     "bot_chat": Channel.DM,
@@ -31,13 +36,16 @@ _CHANNELS = {
 
 
 def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
-    """Read a chat, or the chats of a whole export. Service messages are left out."""
+    """Read a chat, or the chats of a whole export with those that were left. Service messages are left out."""
     listed = item.get("chats")
-    chats = objects_of(listed.get("list") if isinstance(listed, dict) else None) if listed is not None else [item]
+    lists = (listed, item.get("left_chats"))
+    chats = [chat for one in lists if isinstance(one, dict) for chat in objects_of(one.get("list"))]
+    if listed is None and not chats:
+        chats = [item]
     if not chats:
         yield RejectedItem(where, "it has no list of chats")
     for number, chat in enumerate(chats, 1):
-        here = where if listed is None else f"{where}, chat {number}"
+        here = where if chat is item else f"{where}, chat {number}"
         if not isinstance(chat.get("messages"), list):
             yield RejectedItem(here, "it has no list of messages")
             continue
@@ -103,6 +111,8 @@ def _attached(raw: dict[str, Any]) -> Iterator[str]:
             media = str(raw.get("media_type") or kind).replace("_", " ")
             yield f"[{media}]" if name.startswith("(File ") else f"[attached: {name}]"
     yield from _poll(raw.get("poll"))
+    yield from _of_bots(raw)
+    yield from _todo(raw.get("todo_list"))
     contact = raw.get("contact_information")
     if isinstance(contact, dict):
         named = (contact.get("first_name"), contact.get("last_name"), contact.get("phone_number"))
@@ -112,6 +122,34 @@ def _attached(raw: dict[str, Any]) -> Iterator[str]:
         described = (text_of(raw.get("place_name")), text_of(raw.get("address")))
         where = ", ".join(str(place.get(name)) for name in ("latitude", "longitude"))
         yield f"[place: {', '.join([*filter(None, described), where])}]"
+
+
+def _of_bots(raw: dict[str, Any]) -> Iterator[str]:
+    """Yield games and invoices in words."""
+    if title := text_of(raw.get("game_title")):
+        yield f"[game: {': '.join(filter(None, (title, text_of(raw.get('game_description')))))}]"
+    invoice = raw.get("invoice_information")
+    if isinstance(invoice, dict):
+        amount, currency = invoice.get("amount"), text_of(invoice.get("currency"))
+        is_known = isinstance(amount, int) and abs(amount) < _HIGHEST and currency
+        price = f"{_units(amount, currency)} {currency}" if is_known else None
+        said = (text_of(invoice.get("title")), text_of(invoice.get("description")), price)
+        yield f"[invoice: {', '.join(filter(None, said))}]"
+
+
+def _units(amount: Any, currency: Any) -> str:
+    """Return an amount of the smallest units of a currency in the units of its name."""
+    digits = next((places for places, names in _PLACES.items() if currency in names), 2)
+    return f"{amount / 10**digits:.{digits}f}"
+
+
+def _todo(todo: Any) -> Iterator[str]:
+    """Yield the title of a list of tasks, and the tasks."""
+    if not isinstance(todo, dict):
+        return
+    yield f"[list: {_text(todo.get('title')).strip()}]"
+    for task in objects_of(todo.get("answers")):
+        yield f"- {_text(task.get('text')).strip()}"
 
 
 def _poll(poll: Any) -> Iterator[str]:

@@ -34,9 +34,12 @@ _LINE = re.compile(
 )
 _AUTHOR = re.compile(r"[~\u202a-\u202f\u00a0 ]*(?P<author>[^:\n]{1,100}?)[\u202a-\u202e]?:(?:\s(?P<words>.*)|$)")
 _EDITED = re.compile(rf"(?<=\S)\s*{MARK}<[^<>]{{3,60}}>$")
+_CAPTIONED = re.compile(rf"{MARK}<[^<>:]{{1,40}}: (?P<named>[^<>]{{1,200}})>$")
 _NAME = re.compile(
     r"WhatsApp Chat (?:with|mit|con|avec|-|–) (?P<name>.+)|Chat WhatsApp (?:con|avec) (?P<other>.+)", re.IGNORECASE
 )
+
+_QUOTATIONS = (("“", "”"), ("„", "“"), ("„", "”"), ("«", "»"), ("「", "」"))
 
 _DAY_BEGINS = 4
 """The hour at which a day begins, because people talk past midnight."""
@@ -116,12 +119,19 @@ def _lines(text: str) -> tuple[list[_Line], int]:
                 current.words.append(raw.rstrip("\r"))
             continue
         said = _AUTHOR.match(match["rest"])
-        current = _begun(match, said) if said is not None else None
+        current = _begun(match, said) if said is not None and not _is_in_quotation(said) else None
         if current is None:
             notices += 1
         else:
             lines.append(current)
     return lines, notices
+
+
+def _is_in_quotation(said: re.Match[str]) -> bool:
+    """Return whether the colon stands in the name of a group that a notice quotes: ``Ann created "Trip: Rome"``."""
+    author, words = said["author"], said["words"] or ""
+    is_open = any(author.count(begin) > author.count(end) and end in words for begin, end in _QUOTATIONS)
+    return is_open or any(author.count(mark) % 2 and mark in words for mark in '"”')
 
 
 def _begun(match: re.Match[str], said: re.Match[str]) -> _Line:
@@ -206,7 +216,12 @@ def _messages(lines: Sequence[_Line], order: DateOrder, name: str) -> Iterator[S
 
 def _words(lines: Sequence[str]) -> tuple[str | None, str]:
     """Return the words of a message, or None and what was left out."""
-    text = _EDITED.sub("", "\n".join(lines)).strip()
+    text = "\n".join(lines).strip()
+    if (captioned := _CAPTIONED.search(text)) is None:
+        text = _EDITED.sub("", text).strip()
+        captioned = _CAPTIONED.search(text)
+    if captioned is not None and (caption := text[: captioned.start()].replace(MARK, "").strip()):
+        return f"{caption}\n[attached: {captioned['named']}]", _LEFT_OUT
     attached = ATTACHED.match(text)
     if attached is not None:
         caption = text[attached.end() :].strip()
