@@ -18,8 +18,9 @@ from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import NewConversation, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
-from tests.unit.test_import_chats import QUESTION, rich, slack_message, telegram
+from tests.unit.test_import_chats import telegram
 from tests.unit.test_import_more_chats import DISCORD_TEXT, FOUND
+from tests.unit.test_import_slack import QUESTION, rich, slack_message
 
 EXAMPLES = int(os.environ.get("NEURIGRAPH_FUZZ_EXAMPLES", "60"))
 """Of each format; CI takes some seconds."""
