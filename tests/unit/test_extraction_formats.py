@@ -144,7 +144,8 @@ def _epub(**more: str) -> bytes:
 
 
 _RTF = rb"""{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\header Minutes\par}M\'fcller pays 900 \u8364?.{\v secret}
-{\deleted gone} \v also secret\v0 It is due{\footnote in May}.\par\trowd a\cell b\cell\row}"""
+{\deleted gone} \v also secret\v0 It is due{\footnote in May}.
+{\shp{\*\shpinst{\sp{\sn a}{\sv 1}}{\shptxt Box}}}{\*\annotation{\*\atnref 1}Why?}\par\trowd a\cell b\cell\row}"""
 
 _ICS = """BEGIN:VCALENDAR
 VERSION:2.0
@@ -237,7 +238,9 @@ _SAMPLES = [
     ("a.odp", _odp, "We sail on Friday."),
     ("a.ods", _ods, "flat / rent|flat: A; rent: 900 €"),
     ("a.epub", _epub, "Tresco|Gärten.|Bryher|It is small."),
-    ("a.rtf", lambda: _RTF, "Minutes|Müller pays 900 €. It is due|in May.|a / b"),
+    ("a.rtf", lambda: _RTF, "Minutes|Müller pays 900 €. It is due|in May.|Box|Why?|a / b"),
+    ("b.rtf", rb"{\rtf1\mac Gr\'9f\'a7e}".strip, "Grüße"),
+    ("c.rtf", rb"{\rtf1\ansi\ansicpg932 \'83e\'83X\'83g \'95\\\'8e\'a6 \'b1ab}".strip, "テスト 表示 ｱab"),
     (
         "a.ics",
         _ICS.encode,
