@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from resources.extractors.grouping import Headings, Part, Piece, grouped
+from resources.extractors.grouping import Headings, Part, Piece, columns_of, grouped, row_of
 from resources.extractors.zipped import attribute, local, require_bounded, xml_of
 
 _UNSEEN = {"del", "moveFrom", "delText", "instrText", "delInstrText", "rPr", "pPr", "sdtPr", "rt", "annotationRef"}
@@ -99,7 +99,7 @@ class _Words:
         for row in _inside(table, ("tr",)):
             if any(local(one) == "del" for one in _properties(row, "trPr")):
                 continue
-            cells, inner = list[str](), list[str]()
+            cells, inner = [""] * columns_of(_style(row, "trPr", "gridBefore"), 0), list[str]()
             for cell in _inside(row, ("tc",)):
                 lines = list[str]()
                 for block in _blocks(cell):
@@ -110,7 +110,8 @@ class _Words:
                     lines.append(text)
                     inner += (piece for box in boxes for piece, _ in self.pieces(box, Headings()))
                 cells.append("\n".join(lines).strip())
-            if text := " | ".join(cell for cell in cells if cell):
+                cells += [""] * (columns_of(_style(cell, "tcPr", "gridSpan")) - 1)
+            if text := row_of(cells):
                 yield text
             yield from inner
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from resources.extractors.grouping import Headings, Part, Piece, grouped
+from resources.extractors.grouping import Headings, Part, Piece, columns_of, grouped, row_of
 from resources.extractors.unread import UnreadError
 from resources.extractors.zipped import attribute, local, require_bounded, xml_of
 
@@ -112,8 +112,12 @@ def _marked(element: etree._Element, headings: Headings, hidden: set[str]) -> It
 
 
 def _row(row: etree._Element, headings: Headings, hidden: set[str]) -> Iterator[Piece]:
-    cells = ("\n".join(text for text, _ in _pieces(one, headings, hidden)) for one in row if local(one) == "table-cell")
-    if text := " | ".join(cell for cell in cells if cell):
+    cells = list[str]()
+    for cell in (one for one in row if local(one) in ("table-cell", "covered-table-cell")):
+        is_seen = local(cell) == "table-cell"
+        text = "\n".join(text for text, _ in _pieces(cell, headings, hidden)) if is_seen else ""
+        cells += [text] * columns_of(attribute(cell, "number-columns-repeated"))
+    if text := row_of(cells):
         yield text, headings.section
 
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from resources.extractors.grouping import Part, Piece, grouped
+from resources.extractors.grouping import Part, Piece, grouped, row_of
 from resources.extractors.zipped import local, require_bounded, xml_of
 
 _LONGEST_TITLE = 100
@@ -47,8 +47,7 @@ def _pieces(parent: etree._Element) -> Iterator[str]:
             if text := _text(element):
                 yield text
         elif name == "tr":
-            cells = (" ".join(_pieces(cell)) for cell in element if local(cell) == "tc")
-            if row := " | ".join(cell for cell in cells if cell):
+            if row := row_of(" ".join(_pieces(cell)) for cell in element if local(cell) == "tc"):
                 yield row
         elif name == "AlternateContent":
             choices = [one for one in element if local(one) == "Choice"] or list(element)
