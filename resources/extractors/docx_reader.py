@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from lxml import etree
 
+from resources.extractors.formulas import FORMULA, formula, joined, raised
 from resources.extractors.grouping import Headings, Part, Piece, columns_of, grouped, row_of
 from resources.extractors.zipped import attribute, local, require_bounded, xml_of
 
@@ -120,7 +121,7 @@ class _Words:
         boxes: list[etree._Element] = []
         if _style(paragraph, "pPr", "pStyle") in self._hidden:
             return "", boxes
-        return "".join(self._inline(paragraph, boxes)), boxes
+        return joined(self._inline(paragraph, boxes)), boxes
 
     def _inline(self, parent: etree._Element, boxes: list[etree._Element]) -> Iterator[str]:
         for element in _chosen(parent):
@@ -129,6 +130,10 @@ class _Words:
                 continue
             if name == "t":
                 yield element.text or ""
+            elif name == FORMULA:
+                yield formula(element)
+            elif name == "r" and _is_raised(element):
+                yield from map(raised, self._inline(element, boxes))
             elif name == "txbxContent":
                 boxes.append(element)
             elif name in _MARKS:
@@ -171,6 +176,10 @@ def _properties(element: etree._Element, name: str) -> list[etree._Element]:
 
 def _style(element: etree._Element, properties: str, name: str) -> str:
     return next((attribute(one, "val") or "" for one in _properties(element, properties) if local(one) == name), "")
+
+
+def _is_raised(run: etree._Element) -> bool:
+    return any(local(one) == "vertAlign" and attribute(one, "val") == "superscript" for one in _properties(run, "rPr"))
 
 
 def _is_on(mark: etree._Element) -> bool:

@@ -232,8 +232,8 @@ _SAMPLES = [
     (
         "a.docx",
         _docx,
-        "Minutes|Plain.|Block control|Owner Kari|8 June|Thursday noon|Box:|bring boots|Owner / outer|inner|A / / / 900|Last.|"
-        "Really?|Keeper: Odile",
+        "Minutes|Plain.|Block control|Owner Kari|8 June|Thursday noon|Box:|bring boots|Owner / outer|inner|A / / / 900|"
+        "Last.|Really?|Keeper: Odile",
     ),
     ("a.pptx", _pptx, "Budget|Boats first.|rope / / 40 €|Notes: Ask Kari."),
     ("a.odt", _odt, "Plan|The hut is green.|Note: Since May.|tiles / / / 40"),
