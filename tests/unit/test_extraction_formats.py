@@ -149,6 +149,25 @@ _RTF = rb"""{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\header Minutes\par}M\
 {\deleted gone} \v also secret\v0 It is due{\footnote in May}.
 {\shp{\*\shpinst{\sp{\sn a}{\sv 1}}{\shptxt Box}}}{\*\annotation{\*\atnref 1}Why?}\par\trowd a\cell b\cell\row}"""
 
+_BROKEN_ICS = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:x
+BEGIN:VEVENT
+SUMMARY:Dinner
+DTSTART:20241345
+DESCRIPTION:a
+DESCRIPTION:b
+END:VEVENT
+BEGIN:VEVENT
+SUMMARY:Lunch
+DTSTART;VALUE=DATE:20240520
+DURATION:PT1H
+RRULE:FREQ=DAILY
+RRULE:FREQ=YEARLY
+END:VEVENT
+END:VCALENDAR
+"""
+
 _ICS = """BEGIN:VCALENDAR
 VERSION:2.0
 PRODID:x
@@ -248,6 +267,11 @@ _SAMPLES = [
         _ICS.encode,
         "2024-05-20 14:00 Europe/Oslo to 15:00: Dentist; at Harbour street 4; notes Bring the, card; with Kari Lund|"
         "2024-07-01 to 2024-07-07: Holiday; repeats FREQ=YEARLY|due 2024-05-31: Pay rent; status NEEDS-ACTION",
+    ),
+    (
+        "b.ics",
+        _BROKEN_ICS.encode,
+        "Dinner; notes a; b; dtstart not readable: 20241345|2024-05-20: Lunch; repeats FREQ=DAILY; FREQ=YEARLY",
     ),
     (
         "a.vcf",
