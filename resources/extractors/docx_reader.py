@@ -13,12 +13,16 @@ from lxml import etree
 
 from resources.extractors.formulas import FORMULA, formula, joined, raised
 from resources.extractors.grouping import Headings, Part, Piece, columns_of, grouped, row_of
+from resources.extractors.pptx_reader import words_of_chart
 from resources.extractors.zipped import attribute, local, require_bounded, xml_of
 
 _UNSEEN = {"del", "moveFrom", "delText", "instrText", "delInstrText", "rPr", "pPr", "sdtPr", "rt", "annotationRef"}
 """Elements whose text nobody sees: deleted, moved away, codes of fields, properties, and readings above characters."""
 
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_SYMBOLS = {"F0FC": "✓", "F0FB": "✗", "F0FE": "☑", "F0FD": "☒", "F0A8": "☐", "F06F": "☐", "F0E0": "→", "F0B7": "•"}
+"""Characters of the fonts of symbols, by their numbers."""
+
 _BLOCKS = ("p", "tbl")
 _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
@@ -43,7 +47,7 @@ def _kind(content_type: str) -> str:
 
 
 def _pieces(words: _Words, body: etree._Element, parts: list[tuple[str, bytes]]) -> Iterator[Piece]:
-    for name in ("header", "body", "diagramData", "footnotes", "endnotes", "comments", "footer"):
+    for name in ("header", "body", "diagramData", "chart", "footnotes", "endnotes", "comments", "footer"):
         if name == "body":
             yield from words.pieces(body, Headings())
             continue
@@ -56,6 +60,9 @@ def _pieces(words: _Words, body: etree._Element, parts: list[tuple[str, bytes]])
 
 def _of_part(words: _Words, name: str, blob: bytes) -> Iterator[Piece]:
     root = xml_of(blob)
+    if name == "chart":
+        yield from ((text, None) for text in words_of_chart(root))
+        return
     if name == "diagramData":
         for paragraph in (one for one in root.iter() if local(one) == "p"):
             if text := "".join(one.text or "" for one in paragraph.iter() if local(one) == "t").strip():
@@ -138,6 +145,12 @@ class _Words:
                 boxes.append(element)
             elif name in _MARKS:
                 yield _MARKS[name]
+            elif name == "sym":
+                yield _SYMBOLS.get((attribute(element, "char") or "").upper(), "")
+            elif name == "textpath":
+                yield attribute(element, "string") or ""
+            elif name == "docPr" and (described := " ".join((attribute(element, "descr") or "").split())):
+                yield f"[image: {described}]"
             else:
                 yield from self._inline(element, boxes)
 

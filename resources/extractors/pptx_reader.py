@@ -94,10 +94,11 @@ def _diagrams(slide: object) -> Iterator[str]:
         if kind == "diagramData":
             yield from _pieces(xml_of(relation.target_part.blob))
         elif kind == "chart":
-            yield from _of_chart(xml_of(relation.target_part.blob))
+            yield from words_of_chart(xml_of(relation.target_part.blob))
 
 
-def _of_chart(root: etree._Element) -> Iterator[str]:
+def words_of_chart(root: etree._Element) -> Iterator[str]:
+    """Yield the titles of a chart, and each series with its values."""
     yield from _pieces(root)
     for series in (one for one in root.iter() if local(one) == "ser"):
         found = {local(one): [v.text or "" for v in one.iter() if local(v) == "v"] for one in series}

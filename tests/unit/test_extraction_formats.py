@@ -12,7 +12,7 @@ from docx import Document
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from odfdo import Document as OdfDocument
-from odfdo import DrawPage, Frame, Header, Paragraph, Table
+from odfdo import DrawPage, Element, Frame, Header, Paragraph, Table
 from pptx import Presentation
 
 from neurigraph_pipelines.model.errors import UnreadableFileError
@@ -36,6 +36,8 @@ _WORDS = """
 <w:body {spaces}>
  <w:p><w:pPr><w:rPr><w:ins w:id="9" w:author="x"/></w:rPr></w:pPr><w:r><w:t>Plain.</w:t></w:r></w:p>
  <w:sdt><w:sdtContent><w:p><w:r><w:t>Block control</w:t></w:r></w:p></w:sdtContent></w:sdt>
+ <w:p><w:r><w:sym w:font="Wingdings" w:char="F0FC"/><w:t>paid</w:t></w:r><w:r><w:pict><textpath string="Art"/></w:pict>
+  </w:r><w:r><w:drawing><docPr descr="Our hut"/></w:drawing></w:r></w:p>
  <w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:p><w:r><w:t>Click</w:t></w:r></w:p>
  </w:sdtContent></w:sdt>
  <w:p><w:r><w:t xml:space="preserve">Owner </w:t></w:r>
@@ -89,6 +91,7 @@ def _odt() -> bytes:
     document.body.append(Header(1, "Plan"))
     paragraph = Paragraph("The hut is green.")
     paragraph.insert_note(after="green", note_id="n1", citation="1", body="Since May.")
+    paragraph.append(Element.from_tag("<text:date>3 May</text:date>"))
     document.body.append(paragraph)
     table = Table("T", width=4, height=1)
     table.set_values([["tiles", None, None, "40"]])
@@ -251,11 +254,12 @@ _SAMPLES = [
     (
         "a.docx",
         _docx,
-        "Minutes|Plain.|Block control|Owner Kari|8 June|Thursday noon|Box:|bring boots|Owner / outer|inner|A / / / 900|"
+        "Minutes|Plain.|Block control|✓paidArt[image: Our hut]|"
+        "Owner Kari|8 June|Thursday noon|Box:|bring boots|Owner / outer|inner|A / / / 900|"
         "Last.|Really?|Keeper: Odile",
     ),
     ("a.pptx", _pptx, "Budget|Boats first.|rope / / 40 €|Notes: Ask Kari."),
-    ("a.odt", _odt, "Plan|The hut is green.|Note: Since May.|tiles / / / 40"),
+    ("a.odt", _odt, "Plan|The hut is green.3 May|Note: Since May.|tiles / / / 40"),
     ("a.odp", _odp, "We sail on Friday."),
     ("a.ods", _ods, "flat / rent|flat: A; rent: 900 €"),
     ("a.epub", _epub, "Tresco|Gärten.|Bryher|It is small."),
