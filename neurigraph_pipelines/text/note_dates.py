@@ -8,7 +8,7 @@ from typing import Any
 
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.calendar_words import DAY, FOREIGN_DATE, MONTH, YEAR, foreign_date, month_number
-from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.text.hygiene import spoken, utc
 
 _YEAR_FIRST = re.compile(
     r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<gap>[-_./ ]?)(?P<month>[01]\d)(?P=gap)(?P<day>[0-3]\d)(?!\d)"
@@ -64,7 +64,7 @@ def stated_time(value: Any) -> datetime | None:
         if isinstance(value, date) and not isinstance(value, datetime):
             value = datetime(value.year, value.month, value.day, tzinfo=UTC)
         if isinstance(value, datetime):
-            return utc(value)
+            return spoken(value)
     except (ValueError, OverflowError):  # also an unusable year
         pass
     found = _YEAR_FIRST.match(text) or _EASTERN.match(text)

@@ -10,6 +10,7 @@ from resources.extractors.decoding import open_text
 from resources.extractors.grouping import Part, Piece, grouped
 
 _KINDS = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "entry"}
+_TIMES = ("DTSTART", "DTEND", "DUE", "DURATION")
 _SAID = {"LOCATION": "at", "STATUS": "status", "RRULE": "repeats", "DESCRIPTION": "notes", "URL": "see"}
 
 
@@ -21,23 +22,27 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     calendars = found if isinstance(found, list) else [found]
     if not calendars:
         raise ValueError("there is no calendar in it")
-    yield from grouped(_entries(calendars), "entries")
+    yield from grouped(_entries(calendars, facts), "entries")
 
 
-def _entries(calendars: list[Any]) -> Iterator[Piece]:
+def _entries(calendars: list[Any], facts: dict[str, str]) -> Iterator[Piece]:
+    broken = 0
     for calendar in calendars:
         name = str(calendar.get("X-WR-CALNAME") or "").strip() or None
         for entry in calendar.walk():
             if entry.name in _KINDS:
-                yield _sentence(entry), name
+                unread = _unread(entry)
+                broken += len(unread)
+                yield "; ".join((_sentence(entry), *unread)), name
+    if broken:
+        facts["times not readable"] = f"{broken:,}"
 
 
 def _sentence(entry: Any) -> str:
-    title = str(entry.get("SUMMARY") or f"{_KINDS[entry.name]} without a name").strip()
+    title = _shown(entry.get("SUMMARY")) or f"{_KINDS[entry.name]} without a name"
     parts = [f"{time}: {title}" if (time := _time(entry)) else title]
     for name, word in _SAID.items():
-        value = entry.get(name)
-        if value is not None and (text := _shown(value)):
+        if text := _shown(entry.get(name)):
             parts.append(f"{word} {text}")
     people = [_person(one) for name in ("ORGANIZER", "ATTENDEE") for one in _listed(entry.get(name))]
     if people:
@@ -51,7 +56,7 @@ def _time(entry: Any) -> str:
     due = _value(entry, "DUE")
     if end is None and start is not None and isinstance(length := _value(entry, "DURATION"), timedelta):
         end = start + length
-    if isinstance(end, date) and not isinstance(end, datetime):
+    if type(end) is date and end != start:
         end -= timedelta(days=1)
     if start is None:
         return f"due {_moment(due)}" if due is not None else ""
@@ -63,7 +68,14 @@ def _time(entry: Any) -> str:
 
 
 def _value(entry: Any, name: str) -> Any:
-    return getattr(entry.get(name), "dt", None)
+    """Return the first value of a name; None for one that is missing or not readable."""
+    return next((one.dt for one in _listed(entry.get(name)) if not isinstance(one, str) and hasattr(one, "dt")), None)
+
+
+def _unread(entry: Any) -> list[str]:
+    """Return the times of an entry that are not readable, as they are written."""
+    found = ((name, one) for name in _TIMES for one in _listed(entry.get(name)) if isinstance(one, str))
+    return [f"{name.lower()} not readable: {text}" for name, one in found if (text := _shown(one))]
 
 
 def _moment(value: date) -> str:
@@ -83,7 +95,7 @@ def _person(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as one line; a rule of repetition as the file writes it."""
-    return " ".join(
-        (value.to_ical().decode("utf-8", "replace") if hasattr(value, "parse_type") else str(value)).split()
-    )
+    """Return the values of a name as one line; a rule of repetition as the file writes it."""
+    found = _listed(value)
+    texts = (str(one) if isinstance(one, str) else one.to_ical().decode("utf-8", "replace") for one in found)
+    return "; ".join(filter(None, (" ".join(text.split()) for text in texts)))

@@ -27,7 +27,7 @@ def encoding_of(stream: BinaryIO, facts: dict[str, str]) -> str:
     """
     codec = ""
     while data := stream.read(_READ_BYTES) + stream.readline(_READ_BYTES):  # whole lines, whole characters
-        found = encodings.encoding_of(data, is_cut=True)
+        found = encodings.encoding_of(data, is_cut=len(data) >= _READ_BYTES)
         codec = codec if codec and found.codec == "utf-8" else found.codec
         if found.said is not None:
             facts["encoding"] = found.said

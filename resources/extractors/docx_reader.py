@@ -11,13 +11,18 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from resources.extractors.grouping import Headings, Part, Piece, grouped
+from resources.extractors.formulas import FORMULA, formula, joined, raised
+from resources.extractors.grouping import Headings, Part, Piece, columns_of, grouped, row_of
+from resources.extractors.pptx_reader import words_of_chart
 from resources.extractors.zipped import attribute, local, require_bounded, xml_of
 
 _UNSEEN = {"del", "moveFrom", "delText", "instrText", "delInstrText", "rPr", "pPr", "sdtPr", "rt", "annotationRef"}
 """Elements whose text nobody sees: deleted, moved away, codes of fields, properties, and readings above characters."""
 
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_SYMBOLS = {"F0FC": "✓", "F0FB": "✗", "F0FE": "☑", "F0FD": "☒", "F0A8": "☐", "F06F": "☐", "F0E0": "→", "F0B7": "•"}
+"""Characters of the fonts of symbols, by their numbers."""
+
 _BLOCKS = ("p", "tbl")
 _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
@@ -42,7 +47,7 @@ def _kind(content_type: str) -> str:
 
 
 def _pieces(words: _Words, body: etree._Element, parts: list[tuple[str, bytes]]) -> Iterator[Piece]:
-    for name in ("header", "body", "diagramData", "footnotes", "endnotes", "comments", "footer"):
+    for name in ("header", "body", "diagramData", "chart", "footnotes", "endnotes", "comments", "footer"):
         if name == "body":
             yield from words.pieces(body, Headings())
             continue
@@ -55,6 +60,9 @@ def _pieces(words: _Words, body: etree._Element, parts: list[tuple[str, bytes]])
 
 def _of_part(words: _Words, name: str, blob: bytes) -> Iterator[Piece]:
     root = xml_of(blob)
+    if name == "chart":
+        yield from ((text, None) for text in words_of_chart(root))
+        return
     if name == "diagramData":
         for paragraph in (one for one in root.iter() if local(one) == "p"):
             if text := "".join(one.text or "" for one in paragraph.iter() if local(one) == "t").strip():
@@ -99,7 +107,7 @@ class _Words:
         for row in _inside(table, ("tr",)):
             if any(local(one) == "del" for one in _properties(row, "trPr")):
                 continue
-            cells, inner = list[str](), list[str]()
+            cells, inner = [""] * columns_of(_style(row, "trPr", "gridBefore"), 0), list[str]()
             for cell in _inside(row, ("tc",)):
                 lines = list[str]()
                 for block in _blocks(cell):
@@ -110,7 +118,8 @@ class _Words:
                     lines.append(text)
                     inner += (piece for box in boxes for piece, _ in self.pieces(box, Headings()))
                 cells.append("\n".join(lines).strip())
-            if text := " | ".join(cell for cell in cells if cell):
+                cells += [""] * (columns_of(_style(cell, "tcPr", "gridSpan")) - 1)
+            if text := row_of(cells):
                 yield text
             yield from inner
 
@@ -119,7 +128,7 @@ class _Words:
         boxes: list[etree._Element] = []
         if _style(paragraph, "pPr", "pStyle") in self._hidden:
             return "", boxes
-        return "".join(self._inline(paragraph, boxes)), boxes
+        return joined(self._inline(paragraph, boxes)), boxes
 
     def _inline(self, parent: etree._Element, boxes: list[etree._Element]) -> Iterator[str]:
         for element in _chosen(parent):
@@ -128,10 +137,20 @@ class _Words:
                 continue
             if name == "t":
                 yield element.text or ""
+            elif name == FORMULA:
+                yield formula(element)
+            elif name == "r" and _is_raised(element):
+                yield from map(raised, self._inline(element, boxes))
             elif name == "txbxContent":
                 boxes.append(element)
             elif name in _MARKS:
                 yield _MARKS[name]
+            elif name == "sym":
+                yield _SYMBOLS.get((attribute(element, "char") or "").upper(), "")
+            elif name == "textpath":
+                yield attribute(element, "string") or ""
+            elif name == "docPr" and (described := " ".join((attribute(element, "descr") or "").split())):
+                yield f"[image: {described}]"
             else:
                 yield from self._inline(element, boxes)
 
@@ -170,6 +189,10 @@ def _properties(element: etree._Element, name: str) -> list[etree._Element]:
 
 def _style(element: etree._Element, properties: str, name: str) -> str:
     return next((attribute(one, "val") or "" for one in _properties(element, properties) if local(one) == name), "")
+
+
+def _is_raised(run: etree._Element) -> bool:
+    return any(local(one) == "vertAlign" and attribute(one, "val") == "superscript" for one in _properties(run, "rPr"))
 
 
 def _is_on(mark: etree._Element) -> bool:

@@ -12,6 +12,8 @@ _LEAST_CHARACTERS = 400
 """A part ends with its section unless it is shorter: single lines are no useful parts."""
 
 _LONGEST_TITLE, _LONGEST_SECTION = 100, 300
+_MOST_COLUMNS, _DIGITS = 64, 4
+"""Most columns that one cell is taken to go over, and the digits of a number that are read."""
 
 Part = tuple[str, str, str | None]
 """The place of a part in the file, its text, and the section that it is of."""
@@ -62,6 +64,19 @@ def grouped(pieces: Iterable[Piece], place: str) -> Iterator[Part]:
         last = section
     if group:
         yield from cut(f"{place}-{first}-{number}", "\n".join(group), _most(sizes))
+
+
+def row_of(cells: Iterable[str]) -> str:
+    """Return the cells of a row, empty ones included up to the last that is not; nothing if all are empty."""
+    row = list(cells)
+    while row and not row[-1]:
+        row.pop()
+    return " | ".join(row)
+
+
+def columns_of(stated: str | None, least: int = 1) -> int:
+    """Return over how many columns a cell goes, by a number in a file; ``least`` if there is none."""
+    return max(least, min(int(stated[:_DIGITS]), _MOST_COLUMNS)) if stated and stated.isdecimal() else least
 
 
 def _most(sizes: Counter[str | None]) -> str | None:

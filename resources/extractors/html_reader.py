@@ -10,6 +10,7 @@ from typing import BinaryIO
 from lxml import etree, html
 
 from neurigraph_pipelines.text.encodings import decoded
+from resources.extractors.formulas import raised
 from resources.extractors.grouping import Headings, Part, Piece, grouped
 
 _HEAD_BYTES = 1_024
@@ -78,7 +79,8 @@ def blocks(root: etree._Element) -> Iterator[Piece]:
         if event == "start":
             hidden += unseen
             if not hidden:
-                words.append(element.text or "")
+                text = element.text or ""
+                words.append(raised(text) if element.tag == "sup" else text)
         else:
             hidden -= unseen
             if not hidden:

@@ -11,11 +11,14 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from resources.extractors.grouping import Headings, Part, Piece, grouped
+from resources.extractors.grouping import Headings, Part, Piece, columns_of, grouped, row_of
 from resources.extractors.unread import UnreadError
 from resources.extractors.zipped import attribute, local, require_bounded, xml_of
 
-_UNSEEN = set("tracked-changes hidden-text hidden-paragraph ruby-text note-citation forms creator date".split())
+_UNSEEN = set("tracked-changes hidden-text hidden-paragraph ruby-text note-citation forms".split())
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+"""Names of the writer and the date of a comment; fields of the text with the same names are words of it."""
+
 _APART = {"note": "Note", "annotation": "Comment", "text-box": "", "table": "", "notes": "Notes"}
 """Elements within a paragraph or slide whose words follow it, with the word that marks them."""
 
@@ -85,7 +88,7 @@ def _pieces(parent: etree._Element, headings: Headings, hidden: set[str]) -> Ite
     """Yield the paragraphs and rows below an element."""
     for element in parent:
         name = local(element)
-        if not name or name in _UNSEEN or attribute(element, "display") == "none":
+        if not name or _is_unseen(element) or attribute(element, "display") == "none":
             continue
         if name in ("p", "h"):
             apart: list[etree._Element] = []
@@ -104,6 +107,10 @@ def _pieces(parent: etree._Element, headings: Headings, hidden: set[str]) -> Ite
             yield from _pieces(element, headings, hidden)
 
 
+def _is_unseen(element: etree._Element) -> bool:
+    return local(element) in _UNSEEN or str(element.tag).startswith(_DUBLIN_CORE)
+
+
 def _marked(element: etree._Element, headings: Headings, hidden: set[str]) -> Iterator[Piece]:
     mark = _APART[local(element)]
     for text, section in _pieces(element, headings, hidden):
@@ -112,8 +119,12 @@ def _marked(element: etree._Element, headings: Headings, hidden: set[str]) -> It
 
 
 def _row(row: etree._Element, headings: Headings, hidden: set[str]) -> Iterator[Piece]:
-    cells = ("\n".join(text for text, _ in _pieces(one, headings, hidden)) for one in row if local(one) == "table-cell")
-    if text := " | ".join(cell for cell in cells if cell):
+    cells = list[str]()
+    for cell in (one for one in row if local(one) in ("table-cell", "covered-table-cell")):
+        is_seen = local(cell) == "table-cell"
+        text = "\n".join(text for text, _ in _pieces(cell, headings, hidden)) if is_seen else ""
+        cells += [text] * columns_of(attribute(cell, "number-columns-repeated"))
+    if text := row_of(cells):
         yield text, headings.section
 
 
@@ -127,6 +138,6 @@ def _inline(parent: etree._Element, apart: list[etree._Element], hidden: set[str
             yield "\t" if name == "tab" else "\n"
         elif name in _APART:
             apart.append(element)
-        elif name and name not in _UNSEEN and attribute(element, "style-name") not in hidden:
+        elif name and not _is_unseen(element) and attribute(element, "style-name") not in hidden:
             yield from _inline(element, apart, hidden)
         yield element.tail or ""

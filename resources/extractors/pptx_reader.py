@@ -7,8 +7,9 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from resources.extractors.grouping import Part, Piece, grouped
-from resources.extractors.zipped import local, require_bounded, xml_of
+from resources.extractors.formulas import FORMULA, formula, joined, raised
+from resources.extractors.grouping import Part, Piece, grouped, row_of
+from resources.extractors.zipped import attribute, local, require_bounded, xml_of
 
 _LONGEST_TITLE = 100
 _BREAKS = {"br": "\n", "tab": "\t"}
@@ -47,20 +48,41 @@ def _pieces(parent: etree._Element) -> Iterator[str]:
             if text := _text(element):
                 yield text
         elif name == "tr":
-            cells = (" ".join(_pieces(cell)) for cell in element if local(cell) == "tc")
-            if row := " | ".join(cell for cell in cells if cell):
+            if row := row_of(" ".join(_pieces(cell)) for cell in element if local(cell) == "tc"):
                 yield row
         elif name == "AlternateContent":
-            choices = [one for one in element if local(one) == "Choice"] or list(element)
-            yield from _pieces(choices[0]) if choices else ()
+            yield from _pieces(_newest(element))
         elif name:
             yield from _pieces(element)
 
 
+def _newest(alternatives: etree._Element) -> etree._Element:
+    """Return the alternative for the newest program."""
+    return next((one for one in alternatives if local(one) == "Choice"), alternatives)
+
+
 def _text(paragraph: etree._Element) -> str:
-    return "".join(
-        _BREAKS.get(local(one), one.text or "") for one in paragraph.iter() if local(one) in ("t", *_BREAKS)
-    ).strip()
+    return joined(_inline(paragraph)).strip()
+
+
+def _inline(parent: etree._Element) -> Iterator[str]:
+    for element in parent:
+        name = local(element)
+        if name == "t":
+            yield element.text or ""
+        elif name in _BREAKS:
+            yield _BREAKS[name]
+        elif name == FORMULA:
+            yield formula(element)
+        elif name == "r" and any(local(one) == "rPr" and _is_up(one) for one in element):
+            yield from map(raised, _inline(element))
+        elif name:
+            yield from _inline(_newest(element) if name == "AlternateContent" else element)
+
+
+def _is_up(properties: etree._Element) -> bool:
+    baseline = attribute(properties, "baseline") or "0"
+    return not baseline.startswith("-") and bool(baseline.strip("0"))
 
 
 def _diagrams(slide: object) -> Iterator[str]:
@@ -72,10 +94,11 @@ def _diagrams(slide: object) -> Iterator[str]:
         if kind == "diagramData":
             yield from _pieces(xml_of(relation.target_part.blob))
         elif kind == "chart":
-            yield from _of_chart(xml_of(relation.target_part.blob))
+            yield from words_of_chart(xml_of(relation.target_part.blob))
 
 
-def _of_chart(root: etree._Element) -> Iterator[str]:
+def words_of_chart(root: etree._Element) -> Iterator[str]:
+    """Yield the titles of a chart, and each series with its values."""
     yield from _pieces(root)
     for series in (one for one in root.iter() if local(one) == "ser"):
         found = {local(one): [v.text or "" for v in one.iter() if local(v) == "v"] for one in series}

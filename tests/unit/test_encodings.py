@@ -29,6 +29,13 @@ from neurigraph_pipelines.text.encodings import UNKNOWN, decoded
         ("会議は金曜日です。\n場所は大阪。\n", "shift_jis"),
         ("会議は金曜日です。鍵を持ってきてください。", "euc_jp"),
         ("회의는 금요일로 변경되었습니다. 열쇠를 가져오세요.", "euc_kr"),
+        ("Šiandien susitikimas, žmonės laukia prie durų į mišką.", "cp1257"),
+        ("Sapulce ir pārcelta uz piektdienu. Atslēgas ir pie Jāņa, neaizmirsti maksāt īri.", "cp1257"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "iso8859_2"),
+        ("5 €, cœur", "iso8859_15"),
+        ("Le loyer est de 5 €, déjà payé à ma sœur.", "iso8859_15"),
+        ("会議", "iso2022_jp"),
+        ("회의는 금요일로", "iso2022_kr"),
     ],
 )
 def test_encoding_shows_and_is_said(text: str, encoding: str) -> None:
@@ -55,13 +62,34 @@ def test_declared_encoding_is_what_writers_mean(data: bytes, declared: str | Non
     assert decoded(data, declared)[0] == text
 
 
-def test_damaged_utf8_stays_utf8() -> None:
-    found, said = decoded("Größe und Füße. ".encode() * 50 + b"\xff end")
-    assert found.startswith("Größe und Füße. ")
-    assert said == "taken as UTF-8 with 1 broken characters"
+@pytest.mark.parametrize(
+    ("data", "text", "broken"),
+    [
+        ("Größe und Füße. ".encode() * 50 + b"\xff end", "Größe und Füße. " * 50 + "\ufffd end", 1),
+        ("Jörg: Wie groß".encode()[:-1], "Jörg: Wie gro\ufffd", 1),
+        ("Jörg: Grüße\n".encode() + b"J\xf6rg: ja", "Jörg: Grüße\nJ\ufffdrg: ja", 1),
+    ],
+)
+def test_damaged_utf8_stays_utf8(data: bytes, text: str, broken: int) -> None:
+    assert decoded(data) == (text, f"taken as UTF-8 with {broken} broken characters")
 
 
-@pytest.mark.parametrize("data", [bytes(range(128, 256)) * 3, "Привет".encode("cp1251"), "密码是 4711".encode("gbk")])
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes(range(128, 256)) * 3,
+        "Привет".encode("cp1251"),
+        "密码是 4711".encode("gbk"),
+        "会议".encode("gbk"),
+        "Jörg".encode() + b" und J\xf6rg",
+        "Zażółć gęślą jaźń, mieszkam w Łodzi.".encode("iso8859_2"),
+        "Café".encode()[:-1],
+    ],
+)
 def test_unsure_encoding_is_refused(data: bytes) -> None:
     with pytest.raises(UnreadableFileError, match=UNKNOWN):
         decoded(data)
+
+
+def test_incomplete_end_is_left_out_of_a_cut_text() -> None:
+    assert decoded("Jörg: groß".encode()[:-1], is_cut=True) == ("Jörg: gro", None)

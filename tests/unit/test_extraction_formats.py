@@ -12,7 +12,7 @@ from docx import Document
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from odfdo import Document as OdfDocument
-from odfdo import DrawPage, Frame, Header, Paragraph, Table
+from odfdo import DrawPage, Element, Frame, Header, Paragraph, Table
 from pptx import Presentation
 
 from neurigraph_pipelines.model.errors import UnreadableFileError
@@ -36,6 +36,8 @@ _WORDS = """
 <w:body {spaces}>
  <w:p><w:pPr><w:rPr><w:ins w:id="9" w:author="x"/></w:rPr></w:pPr><w:r><w:t>Plain.</w:t></w:r></w:p>
  <w:sdt><w:sdtContent><w:p><w:r><w:t>Block control</w:t></w:r></w:p></w:sdtContent></w:sdt>
+ <w:p><w:r><w:sym w:font="Wingdings" w:char="F0FC"/><w:t>paid</w:t></w:r><w:r><w:pict><textpath string="Art"/></w:pict>
+  </w:r><w:r><w:drawing><docPr descr="Our hut"/></w:drawing></w:r></w:p>
  <w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:p><w:r><w:t>Click</w:t></w:r></w:p>
  </w:sdtContent></w:sdt>
  <w:p><w:r><w:t xml:space="preserve">Owner </w:t></w:r>
@@ -53,7 +55,9 @@ _WORDS = """
  <w:sdt><w:sdtContent><w:tc><w:p><w:r><w:t>outer</w:t></w:r></w:p>
   <w:tbl><w:tr><w:tc><w:p><w:r><w:t>inner</w:t></w:r></w:p></w:tc></w:tr></w:tbl><w:p/></w:tc></w:sdtContent></w:sdt></w:tr>
   <w:tr><w:trPr><w:del w:id="4" w:author="x"/></w:trPr>
-   <w:tc><w:p><w:r><w:t>deleted row</w:t></w:r></w:p></w:tc></w:tr></w:tbl>
+   <w:tc><w:p><w:r><w:t>deleted row</w:t></w:r></w:p></w:tc></w:tr>
+  <w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p><w:r><w:t>A</w:t></w:r></w:p></w:tc><w:tc><w:p/></w:tc>
+   <w:tc><w:p><w:r><w:t>900</w:t></w:r></w:p></w:tc><w:tc><w:p/></w:tc></w:tr></w:tbl>
 </w:body>
 """
 _SPACES = f'{nsdecls("w")} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -75,8 +79,8 @@ def _pptx() -> bytes:
     slide = presentation.slides.add_slide(presentation.slide_layouts[5])
     slide.shapes.title.text = "Budget"
     slide.shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Boats first."
-    table = slide.shapes.add_table(1, 2, 0, 0, 9, 9).table
-    table.cell(0, 0).text, table.cell(0, 1).text = "rope", "40 €"
+    table = slide.shapes.add_table(1, 3, 0, 0, 9, 9).table
+    table.cell(0, 0).text, table.cell(0, 2).text = "rope", "40 €"
     slide.notes_slide.notes_text_frame.text = "Ask Kari."
     return _saved(presentation.save)
 
@@ -87,9 +91,10 @@ def _odt() -> bytes:
     document.body.append(Header(1, "Plan"))
     paragraph = Paragraph("The hut is green.")
     paragraph.insert_note(after="green", note_id="n1", citation="1", body="Since May.")
+    paragraph.append(Element.from_tag("<text:date>3 May</text:date>"))
     document.body.append(paragraph)
-    table = Table("T", width=2, height=1)
-    table.set_values([["tiles", "40"]])
+    table = Table("T", width=4, height=1)
+    table.set_values([["tiles", None, None, "40"]])
     document.body.append(table)
     return _saved(document.save)
 
@@ -144,7 +149,27 @@ def _epub(**more: str) -> bytes:
 
 
 _RTF = rb"""{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\header Minutes\par}M\'fcller pays 900 \u8364?.{\v secret}
-{\deleted gone} \v also secret\v0 It is due{\footnote in May}.\par\trowd a\cell b\cell\row}"""
+{\deleted gone} \v also secret\v0 It is due{\footnote in May}.
+{\shp{\*\shpinst{\sp{\sn a}{\sv 1}}{\shptxt Box}}}{\*\annotation{\*\atnref 1}Why?}\par\trowd a\cell b\cell\row}"""
+
+_BROKEN_ICS = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:x
+BEGIN:VEVENT
+SUMMARY:Dinner
+DTSTART:20241345
+DESCRIPTION:a
+DESCRIPTION:b
+END:VEVENT
+BEGIN:VEVENT
+SUMMARY:Lunch
+DTSTART;VALUE=DATE:20240520
+DURATION:PT1H
+RRULE:FREQ=DAILY
+RRULE:FREQ=YEARLY
+END:VEVENT
+END:VCALENDAR
+"""
 
 _ICS = """BEGIN:VCALENDAR
 VERSION:2.0
@@ -229,20 +254,28 @@ _SAMPLES = [
     (
         "a.docx",
         _docx,
-        "Minutes|Plain.|Block control|Owner Kari|8 June|Thursday noon|Box:|bring boots|Owner / outer|inner|Last.|"
-        "Really?|Keeper: Odile",
+        "Minutes|Plain.|Block control|✓paidArt[image: Our hut]|"
+        "Owner Kari|8 June|Thursday noon|Box:|bring boots|Owner / outer|inner|A / / / 900|"
+        "Last.|Really?|Keeper: Odile",
     ),
-    ("a.pptx", _pptx, "Budget|Boats first.|rope / 40 €|Notes: Ask Kari."),
-    ("a.odt", _odt, "Plan|The hut is green.|Note: Since May.|tiles / 40"),
+    ("a.pptx", _pptx, "Budget|Boats first.|rope / / 40 €|Notes: Ask Kari."),
+    ("a.odt", _odt, "Plan|The hut is green.3 May|Note: Since May.|tiles / / / 40"),
     ("a.odp", _odp, "We sail on Friday."),
     ("a.ods", _ods, "flat / rent|flat: A; rent: 900 €"),
     ("a.epub", _epub, "Tresco|Gärten.|Bryher|It is small."),
-    ("a.rtf", lambda: _RTF, "Minutes|Müller pays 900 €. It is due|in May.|a / b"),
+    ("a.rtf", lambda: _RTF, "Minutes|Müller pays 900 €. It is due|in May.|Box|Why?|a / b"),
+    ("b.rtf", rb"{\rtf1\mac Gr\'9f\'a7e}".strip, "Grüße"),
+    ("c.rtf", rb"{\rtf1\ansi\ansicpg932 \'83e\'83X\'83g \'95\\\'8e\'a6 \'b1ab}".strip, "テスト 表示 ｱab"),
     (
         "a.ics",
         _ICS.encode,
         "2024-05-20 14:00 Europe/Oslo to 15:00: Dentist; at Harbour street 4; notes Bring the, card; with Kari Lund|"
         "2024-07-01 to 2024-07-07: Holiday; repeats FREQ=YEARLY|due 2024-05-31: Pay rent; status NEEDS-ACTION",
+    ),
+    (
+        "b.ics",
+        _BROKEN_ICS.encode,
+        "Dinner; notes a; b; dtstart not readable: 20241345|2024-05-20: Lunch; repeats FREQ=DAILY; FREQ=YEARLY",
     ),
     (
         "a.vcf",
@@ -273,7 +306,7 @@ def test_document_is_read_whole(
     assert reader is not None
     found = extractor.extract([content], reader)
     lines = [" ".join(line.split()) for part in found.parts for line in part.text.splitlines()]
-    assert "|".join(line.replace(" | ", " / ").replace("a|b|", "a / b") for line in lines if line) == expected
+    assert "|".join(line.replace(" |", " /").replace("a|b|", "a / b") for line in lines if line) == expected
 
 
 _BOMB = (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from neurigraph_pipelines.faces.cli.vaults import format_of
 from neurigraph_pipelines.inbox.imports import vault
 from neurigraph_pipelines.inbox.note_links import MAX_LINKS, NoteIndex, NoteLink, links_in, parts_of
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -84,6 +85,9 @@ def test_properties_are_read() -> None:
         happened_at=datetime(2024, 5, 20, tzinfo=UTC),
         updated_at=datetime(2024, 6, 1, 8, tzinfo=UTC),
     )
+    spoken = front_matter("---\ndate: 2022-03-04T00:30:00+02:00\n---\nToday I sold the kayak.").date
+    assert spoken is not None
+    assert spoken.isoformat() == "2022-03-04T00:30:00+02:00"  # the day is that of its writer
     assert front_matter("---\r\ntags: a, b #c\r\n---\r\n").tags == ("a", "b")
     assert front_matter("---\ndate: 9999-12-31\n---\n").happened_at is None
     for text in ("", "Text\n---\na: b\n---\n", "---\nno end", "----\na: b\n---\n"):
@@ -172,9 +176,14 @@ def test_links_take_time_in_proportion(piece: str) -> None:
 def test_folders_become_names(tmp_path: Path) -> None:
     folder = tmp_path / "My vault"
     (folder / "a/b/c/d/e").mkdir(parents=True)
+    (folder / "a/.hidden").mkdir()
+    (folder / "a/.hidden/Note.md").write_text("x")
+    with pytest.raises(InvalidInputError, match="--format vault"):
+        format_of(folder)
     (folder / "a/b/c/d/e/Note.MD").write_text("x")
     (folder / "a/b/Note.md").write_text("x")
     assert not vault.is_vault(folder)
+    assert format_of(folder) == vault.FORMAT
     (folder / ".obsidian").mkdir()
     assert vault.is_vault(folder)
     assert [note.names for note in vault.open_vault(folder).notes] == [

@@ -29,7 +29,7 @@ def format_of(file: Path) -> str:
     from neurigraph_pipelines.faces.cli.exporting import FORMAT
     from neurigraph_pipelines.inbox.import_format import import_format
     from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
-    from neurigraph_pipelines.inbox.imports.vault import is_vault
+    from neurigraph_pipelines.inbox.imports.vault import has_notes, is_vault
     from neurigraph_pipelines.inbox.zipped_vaults import is_zip_of_notes
     from neurigraph_pipelines.model.errors import InvalidInputError
 
@@ -38,7 +38,7 @@ def format_of(file: Path) -> str:
     try:
         return FORMAT if is_export(file) else import_format(file)
     except InvalidInputError:
-        if is_zip_of_notes(file):
+        if has_notes(file) or is_zip_of_notes(file):
             return VAULT
         raise
 

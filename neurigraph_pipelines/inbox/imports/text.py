@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
+from typing import BinaryIO
 
 from neurigraph_pipelines.inbox.imports.assemble import BY_FILE, Item, assemble, derived_id, message_id
 from neurigraph_pipelines.inbox.imports.source import Part, Reading
@@ -61,7 +62,7 @@ def looks_like_text(part: Part) -> bool:
 def is_dialogue(part: Part) -> bool:
     """Return whether lines begin with the names of speakers, by the first ``_INSPECTED_BYTES`` of the text."""
     with part.open() as stream:
-        return bool(_speakers(decoded(stream.read(_INSPECTED_BYTES), is_cut=True)[0].splitlines()))
+        return bool(_speakers(_inspected(stream)[0].splitlines()))
 
 
 def read_text(reading: Reading) -> str:
@@ -85,7 +86,7 @@ def head_of(part: Part) -> str:
     with part.open() as stream:
         data = stream.read(_HEAD_BYTES)
     try:
-        return decoded(data, is_cut=True)[0]
+        return decoded(data, is_cut=len(data) == _HEAD_BYTES)[0]
     except UnreadableFileError:  # what reads it says so
         return data.decode("ascii", "replace")
 
@@ -97,7 +98,12 @@ def assumed_encoding(part: Part) -> str | None:
         UnreadableFileError: It is not recognised.
     """
     with part.open() as stream:
-        return decoded(stream.read(_INSPECTED_BYTES), is_cut=True)[1]
+        return _inspected(stream)[1]
+
+
+def _inspected(stream: BinaryIO) -> tuple[str, str | None]:
+    data = stream.read(_INSPECTED_BYTES)
+    return decoded(data, is_cut=len(data) == _INSPECTED_BYTES)
 
 
 def conversations(reading: Reading) -> Iterator[Item]:

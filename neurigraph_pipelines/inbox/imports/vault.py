@@ -81,6 +81,18 @@ def is_vault(folder: Path) -> bool:
         return False
 
 
+def has_notes(folder: Path) -> bool:
+    """Return whether a folder that is no vault of Obsidian has Markdown notes, outside hidden folders."""
+    try:
+        for place, subfolders, files in os.walk(folder):
+            subfolders[:] = (one for one in subfolders if not one.startswith("."))
+            if any(_modified(Path(place, file)) is not None for file in files):
+                return True
+    except ValueError:  # a NUL byte in the path
+        pass
+    return False
+
+
 def open_vault(folder: Path) -> Vault:
     """List the notes of a folder. Links are not followed, and hidden folders are not entered.
 
