@@ -83,10 +83,47 @@ def test_what_answers_is_quoted_and_nothing_else(question: str, texts: list[str]
         ("What is Dora's phone number?", PHONES),
         ("Where does Dora live?", HOMES),
         ("How much does Dora earn?", ["Ana earns 3000 euros.", "Ben earns 3500 euros."]),
+        ("¿Dónde vive mi hermano?", ["Mi hermana vive en Bilbao."]),
+        ("What is my job?", ["Paul works as a baker."]),
+        ("Where do I live?", ["Zoltan lives in Oslo."]),
+        ("What is my dog called?", ["Maria has a dog called Bruno."]),
+        ("What is my dog called?", ["My neighbour's dog is called Rex."]),
+        ("Do I have a dog?", ["Maria has a dog called Bruno."]),
+        ("What is my parrot called?", ["My neighbour Otto has a parrot called Rudi."]),
+        ("When is my birthday?", ["Marek's birthday is on 29 February."]),
+        ("Am I allergic to walnuts?", ["Otto is allergic to walnuts."]),
+        ("What is my sister allergic to?", ["My neighbour Otto has a parrot called Rudi."]),
+        ("Wie heißt mein Hund?", ["Marias Hund heißt Bruno."]),
+        ("Wann habe ich Geburtstag?", ["Otto hat am 4. Mai Geburtstag."]),
+        ("Bin ich gegen Walnüsse allergisch?", ["Otto ist gegen Walnüsse allergisch."]),
+        ("¿Cómo se llama mi perro?", ["El perro de María se llama Bruno."]),
+        ("¿Soy alérgico a las nueces?", ["Otto es alérgico a las nueces."]),
+        ("Ai-je un chien ?", ["Otto a un chien."]),
+        ("Quand est mon anniversaire ?", ["L'anniversaire d'Otto est le 4 mai."]),
     ],
 )
 def test_nobody_else_answers(question: str, texts: list[str]) -> None:
     assert quoted(question, texts) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "right"),
+    [
+        ("When is my birthday?", ["My birthday is on 4 May.", "Lena's birthday is on December 1."], [1]),
+        ("What colour is my car?", ["The car is blue."], [1]),
+        ("What is my job?", ["You work as a nurse."], [1]),
+        ("Where is my bike?", ["Tom has the bike in Leeds."], [1]),
+        ("Who fixed my boiler?", ["Tom fixed the boiler."], [1]),
+        ("When is my meeting?", ["My client meeting is on Friday."], [1]),
+    ],
+)
+def test_what_others_know_of_the_asker_answers(question: str, texts: list[str], right: list[int]) -> None:
+    assert quoted(question, texts) == right
+
+
+@pytest.mark.parametrize("told", ["I work as a baker.", "My job is baking."])
+def test_what_others_say_of_themselves_is_not_about_the_asker(told: str) -> None:
+    assert MODEL.answer("What is my job?", AT, [Evidence(told, "Marek", AT, voice=Voice.OTHER_PERSON)]) == []
 
 
 @pytest.mark.parametrize(
