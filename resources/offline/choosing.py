@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 
 from neurigraph_pipelines.model import Evidence
 from resources.offline.candidates import Candidate
-from resources.offline.questions import WORD, Asked, Trust
+from resources.offline.questions import WORD, Asked, Trust, Words
 
 REPEATED = 0.6
 """Share of a sentence that stands in another one from which it only repeats it."""
@@ -25,9 +25,30 @@ _LABEL = re.compile(r"(?<=\w )(?!I\b)[A-Z]\b(?![.'’])")
 """A single letter that names one of several things, such as flat A; as a word it would be empty."""
 
 
+_DOES_THING = re.compile(
+    r"\W*(?:who|wer|quién|qui|chi|wie|quem)\s+(?P<does>(?:(?!(?:at|in|into|on|to|for|with|from|by|of|about|mit|für|von|zu|"
+    r"auf|en|con|para|por|a|de|à|pour|avec|dans)\s)[\w'’-]+\s+){1,3}?)"
+    r"(?:(?:the|my|our|der|die|das|den|dem|mein\w*|el|la|los|las|mi|les?|mon|ma|het|de|il|lo)\s|l['’])\s*"
+    r"(?P<thing>[\w-]+(?: [\w-]+)?)",
+    re.I,
+)
+"""Who does it to which thing: "Who lent me the ladder?"."""
+
+
 def labels_of(text: str) -> frozenset[str]:
     """Return the single letters that name one of several things in a text."""
     return frozenset(_LABEL.findall(text))
+
+
+def of_thing(asked: Asked, question: str, best: Sequence[Candidate], words: Words) -> list[Candidate]:
+    """Leave out who did to another thing what the question says: who lent a drill, of "Who lent me the ladder?"."""
+    asks = _DOES_THING.match(question)
+    thing = asked.anchors.intersection(words.lexemes(asks["thing"])) if asks else frozenset()
+    if asks is None or not thing or len(asked.kinds) > 1:
+        return list(best)
+    does = asked.anchors.intersection(words.lexemes(asks["does"])) or asked.anchors - thing
+    kept = [one for one in best if thing & (one.near | one.title) or (one.near & asked.anchors and not does & one.said)]
+    return kept if any(does & one.said for one in best) else list(best)
 
 
 def with_replies(

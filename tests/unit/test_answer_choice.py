@@ -23,6 +23,13 @@ LOYERS = [
 ROOMS = [f"Room {room} costs {price} euros." for room, price in ((1, 40), (2, 55), (3, 70))]
 OPENING = [f"The museum opens at {hour} on {day}." for hour, day in ((9, "Monday"), (10, "Saturday"), (11, "Sunday"))]
 HOMES = ["Ana lives in Rome.", "Ben lives in Oslo.", "Carl lives in Bern."]
+LENDERS = [
+    "Ines lent me 300 euros on 4 April.",
+    "Marek lent me his drill.",
+    "My neighbour Otto has a parrot called Rudi.",
+    "My sister lives in Malmö.",
+    "My brother lives in Bergen.",
+]
 PHONES = ["Ana's phone number is 555 1234.", "Ben's phone number is 555 9876."]
 
 
@@ -115,6 +122,14 @@ def test_nobody_else_answers(question: str, texts: list[str]) -> None:
         ("Where is my bike?", ["Tom has the bike in Leeds."], [1]),
         ("Who fixed my boiler?", ["Tom fixed the boiler."], [1]),
         ("When is my meeting?", ["My client meeting is on Friday."], [1]),
+        ("Who lent me the drill?", LENDERS, [2]),
+        ("Who lent me the ladder?", LENDERS, []),
+        ("Who lent me the drill?", [LENDERS[1], LENDERS[0]], [1]),
+        ("Wer hat mir die Leiter geliehen?", ["Ines hat mir 300 Euro geliehen."], []),
+        ("Wer hat mir die Leiter geliehen?", ["Marek hat mir seine Leiter geliehen."], [1]),
+        ("¿Quién me prestó el taladro?", ["Ines me prestó 300 euros.", "Marek me prestó su taladro."], [2]),
+        ("Qui m'a prêté l'échelle ?", ["Ines m'a prêté 300 euros."], []),
+        ("Who fell into the water?", ["Dave fell into the lake."], [1]),
     ],
 )
 def test_what_others_know_of_the_asker_answers(question: str, texts: list[str], right: list[int]) -> None:
