@@ -189,7 +189,7 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
     if not is_possible or are_versions(asked, one.text, other.text):
         return is_possible
     return (
-        found[0].isdisjoint(found[1])
+        bool(found[0] - found[1] and found[1] - found[0])  # "3 June 2025" and "10 June 2025" have the year in common
         and bool(_CHANGE.search(later.text))
         and len(words & others) >= SAME * max(1, len(words | others))
     )

@@ -63,6 +63,8 @@ _PLACE = re.compile(
     r"(?:está|están) con|neben|unter|hinter|sous|sur|dans|derrière|to|from|on|into|by|around|im|am|beim|bei|aus|nach|"
     r"zum|zur|auf|en|a|al|de|del|cerca|à|chez)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|"
     r"mi|le)\s+)?(?P<first>\w)"
+    r"|\b(?:über|vor|zwischen|devant|entre|sobre|bajo|sotto|sopra|onder|achter|naast|debajo|encima|detrás)\s+(?:(?:de|du)\s+)?"
+    r"(?:der|die|das|dem|den|einem|einer|dies\w+|el|la|los|las|les?|il|lo|het|de)\s+(?P<beside>\w)"
 )
 _KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)
 _FORBIDS = re.compile(
@@ -160,8 +162,8 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
         case Kind.WHO:
             return 1.0 if _has_person(asked, text, words, people) else BARE * bool(_KIN.search(text))
         case Kind.WHERE:
-            found = (match for match in _PLACE.finditer(text) if not _DATE.match(text, match.start("first")))
-            places = [match["first"].isupper() for match in found]
+            starts = (match.start(match.lastgroup or 0) for match in _PLACE.finditer(text))
+            places = [text[start].isupper() for start in starts if not _DATE.match(text, start)]
             return (1.0 if any(places) else BARE) if places else 0.0
         case Kind.NAME:
             return _named(asked, text, words)
