@@ -19,7 +19,14 @@ from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
 from resources.offline.candidates import Candidate, add_meaning, add_relation, judged
-from resources.offline.choosing import of_thing, undominated, varied, with_replies, without_repetition
+from resources.offline.choosing import (
+    is_never_mentioned,
+    of_thing,
+    undominated,
+    varied,
+    with_replies,
+    without_repetition,
+)
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
 from resources.offline.oneself import is_about_asker, is_of_speaker
@@ -94,6 +101,8 @@ def answer(
     close = [one for one in best.values() if one.score >= first - CLOSE and (one.own or one.around or one.meaning)]
     if any(one.fit for one in close):
         close = [one for one in close if one.fit]
+    if is_never_mentioned(asked, question, close, words):
+        return []
     close = of_thing(asked, question, close, words)
     close = with_replies(undominated(asked, question, close, evidence), candidates, evidence)
     if asked.trust is Trust.NONE:  # an open question, which no single memory answers

@@ -90,6 +90,20 @@ def test_what_answers_is_quoted_and_nothing_else(question: str, texts: list[str]
         ("What is Dora's phone number?", PHONES),
         ("Where does Dora live?", HOMES),
         ("How much does Dora earn?", ["Ana earns 3000 euros.", "Ben earns 3500 euros."]),
+        ("How much does the yellow car cost?", ["The red car costs 4,500 euros.", "The blue car costs 5,200 euros."]),
+        (
+            "What is the password at the school?",
+            [f"The password at {at}." for at in ("home is a1", "the office is b2")],
+        ),
+        (
+            "Wie hoch ist die Miete in Linz?",
+            ["Die Miete in Graz beträgt 9 Euro.", "Die Miete in Wien beträgt 8 Euro."],
+        ),
+        (
+            "Combien coûte la voiture jaune ?",
+            ["La voiture rouge coûte 4 €.", "La voiture bleue coûte 5 €."],
+        ),
+        ("How much is room 4?", ROOMS),
         ("¿Dónde vive mi hermano?", ["Mi hermana vive en Bilbao."]),
         ("What is my job?", ["Paul works as a baker."]),
         ("Where do I live?", ["Zoltan lives in Oslo."]),
