@@ -19,7 +19,14 @@ from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
 from resources.offline.candidates import Candidate, add_meaning, add_relation, judged
-from resources.offline.choosing import undominated, varied, with_replies, without_repetition
+from resources.offline.choosing import (
+    is_never_mentioned,
+    of_thing,
+    undominated,
+    varied,
+    with_replies,
+    without_repetition,
+)
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
 from resources.offline.oneself import is_about_asker, is_of_speaker
@@ -94,6 +101,9 @@ def answer(
     close = [one for one in best.values() if one.score >= first - CLOSE and (one.own or one.around or one.meaning)]
     if any(one.fit for one in close):
         close = [one for one in close if one.fit]
+    if is_never_mentioned(asked, question, close, words):
+        return []
+    close = of_thing(asked, question, close, words)
     close = with_replies(undominated(asked, question, close, evidence), candidates, evidence)
     if asked.trust is Trust.NONE:  # an open question, which no single memory answers
         close = varied(close, evidence)
@@ -188,7 +198,7 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
     if not is_possible or are_versions(asked, one.text, other.text):
         return is_possible
     return (
-        found[0].isdisjoint(found[1])
+        bool(found[0] - found[1] and found[1] - found[0])  # "3 June 2025" and "10 June 2025" have the year in common
         and bool(_CHANGE.search(later.text))
         and len(words & others) >= SAME * max(1, len(words | others))
     )

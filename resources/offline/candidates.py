@@ -22,7 +22,7 @@ from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
 from resources.offline.oneself import said_in_other_words
 from resources.offline.prose import sentences
 from resources.offline.questions import LISTS, Asked, Kind, Trust, Words
-from resources.offline.whose import Others, speaks_first
+from resources.offline.whose import Others, is_of_asker, speaks_first, speaks_of_oneself
 
 MAX_SENTENCES = 40
 """Most sentences that are embedded for one answer."""
@@ -173,8 +173,9 @@ def judged(question: str, asked: Asked, evidence: Sequence[Evidence], words: Wor
         for number, one in enumerate(evidence)
         for candidate in _candidates(number, one, speakers[one.speaker], words)
     ]
-    others = Others(question, asked, [f"{one.speaker}: {one.text}" for one in evidence], words)
-    found = [one for one in found if not others.are_subject(one.text, one.near)]
+    askers = frozenset().union(*(speakers[one.speaker] for one in evidence if one.voice is Voice.OWNER))
+    others = Others(question, asked, [f"{one.speaker}: {one.text}" for one in evidence], words, askers)
+    found = list(_without_others(found, others))
     for one in found:
         implied = asked.anchors.intersection(*[words.lexemes(" ".join(said_in_other_words(question, one.text)))])
         one.said |= implied
@@ -206,6 +207,18 @@ def judged(question: str, asked: Asked, evidence: Sequence[Evidence], words: Wor
     return found
 
 
+def _without_others(found: Sequence[Candidate], others: Others) -> Iterator[Candidate]:
+    """Yield the sentences that are about nobody else; a fragment is about whom the sentence before it is about."""
+    left_out = -1
+    for one in found:
+        is_continued = left_out == one.evidence and len(one.text.split()) < FRAGMENT
+        if is_continued or others.are_subject(one.text, one.near):
+            left_out = one.evidence
+        else:
+            left_out = -1
+            yield one
+
+
 def _of_subject(
     asked: Asked,
     found: Sequence[Candidate],
@@ -217,6 +230,7 @@ def _of_subject(
     kept: list[Candidate] = []
     subjects = frozenset(name for name, lexemes in speakers.items() if lexemes & asked.anchors)
     named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors
+    of_asker = is_of_asker(asked)
     for one in found:
         spoken = evidence[one.evidence]
         if spoken.speaker not in subjects and _SECOND_PERSON.search(one.text):
@@ -224,6 +238,7 @@ def _of_subject(
             one.near |= named
             one.understood |= named
         is_foreign = _is_foreign(one, asked, spoken.speaker, subjects) or (asked.is_own and spoken.is_of_others)
+        is_foreign = is_foreign or (of_asker and spoken.is_of_others and speaks_of_oneself(one.text))
         one.is_foreign = is_foreign and bool(_FIRST_PERSON.search(one.text))
         one.is_of_other = one.is_foreign and bool(subjects)
         is_asked_of = bool(speakers[spoken.speaker] & asked.subjects) or (asked.is_own and spoken.voice is Voice.OWNER)

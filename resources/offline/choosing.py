@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import combinations
 
 from neurigraph_pipelines.model import Evidence
 from resources.offline.candidates import Candidate
-from resources.offline.questions import WORD, Asked, Trust
+from resources.offline.fitting import is_date_or_number
+from resources.offline.questions import WORD, Asked, Trust, Words
 
 REPEATED = 0.6
 """Share of a sentence that stands in another one from which it only repeats it."""
@@ -21,13 +23,82 @@ REPEATED = 0.6
 PARALLEL = 0.5
 """Share of their words, in order, that two parallel sentences have in common."""
 
+_ARTICLES = frozenset(
+    "the a an my our der die das den dem des ein eine einen einem einer el la los las un una le les l du une het de il "
+    "lo".split()
+)
+_AT = frozenset("at in for of with für mit von bei beim im am zu en para con del à pour chez avec dans op voor".split())
+"""Words before that which tells one of several things from the others: "the password at the office"."""
+
 _LABEL = re.compile(r"(?<=\w )(?!I\b)[A-Z]\b(?![.'’])")
 """A single letter that names one of several things, such as flat A; as a word it would be empty."""
+
+
+_DOES_THING = re.compile(
+    r"\W*(?:who|wer|quién|qui|chi|wie|quem)\s+(?P<does>(?:(?!(?:at|in|into|on|to|for|with|from|by|of|about|mit|für|von|zu|"
+    r"auf|en|con|para|por|a|de|à|pour|avec|dans)\s)[\w'’-]+\s+){1,3}?)"
+    r"(?:(?:the|my|our|der|die|das|den|dem|mein\w*|el|la|los|las|mi|les?|mon|ma|het|de|il|lo)\s|l['’])\s*"
+    r"(?P<thing>[\w-]+(?: [\w-]+)?)",
+    re.I,
+)
+"""Who does it to which thing: "Who lent me the ladder?"."""
 
 
 def labels_of(text: str) -> frozenset[str]:
     """Return the single letters that name one of several things in a text."""
     return frozenset(_LABEL.findall(text))
+
+
+def of_thing(asked: Asked, question: str, best: Sequence[Candidate], words: Words) -> list[Candidate]:
+    """Leave out who did to another thing what the question says: who lent a drill, of "Who lent me the ladder?"."""
+    asks = _DOES_THING.match(question)
+    thing = asked.anchors.intersection(words.lexemes(asks["thing"])) if asks else frozenset()
+    if asks is None or not thing or len(asked.kinds) > 1:
+        return list(best)
+    does = asked.anchors.intersection(words.lexemes(asks["does"])) or asked.anchors - thing
+    kept = [one for one in best if thing & (one.near | one.title) or (one.near & asked.anchors and not does & one.said)]
+    return kept if any(does & one.said for one in best) else list(best)
+
+
+def is_never_mentioned(asked: Asked, question: str, best: Sequence[Candidate], words: Words) -> bool:
+    """Return whether parallel sentences tell of several things, and the question asks about another one of them.
+
+    "How much is the yellow car?" is not answered by "The red car costs …" and "The blue car costs …".
+    """
+    known = frozenset().union(*(one.near | one.title for one in best))
+    parts = _parts(question, words)
+    texts = [one.text for one in best]
+    for place, (_, lexemes) in enumerate(parts):
+        if not lexemes or not lexemes <= asked.anchors or lexemes & known:
+            continue
+        is_number = is_date_or_number(parts[place][0])
+        found: dict[frozenset[str], str] = {}
+        for text in texts:
+            found |= dict.fromkeys(_fillers(parts, place, text, asked, words, is_number=is_number), text)
+        if any(are_parallel(one, other) for one, other in combinations(found.values(), 2)):
+            return True
+    return False
+
+
+def _parts(text: str, words: Words) -> list[tuple[str, frozenset[str]]]:
+    return [(word, frozenset(words.lexemes(word))) for word in WORD.findall(text.casefold()) if word not in _ARTICLES]
+
+
+def _fillers(
+    asked_parts: list[tuple[str, frozenset[str]]], place: int, text: str, asked: Asked, words: Words, *, is_number: bool
+) -> Iterator[frozenset[str]]:
+    """Yield what stands in a sentence beside the words that a word of the question stands beside."""
+    before = asked_parts[place - 1] if place else ("", frozenset[str]())
+    after = asked_parts[place + 1] if place + 1 < len(asked_parts) else ("", frozenset[str]())
+    parts = [("", frozenset[str]()), *_parts(text, words), ("", frozenset[str]())]
+    for left, (word, lexemes), right in zip(parts, parts[1:], parts[2:], strict=False):
+        is_beside = (
+            (left[0] in _AT and left[0] == before[0])
+            or bool(before[1] & left[1] & asked.anchors)
+            or bool(after[1] & right[1] & asked.anchors)
+        )
+        if is_beside and lexemes and lexemes.isdisjoint(asked.anchors) and is_number == is_date_or_number(word):
+            yield lexemes
 
 
 def with_replies(

@@ -29,6 +29,9 @@ _SPEAKS = {
 }
 """What shows the first person of the past, by the word that asks for a time: short texts do not tell their language."""
 
+_IS_IT_THAT = re.compile(r"\best-ce qu(?:e\b|['’])|\bé que\b")
+"""Makes a question of a statement: "Quand est-ce que j'ai planté"."""
+
 _PIECE = re.compile(r"[^\W_]+")
 
 
@@ -41,7 +44,7 @@ def tells_deed(question: str, text: str, anchors: frozenset[str], said: frozense
     """
     if _UNDONE.search(text) or text.rstrip().endswith("?"):
         return False
-    asked = frozenset(_PIECE.findall(question.casefold()))
+    asked = frozenset(_PIECE.findall(_IS_IT_THAT.sub(" ", question.casefold())))
     asks = asked & _SPEAKS.keys()
     if not asks:
         return anchors <= said and any(_is_done(match, anchors, words) for match in _DONE.finditer(text))

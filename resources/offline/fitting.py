@@ -63,6 +63,8 @@ _PLACE = re.compile(
     r"(?:está|están) con|neben|unter|hinter|sous|sur|dans|derrière|to|from|on|into|by|around|im|am|beim|bei|aus|nach|"
     r"zum|zur|auf|en|a|al|de|del|cerca|à|chez)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|"
     r"mi|le)\s+)?(?P<first>\w)"
+    r"|\b(?:über|vor|zwischen|devant|entre|sobre|bajo|sotto|sopra|onder|achter|naast|debajo|encima|detrás)\s+(?:(?:de|du)\s+)?"
+    r"(?:der|die|das|dem|den|einem|einer|dies\w+|el|la|los|las|les?|il|lo|het|de)\s+(?P<beside>\w)"
 )
 _KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)
 _FORBIDS = re.compile(
@@ -158,11 +160,10 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
         case Kind.COUNT:
             return _counted(asked, text, words)
         case Kind.WHO:
-            if any(not people.isdisjoint(_name(match, words) - asked.anchors) for match in _CAPITAL.finditer(text)):
-                return 1.0
-            return BARE * bool(_KIN.search(text))
+            return 1.0 if _has_person(asked, text, words, people) else BARE * bool(_KIN.search(text))
         case Kind.WHERE:
-            places = [match["first"].isupper() for match in _PLACE.finditer(text)]
+            starts = (match.start(match.lastgroup or 0) for match in _PLACE.finditer(text))
+            places = [text[start].isupper() for start in starts if not _DATE.match(text, start)]
             return (1.0 if any(places) else BARE) if places else 0.0
         case Kind.NAME:
             return _named(asked, text, words)
@@ -172,6 +173,23 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
             return float(bool(_DIGITS.search(_DATE.sub(" ", text))))
         case _:
             return 1.0
+
+
+def _has_person(asked: Asked, text: str, words: Words, people: frozenset[str]) -> bool:
+    """Return whether a person is named: one of ``people``, or who does what the question says."""
+    for match in _CAPITAL.finditer(text):
+        name = _name(match, words) - asked.anchors
+        if name & people or (name and not match.start() and _does(asked, match, words)):
+            return True
+    return False
+
+
+def _does(asked: Asked, match: re.Match[str], words: Words) -> bool:
+    """Return whether the first word with a meaning after a word that begins a sentence is one of the question."""
+    if match.group().lower() in words.ordinary:
+        return False
+    following = (frozenset(words.lexemes(word)) for word in WORD.findall(match.string, match.end()))
+    return not asked.anchors.isdisjoint(next(filter(None, following), ()))
 
 
 def _has_figure(text: str, words: Words) -> bool:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from resources.offline.fitting import names_in
-from resources.offline.kin_words import relatives, singular
-from resources.offline.questions import WORD, Asked, Words
+from resources.offline.fitting import is_date_or_number, names_in
+from resources.offline.kin_words import relation_words, relatives, singular
+from resources.offline.questions import WORD, Asked, Kind, Words
 
 _OWNED = re.compile(
     r"(?i:^\W*(?:and |but |und |y |et |e |en )?(?:my|our|mein\w?|unser\w?|mi|mis|nuestr[oa]|mon|ma|mes|notre|"
@@ -22,6 +22,34 @@ _NAMED = re.compile(r"^[\s\"'“„«(]*(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*)(?P
 _SPEAKING = re.compile(r"^\W*(?:(?:i|ich|je|yo|io|ik|eu)\b|j['’])", re.I)
 _POSSESSED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*)['’]s\b")
 _OWN = re.compile(r"\b(?:my|mein\w?|mi|mon|ma|mio|mia|mijn|meu|minha)\b")
+_ASKS_OF_ASKER = re.compile(
+    r"\b(?:my|mein\w*|mis?|mon|ma|mes|mio|mia|mijn|meu|minha|ich|je|yo|io|ik|eu|soy|tengo|estoy|sou|tenho)\b|\bj['’]|"
+    r"(?<!how )(?<!why )\b(?:am|was|do|did|have|had) i\b",
+    re.I,
+)
+_OF_ASKER = re.compile(
+    r"\b(?:i|my|me|mine|we|our|us|you|yours?|ich|mein\w*|mir|mich|wir|uns\w*|du|dein\w*|dir|dich|yo|mis?|nos\w*|tú|tus?|te|"
+    r"je|mon|ma|mes|nous|tu|ton|ta|tes|vous|votre|io|mio|mia|ik|mijn|jij|je|eu|meu|minha)\b|\b[jm]['’]",
+    re.I,
+)
+"""Words for the asker: in the first person of their own messages, in the second of their assistant's."""
+
+_OF_PERSON = re.compile(
+    r"\s(?:(?:has|had|owns?|owned|lives?|lived|works?|worked|likes?|loves?|earns?|earned|weighs?|plays|studies|bought|got|"
+    r"hat|wohnt|lebt|arbeitet|heißt|verdient|wiegt|mag|tiene|vive|trabaja|gana|pesa|a|habite|vit|travaille|gagne|pèse|"
+    r"ha|abita|lavora|heeft|woont|werkt|tem|mora|trabalha)|"
+    r"(?:is|was|ist|wurde|es|nació|est|è|é) (?:[\w'’.]+ ){0,3}?"
+    r"(?:\d+|allergic|born|married|an?|allergisch|geboren|verheiratet|alérgic[oa]|una?|"
+    r"allergique|née?|une|allergic[oa]|een|uma?))\b"
+)
+"""What follows the name of a person, and no name of a thing."""
+
+_THE = r"(?i:the|der|die|das|den|dem|el|la|los|las|les?|l['’]|il|lo|het|de)"
+_NAME = r"(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*?)"
+_THING = re.compile(rf"\b{_THE}\s?(?:[\w-]+ )??(?P<thing>[\w-]+)")
+_THING_OF = re.compile(rf"\b{_THE}\s?(?P<thing>[\w-]+) (?:(?:of|von|de|di|van|da|do) |d['’]){_NAME}\b")
+_HAS_THING = re.compile(rf"\b{_NAME}['’]s (?:[\w-]+ )??(?P<thing>[\w-]+)")
+_HAS_THING_IN_GERMAN = re.compile(rf"\b{_NAME}s (?P<thing>[^\W\d_a-zß-öø-ÿ][\w-]*)")
 _MORE_KIN = frozenset(
     "fratello sorella figlio figlia nonno nonna zio zia moglie marito broer zus zoon dochter opa oma vrouw man irmão "
     "irmã filho filha avô avó pai mãe moeder vader".split()
@@ -52,16 +80,30 @@ def speaks_first(text: str) -> bool:
     return _SPEAKING.match(text) is not None
 
 
+def speaks_of_oneself(text: str) -> bool:
+    """Return whether a sentence begins with its speaker, or with a thing of its speaker."""
+    return speaks_first(text) or _OWN.match(text.lstrip().lower()) is not None
+
+
+def is_of_asker(asked: Asked) -> bool:
+    """Return whether a question is about the asker, or a thing of the asker, and not for who did something."""
+    return _ASKS_OF_ASKER.search(asked.text) is not None and Kind.WHO not in asked.kinds
+
+
 class Others:
     """Which sentences are about somebody else than a question.
 
     Args:
         texts: All evidence: a text that has a relative and a name may say that both are one.
+        askers: Lexemes of the names of whoever may ask.
     """
 
-    def __init__(self, question: str, asked: Asked, texts: Sequence[str], words: Words) -> None:
-        self._asked, self._words = asked, words
+    def __init__(
+        self, question: str, asked: Asked, texts: Sequence[str], words: Words, askers: frozenset[str] = frozenset()
+    ) -> None:
+        self._asked, self._words, self._askers = asked, words, askers
         self._kin, self._names = persons_asked(question, asked, words)
+        self._is_only_asker = is_of_asker(asked) and not self._kin and not self._names
         self._own = asked.is_own or _is_own(question)
         self._texts = [(kin_of(text), frozenset(words.lexemes(text))) for text in texts]
 
@@ -71,9 +113,11 @@ class Others:
         Args:
             near: The lexemes of the sentence, its speaker and the sentences beside it.
         """
+        if self._is_only_asker and self._is_of_named(text):
+            return True
         if owned := _OWNED.match(text):
             kin = kin_of(owned["kin"])
-            if kin:
+            if kin or (self._kin and _begins_with_relation(owned["kin"])):
                 return self._is_another(kin, frozenset(), near)
         if _SPEAKING.match(text):
             return bool(self._kin) and not self._own and not self._knows(text, near)
@@ -84,6 +128,34 @@ class Others:
         if not name or not (named["of"] or name & names_in(text, self._words) or name & self._words.first_names):
             return False
         return self._is_another(frozenset(), name, near)
+
+    def _is_of_named(self, text: str) -> bool:
+        """Return whether a sentence is about a person with a name, or what that person has, and not about the asker."""
+        owned = _OWNED.match(text)
+        if _OF_ASKER.search(text, owned.end() if owned else 0):
+            return False
+        if self._is_thing_of_named(text):
+            return True
+        if owned:
+            is_owner = "'s" in owned["kin"].replace("’", "'")  # "my neighbour's dog", unlike "my client meeting"
+            return _begins_with_relation(owned["kin"]) and (is_owner or not self._is_asked(owned["kin"]))
+        if any(self._is_asked(match["thing"]) for match in _THING.finditer(text)):
+            return False
+        named = _NAMED.match(text)
+        return named is not None and bool(_OF_PERSON.match(text, named.end())) and self._is_name(named["name"])
+
+    def _is_thing_of_named(self, text: str) -> bool:
+        patterns = (_HAS_THING, _THING_OF) if self._words.has_names else (_HAS_THING, _THING_OF, _HAS_THING_IN_GERMAN)
+        found = (match for pattern in patterns for match in pattern.finditer(text))
+        return any(self._is_asked(match["thing"]) and self._is_name(match["name"]) for match in found)
+
+    def _is_asked(self, words: str) -> bool:
+        return not self._asked.anchors.isdisjoint(self._words.lexemes(words))
+
+    def _is_name(self, word: str) -> bool:
+        lexemes = frozenset(self._words.lexemes(word))
+        is_other = bool(lexemes) and lexemes.isdisjoint(self._asked.anchors | self._askers)
+        return is_other and word.lower() not in self._words.ordinary and not is_date_or_number(word)
 
     def _knows(self, text: str, near: frozenset[str]) -> bool:
         return bool(self._kin & kin_of(text) or self._names & near or near & self._lexemes_of_kin())
@@ -96,12 +168,18 @@ class Others:
             return (self._own or _OWN.search(self._asked.text) is not None) and bool(kin)
         if kin & self._kin or name & self._names or name & self._asked.anchors:
             return False
-        if (self._names and self._names & near) or self._lexemes_of_kin() & near:
+        own = frozenset(lexeme for word in kin for lexeme in self._words.lexemes(word))
+        if (self._names and self._names & near) or (self._lexemes_of_kin() - own) & near:  # hermano, hermana
             return False
         return not any(
             (kin & kins or name & lexemes) and (self._kin & kins or self._names & lexemes)
             for kins, lexemes in self._texts
         )
+
+
+def _begins_with_relation(words: str) -> bool:
+    first = WORD.findall(words.lower().replace("’", "'"))[0].removesuffix("'s")
+    return not relation_words().isdisjoint((first, first.removesuffix("s")))
 
 
 def _is_own(question: str) -> bool:

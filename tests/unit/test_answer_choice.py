@@ -23,6 +23,13 @@ LOYERS = [
 ROOMS = [f"Room {room} costs {price} euros." for room, price in ((1, 40), (2, 55), (3, 70))]
 OPENING = [f"The museum opens at {hour} on {day}." for hour, day in ((9, "Monday"), (10, "Saturday"), (11, "Sunday"))]
 HOMES = ["Ana lives in Rome.", "Ben lives in Oslo.", "Carl lives in Bern."]
+LENDERS = [
+    "Ines lent me 300 euros on 4 April.",
+    "Marek lent me his drill.",
+    "My neighbour Otto has a parrot called Rudi.",
+    "My sister lives in Malmö.",
+    "My brother lives in Bergen.",
+]
 PHONES = ["Ana's phone number is 555 1234.", "Ben's phone number is 555 9876."]
 
 
@@ -83,10 +90,72 @@ def test_what_answers_is_quoted_and_nothing_else(question: str, texts: list[str]
         ("What is Dora's phone number?", PHONES),
         ("Where does Dora live?", HOMES),
         ("How much does Dora earn?", ["Ana earns 3000 euros.", "Ben earns 3500 euros."]),
+        ("How much does the yellow car cost?", ["The red car costs 4,500 euros.", "The blue car costs 5,200 euros."]),
+        (
+            "What is the password at the school?",
+            [f"The password at {at}." for at in ("home is a1", "the office is b2")],
+        ),
+        (
+            "Wie hoch ist die Miete in Linz?",
+            ["Die Miete in Graz beträgt 9 Euro.", "Die Miete in Wien beträgt 8 Euro."],
+        ),
+        (
+            "Combien coûte la voiture jaune ?",
+            ["La voiture rouge coûte 4 €.", "La voiture bleue coûte 5 €."],
+        ),
+        ("How much is room 4?", ROOMS),
+        ("¿Dónde vive mi hermano?", ["Mi hermana vive en Bilbao."]),
+        ("What is my job?", ["Paul works as a baker."]),
+        ("Where do I live?", ["Zoltan lives in Oslo."]),
+        ("What is my dog called?", ["Maria has a dog called Bruno."]),
+        ("What is my dog called?", ["My neighbour's dog is called Rex."]),
+        ("Do I have a dog?", ["Maria has a dog called Bruno."]),
+        ("What is my parrot called?", ["My neighbour Otto has a parrot called Rudi."]),
+        ("When is my birthday?", ["Marek's birthday is on 29 February."]),
+        ("Am I allergic to walnuts?", ["Otto is allergic to walnuts."]),
+        ("What is my sister allergic to?", ["My neighbour Otto has a parrot called Rudi."]),
+        ("Wie heißt mein Hund?", ["Marias Hund heißt Bruno."]),
+        ("Wann habe ich Geburtstag?", ["Otto hat am 4. Mai Geburtstag."]),
+        ("Bin ich gegen Walnüsse allergisch?", ["Otto ist gegen Walnüsse allergisch."]),
+        ("¿Cómo se llama mi perro?", ["El perro de María se llama Bruno."]),
+        ("¿Soy alérgico a las nueces?", ["Otto es alérgico a las nueces."]),
+        ("Ai-je un chien ?", ["Otto a un chien."]),
+        ("Quand est mon anniversaire ?", ["L'anniversaire d'Otto est le 4 mai."]),
     ],
 )
 def test_nobody_else_answers(question: str, texts: list[str]) -> None:
     assert quoted(question, texts) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "right"),
+    [
+        ("When is my birthday?", ["My birthday is on 4 May.", "Lena's birthday is on December 1."], [1]),
+        ("What colour is my car?", ["The car is blue."], [1]),
+        ("What is my job?", ["You work as a nurse."], [1]),
+        ("Where is my bike?", ["Tom has the bike in Leeds."], [1]),
+        ("Who fixed my boiler?", ["Tom fixed the boiler."], [1]),
+        ("When is my meeting?", ["My client meeting is on Friday."], [1]),
+        ("Wo liegt der Schlüssel?", ["Der Schlüssel liegt zwischen den Kisten."], [1]),
+        ("Wo hängt das Bild?", ["Das Bild hängt über dem Sofa."], [1]),
+        ("Où est la clé ?", ["La clé est devant la porte."], [1]),
+        ("Who lent me the drill?", LENDERS, [2]),
+        ("Who lent me the ladder?", LENDERS, []),
+        ("Who lent me the drill?", [LENDERS[1], LENDERS[0]], [1]),
+        ("Wer hat mir die Leiter geliehen?", ["Ines hat mir 300 Euro geliehen."], []),
+        ("Wer hat mir die Leiter geliehen?", ["Marek hat mir seine Leiter geliehen."], [1]),
+        ("¿Quién me prestó el taladro?", ["Ines me prestó 300 euros.", "Marek me prestó su taladro."], [2]),
+        ("Qui m'a prêté l'échelle ?", ["Ines m'a prêté 300 euros."], []),
+        ("Who fell into the water?", ["Dave fell into the lake."], [1]),
+    ],
+)
+def test_what_others_know_of_the_asker_answers(question: str, texts: list[str], right: list[int]) -> None:
+    assert quoted(question, texts) == right
+
+
+@pytest.mark.parametrize("told", ["I work as a baker.", "My job is baking."])
+def test_what_others_say_of_themselves_is_not_about_the_asker(told: str) -> None:
+    assert MODEL.answer("What is my job?", AT, [Evidence(told, "Marek", AT, voice=Voice.OTHER_PERSON)]) == []
 
 
 @pytest.mark.parametrize(
@@ -97,6 +166,7 @@ def test_nobody_else_answers(question: str, texts: list[str]) -> None:
         ("When did I move into the new flat?", "I've finally moved into the new flat."),
         ("Wann habe ich die Quitte gepflanzt?", "Ich habe die Quitte gepflanzt."),
         ("Quand ai-je planté le tilleul ?", "J'ai planté le tilleul."),
+        ("Quand est-ce que j'ai planté le tilleul ?", "J'ai planté le tilleul."),
         ("¿Cuándo planté el membrillo?", "Planté el membrillo."),
         ("¿Cuándo he plantado el membrillo?", "He plantado el membrillo."),
         ("Quando ho piantato il melo cotogno?", "Ho piantato il melo cotogno."),
@@ -146,6 +216,7 @@ TREFFEN = [f"Das Treffen mit Omar ist am {day} um 10 Uhr." for day in ("Montag",
     [
         ("When is the meeting with Omar?", MEETINGS),
         ("Wann ist das Treffen mit Omar?", TREFFEN),
+        ("When is my appointment?", ["My appointment is on 3 June 2025.", "My appointment was moved to 10 June 2025."]),
         ("How much do I weigh?", ["I weigh 80 kg.", "I weigh 79 kg.", "I weigh 78 kg."]),
         ("What is my phone number?", ["My phone number is 555 1234.", "My new phone number is 555 9999."]),
     ],
