@@ -200,7 +200,7 @@ def _fitting(sample: bytes) -> str | None:
         if len(_KANA.findall(near.get(codec, ""))) > _LEAST_KANA * len(near.get(codec, "")):
             return codec
     codec, western = "cp1252", sample.decode("cp1252", "replace")
-    if _LATIN_9.search(western) and "½" not in (text := sample.decode("iso8859_15")) and not _SIGN_IN_WORD.search(text):
+    if _LATIN_9.search(western) and not _SIGN_IN_WORD.search(text := sample.decode("iso8859_15")):
         codec, western = "iso8859_15", text
         near.pop("cp1252", None)
     is_western = not _BESIDE_LETTERS.search(western) and "\ufffd" not in western
