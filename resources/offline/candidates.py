@@ -19,7 +19,7 @@ from resources.offline import questions
 from resources.offline.deeds import tells_deed
 from resources.offline.elliptic import may_be_anyone, persons_meant
 from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
-from resources.offline.oneself import said_in_other_words
+from resources.offline.oneself import said_in_other_words, says_another
 from resources.offline.prose import sentences
 from resources.offline.questions import LISTS, Asked, Kind, Trust, Words
 from resources.offline.whose import Others, is_of_asker, speaks_first, speaks_of_oneself
@@ -175,7 +175,7 @@ def judged(question: str, asked: Asked, evidence: Sequence[Evidence], words: Wor
     ]
     askers = frozenset().union(*(speakers[one.speaker] for one in evidence if one.voice is Voice.OWNER))
     others = Others(question, asked, [f"{one.speaker}: {one.text}" for one in evidence], words, askers)
-    found = list(_without_others(found, others))
+    found = [one for one in _without_others(found, others) if not says_another(question, one.text)]
     for one in found:
         implied = asked.anchors.intersection(*[words.lexemes(" ".join(said_in_other_words(question, one.text)))])
         one.said |= implied

@@ -40,6 +40,25 @@ _SAID_BY = (
 )
 _FORMS = tuple((frozenset(nouns.split()), re.compile(form)) for nouns, form in _SAID_BY)
 _WORD = re.compile(r"[^\W\d_]+")
+_ABOUT_PERSONS = {
+    name: re.compile(rf"\b(?:{words})\b", re.I)
+    for name, words in {
+        "home": r"lives?|lived|wohn\w*|lebt|viv[eoí]\w*|habite\w*|abita\w*|woont?",
+        "birth": r"born|birthday|geboren|geburtstag|nació|nací|cumpleaños|née?|anniversaire",
+        "work": r"works?|worked|working|job|arbeite\w*|beruf|trabaj\w+|travaill\w+|lavor\w+|werkt?",
+        "allergy": r"allerg\w*|alérg\w*",
+        "loan": r"lent|lends?|borrow\w*|geliehen|prest[óaoé]\w*|prêt[ée]\w*",
+    }.items()
+}
+"""Words of some things that are often asked about people."""
+
+_AT_HOME = re.compile(
+    r"\b(?:mov\w+|home|house|flat|apartment|address|hometown|(?:um)?(?:ge)?z[io][eg]\w*|haus\w*|wohnung|zuhause|casa|piso|"
+    r"maison|chez|appartement|mudó|emménag\w+|déménag\w+)\b",
+    re.I,
+)
+MOST_WORDS = 8
+"""Words of a question up to which it asks for nothing else."""
 
 
 def is_about_asker(question: str) -> bool:
@@ -56,3 +75,12 @@ def said_in_other_words(question: str, text: str) -> list[str]:
     """Return the words of a question that a sentence says in another form."""
     asked = frozenset(_WORD.findall(question.casefold()))
     return [word for nouns, form in _FORMS if asked & nouns and form.search(text) for word in asked & nouns]
+
+
+def says_another(question: str, text: str) -> bool:
+    """Return whether a short question asks for one thing about a person, as for a home, and a sentence says another."""
+    asked = {name for name, words in _ABOUT_PERSONS.items() if words.search(question)}
+    if len(asked) != 1 or len(_WORD.findall(question)) > MOST_WORDS:
+        return False
+    said = {name for name, words in _ABOUT_PERSONS.items() if words.search(text)}
+    return bool(said) and asked.isdisjoint(said) and not ("home" in asked and _AT_HOME.search(text))
