@@ -2,7 +2,6 @@
 
 A run that ends well returns all its segments. One that was killed or terminated cannot, and Dagster requests none again
 under its key: without a look at its end, its segments would wait for their lease to expire.
-``tests/unit/test_dagster_internals.py`` pins the internal name used here.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 from dagster import MAX_RUNTIME_SECONDS_TAG
-from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from neurigraph_pipelines.defs.run_states import WAITING
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.model.context import Context
 
 RUN_KEY = "dagster/run_key"
+WILL_RETRY = "dagster/will_retry"
 
 GRACE_SECONDS = 10.0
 """Time from the failure of a run in which another one may go on with its steps, requested by a person or by Dagster."""
@@ -62,7 +61,7 @@ def _runs(instance: dg.DagsterInstance, job_name: str, keys: Sequence[str]) -> I
 
 def _is_given_up(ended: dg.RunRecord) -> bool:
     """Return whether nothing goes on with a run."""
-    is_announced = ended.dagster_run.tags.get(WILL_RETRY_TAG) == "true"
+    is_announced = ended.dagster_run.tags.get(WILL_RETRY) == "true"
     return time.time() - _end_of(ended) > (_RETRY_SECONDS if is_announced else GRACE_SECONDS)
 
 

@@ -95,7 +95,7 @@ class Others:
 
     Args:
         texts: All evidence: a text that has a relative and a name may say that both are one.
-        askers: Lexemes of the names of whoever may ask.
+        askers: Lexemes of the names of people who may be the asker.
     """
 
     def __init__(

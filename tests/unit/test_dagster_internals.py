@@ -23,7 +23,6 @@ INTERNALS = [
     ("dagster._core.launcher", "CheckRunHealthResult"),
     ("dagster._core.launcher", "LaunchRunContext"),
     ("dagster._core.launcher", "WorkerStatus"),
-    ("dagster._core.storage.tags", "WILL_RETRY_TAG"),
     ("dagster._grpc.types", "CanCancelExecutionRequest"),
     ("dagster._serdes", "ConfigurableClassData"),
     ("dagster._grpc.impl", "start_termination_thread"),
