@@ -29,11 +29,12 @@ from neurigraph_pipelines.knowledge.reconciling import reconcile_days, reconcile
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import LanguageModel, Transaction
-from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair, Verdict
+from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair
 from neurigraph_pipelines.retrieval.ask import Reply, ask
 from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.kinds import Verdict
 from neurigraph_pipelines.wiring.installation import Installation
 
 DEPTH = 10

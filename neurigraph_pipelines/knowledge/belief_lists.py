@@ -14,8 +14,8 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.effects import believed
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.model.verdicts import Effect, Verdict
 from neurigraph_pipelines.retrieval.listing.facts import fact
+from neurigraph_pipelines.views.kinds import Effect, Verdict
 
 _QUERIES = statements("verdicts")
 _CONFLICTS = {Verdict.UPDATES: "update", Verdict.CONTRADICTS: "contradiction", Verdict.SAME: "duplicate"}

@@ -17,10 +17,10 @@ from neurigraph_pipelines.knowledge.belief_lists import REASONS
 from neurigraph_pipelines.knowledge.signing import attest_of, end_attest_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.links import SUPERSEDES, EndKind
+from neurigraph_pipelines.model.links import SUPERSEDES
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.model.verdicts import Verdict
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.kinds import EndKind, Verdict
 
 _QUERIES = statements("links")
 _ENDS = ("from", "to")

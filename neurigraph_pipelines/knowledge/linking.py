@@ -34,16 +34,9 @@ from neurigraph_pipelines.knowledge.signing import (
 from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.links import (
-    MAX_LINK_MESSAGES,
-    MAX_REASON,
-    SUPERSEDES,
-    End,
-    EndKind,
-    LinkVerdict,
-    NewLink,
-)
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, SUPERSEDES, End, NewLink
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.kinds import EndKind, LinkVerdict
 
 _QUERIES = statements("links")
 _ENDS = {

@@ -26,9 +26,10 @@ from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_limit
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
-from neurigraph_pipelines.model.facts import FactKind, Slot
+from neurigraph_pipelines.model.facts import Slot
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.model.verdicts import Authority, Effect, KnownFact, Pair
+from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
+from neurigraph_pipelines.views.kinds import Effect, FactKind
 
 MAX_RECONCILED = 2_000
 """Default limit of records per run."""

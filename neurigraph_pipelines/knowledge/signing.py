@@ -22,8 +22,8 @@ from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.links import Attest, EndKind
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.kinds import Attest, EndKind
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64

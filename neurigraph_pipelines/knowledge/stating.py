@@ -25,7 +25,7 @@ from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.facts import FactKind, FactStatus, Impact, StatedAs
+from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
 
 _DEFAULTS: dict[str, Any] = {
     "kind": FactKind.OTHER,

@@ -21,7 +21,7 @@ from neurigraph_pipelines.knowledge.locks import lock_beliefs
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.model.verdicts import Effect
+from neurigraph_pipelines.views.kinds import Effect
 
 _QUERIES, _FACTS = statements("verdicts"), statements("facts")
 

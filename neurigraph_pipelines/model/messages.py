@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.model.kinds import EventKind, Role, SourceKind, TriggerType
-from neurigraph_pipelines.model.origin import ReceivedThrough
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.model.tool_events import ToolEvent
+from neurigraph_pipelines.views.kinds import EventKind, ReceivedThrough, Role, SourceKind, TriggerType
 
 
 @dataclass(frozen=True, slots=True)

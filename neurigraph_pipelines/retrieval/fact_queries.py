@@ -19,7 +19,6 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.facts import FactStatus, Impact
 from neurigraph_pipelines.model.measuring import measured, report
 from neurigraph_pipelines.retrieval.query.facts import FoundFact, facts_by_id
 from neurigraph_pipelines.retrieval.query.parse import parse
@@ -28,6 +27,7 @@ from neurigraph_pipelines.retrieval.query.present import shown_fact
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.walks import Route, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.kinds import FactStatus, Impact
 
 MAX_HOPS = 6
 MAX_NODES = 200

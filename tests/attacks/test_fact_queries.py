@@ -19,10 +19,11 @@ from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, releas
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.links import End, EndKind
+from neurigraph_pipelines.model.links import End
 from neurigraph_pipelines.retrieval import walks
 from neurigraph_pipelines.retrieval.fact_queries import FactAnswer, FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.retrieval.walks import Route, walk
+from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
 from tests.support.linked_facts import chain, inferred, judge, link, plant_fact

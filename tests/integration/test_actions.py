@@ -21,9 +21,9 @@ from neurigraph_pipelines.knowledge.deciding import actions, execution, upkeep
 from neurigraph_pipelines.knowledge.deciding.actions import Action
 from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
-from neurigraph_pipelines.model.actions import ActionKind, ActionState, Rule
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState, Rule
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import ROOT, SECRET

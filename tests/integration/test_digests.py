@@ -24,11 +24,11 @@ from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import Claims, GrantType, Privacy, SubjectType, Summary
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ChangedError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.digests import DigestedGraph, new_digested_graph
 from tests.support.erasures import RECORD, erase

@@ -14,10 +14,10 @@ from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.knowledge import stating
 from neurigraph_pipelines.model import AliasType
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.facts import FactStatus
-from neurigraph_pipelines.model.links import End, EndKind
+from neurigraph_pipelines.model.links import End
 from neurigraph_pipelines.retrieval import walks
 from neurigraph_pipelines.retrieval.fact_queries import FactAnswer, FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.views.kinds import EndKind, FactStatus
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, failure, found, text_of
 from tests.support.api_server import serving

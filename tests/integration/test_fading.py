@@ -14,9 +14,10 @@ from neurigraph_pipelines.knowledge.linking import StatedLink, state_link
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact, confirm
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model.links import End, EndKind
+from neurigraph_pipelines.model.links import End
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import context
 from tests.support.memories import converse, ingest, new_user, plain_context, rows

@@ -30,7 +30,8 @@ from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, releas
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
-from neurigraph_pipelines.model.links import End, EndKind, LinkVerdict
+from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.views.kinds import EndKind, LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
 from tests.support.exported_user import export, restore

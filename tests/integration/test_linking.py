@@ -19,7 +19,8 @@ from neurigraph_pipelines.knowledge.signing import (
     statement_bytes,
 )
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NeurigraphError, NotFoundError
-from neurigraph_pipelines.model.links import Attest, End, LinkVerdict
+from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.views.kinds import Attest, LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import inferred, link, links_of, plant_fact

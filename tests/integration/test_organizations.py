@@ -22,10 +22,10 @@ from neurigraph_pipelines.model.errors import (
     TransientError,
     UnauthenticatedError,
 )
-from neurigraph_pipelines.model.organizations import MemberRole
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.views.kinds import MemberRole
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
 from tests.support.memories import new_user, plain_context, rows

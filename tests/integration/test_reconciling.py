@@ -22,11 +22,11 @@ from neurigraph_pipelines.knowledge.reconciling import ToCompare, count_days, re
 from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.facts import FactKind
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.kinds import FactKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.memories import plain_context

@@ -21,12 +21,13 @@ from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, Segment, SourceKind, Summary
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.retrieval.listing.sources import get_source
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.erasures import RECORD, erase

@@ -20,12 +20,12 @@ from neurigraph_pipelines.inbox.privacy import find_source, set_privacy
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.model import Claims, NewConversation, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.kinds import SubjectType
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.views.kinds import SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.transcript import about_text
 from tests.support.api_server import serving

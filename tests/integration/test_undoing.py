@@ -14,9 +14,8 @@ from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.knowledge.undoing import Undone, undo
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.actions import ActionState
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
-from neurigraph_pipelines.model.verdicts import Effect
+from neurigraph_pipelines.views.kinds import ActionState, Effect
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest
 from tests.support.told_people import People

@@ -16,7 +16,7 @@ from benchmarks.mailbox import write_mailbox
 from neurigraph_pipelines.inbox.imports import detect_format, mail
 from neurigraph_pipelines.model import EventKind, NewConversation
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, DocumentType
+from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from tests.conftest import ROOT
 from tests.support.exports import read, read_one
 

@@ -11,8 +11,8 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject, Su
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError
-from neurigraph_pipelines.model.organizations import MemberRole
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.views.kinds import MemberRole
 
 
 def preview_organization(database: Database, claims: Claims, organization_id: UUID) -> Preview:

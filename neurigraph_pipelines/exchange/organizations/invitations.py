@@ -22,9 +22,9 @@ from neurigraph_pipelines.exchange.organizations.membership import (
 )
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TooOftenError
-from neurigraph_pipelines.model.organizations import MemberRole
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.kinds import MemberRole
 
 DEFAULT_HOURS = 24 * 7.0
 MAX_HOURS = 24 * 90.0

@@ -23,10 +23,10 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.organizations import MemberRole
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.kinds import MemberRole
 
 MAX_NAME = 300
 MAX_OWNED = 20

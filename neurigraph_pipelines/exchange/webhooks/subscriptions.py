@@ -19,7 +19,8 @@ from neurigraph_pipelines.exchange.webhooks.outbox import Outbox, hash_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.model.webhooks import ANY_EVENT, EVENTS, KINDS_OF_EVENTS, DeliveryState, WebhookState
+from neurigraph_pipelines.model.webhooks import ANY_EVENT, EVENTS, KINDS_OF_EVENTS
+from neurigraph_pipelines.views.kinds import DeliveryState, WebhookState
 
 MAX_WEBHOOKS = 20
 """Webhooks of one user."""

@@ -19,9 +19,9 @@ from neurigraph_pipelines.faces.api.responses import facts as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge import stating, undoing
-from neurigraph_pipelines.model.facts import FactKind, FactStatus
 from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.retrieval.listing.facts import FactFilter
+from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 router = APIRouter(tags=["facts"], responses=documented(401, 404, 422, 503))
 

@@ -17,8 +17,8 @@ from neurigraph_pipelines.faces.api.responses import links as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.knowledge import link_lists as listing
 from neurigraph_pipelines.knowledge import linking, signing
-from neurigraph_pipelines.model.links import LinkVerdict
 from neurigraph_pipelines.retrieval.listing.computed_links import computed_links
+from neurigraph_pipelines.views.kinds import LinkVerdict
 
 router = APIRouter(tags=["links"], responses=documented(401, 404, 422, 503))
 

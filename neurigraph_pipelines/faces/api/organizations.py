@@ -22,9 +22,9 @@ from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
 from neurigraph_pipelines.faces.api.responses import organizations as responses
 from neurigraph_pipelines.lifecycle.erasure import receipts
-from neurigraph_pipelines.model.organizations import MemberRole
 from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.views.kinds import MemberRole
 
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
 _LABEL: dict[str, Any] = {"maxLength": MAX_NAME}

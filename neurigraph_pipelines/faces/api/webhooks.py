@@ -16,7 +16,8 @@ from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
 from neurigraph_pipelines.faces.api.responses import webhooks as responses
-from neurigraph_pipelines.model.webhooks import ANY_EVENT, DeliveryState
+from neurigraph_pipelines.model.webhooks import ANY_EVENT
+from neurigraph_pipelines.views.kinds import DeliveryState
 
 _EVENTS = "Names of events, such as `record.stored`, `record.*` or `*`."
 _GLOB = Field(default=None, description="Only events at the nodes whose path matches, with `*`, and below them.")

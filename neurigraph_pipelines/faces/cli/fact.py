@@ -22,7 +22,7 @@ from neurigraph_pipelines.faces.cli.session import (
     parse_id,
 )
 from neurigraph_pipelines.faces.cli.uploading import Private
-from neurigraph_pipelines.model.facts import FactKind
+from neurigraph_pipelines.views.kinds import FactKind
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords

@@ -28,7 +28,7 @@ from neurigraph_pipelines.faces.cli.session import (
     record_id_of,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.facts import FactKind, FactStatus
+from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

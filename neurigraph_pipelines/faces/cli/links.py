@@ -26,7 +26,8 @@ from neurigraph_pipelines.faces.cli.session import (
     parse_id,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.links import End, EndKind, LinkVerdict
+from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.views.kinds import EndKind, LinkVerdict
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims

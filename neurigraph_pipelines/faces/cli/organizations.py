@@ -11,7 +11,7 @@ import typer
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import DryRun, argument, claims_of, note_user, opened, parse_id
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.organizations import MemberRole
+from neurigraph_pipelines.views.kinds import MemberRole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

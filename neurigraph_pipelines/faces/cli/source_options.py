@@ -56,7 +56,8 @@ def details_of(
     """
     from neurigraph_pipelines.inbox.imports.zones import with_zone
     from neurigraph_pipelines.model import Tier
-    from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
+    from neurigraph_pipelines.model.sources import SourceDetails
+    from neurigraph_pipelines.views.kinds import Channel, DocumentType
 
     metadata: dict[str, Scalar] = {}
     for one in meta or ():

@@ -9,7 +9,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted, more
 from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, claims_of, opened, parse_id
-from neurigraph_pipelines.model.webhooks import DeliveryState
+from neurigraph_pipelines.views.kinds import DeliveryState
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

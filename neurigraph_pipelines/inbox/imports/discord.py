@@ -18,7 +18,8 @@ from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.text import read_text
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.views.kinds import Channel
 
 _SPOKEN = ("Default", "Reply", "ThreadStarterMessage", "0", "19", "20", "23", "ChatInputCommand", "ContextMenuCommand")
 _RULE = re.compile(r"={10,}")

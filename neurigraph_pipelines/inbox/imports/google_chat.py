@@ -16,8 +16,9 @@ from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, d
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import spoken
+from neurigraph_pipelines.views.kinds import Channel
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _LONGEST_DATE = 80

@@ -25,8 +25,9 @@ from neurigraph_pipelines.model import (
     Tier,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import clean_json
+from neurigraph_pipelines.views.kinds import Channel, DocumentType
 
 MAX_LINE_BYTES = 256 * 1024**2
 """Longest line; real ones reach tens of megabytes."""

@@ -22,7 +22,8 @@ from neurigraph_pipelines.inbox.imports.assemble import (
 )
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, Role
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.views.kinds import Channel
 
 _FILES = ("photos", "videos", "files", "audio_files", "gifs", "media")
 _NOTICES = ("Subscribe", "Unsubscribe", "Call")

@@ -21,8 +21,9 @@ from neurigraph_pipelines.inbox.imports.slack_threads import in_threads
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.model import NewMessage
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
+from neurigraph_pipelines.views.kinds import Channel
 
 DAY = re.compile(r"(?:.+/)?(?P<folder>[^/]+)/(?P<day>\d{4}-\d\d-\d\d)\.json")
 """Name of the file of a channel's day."""

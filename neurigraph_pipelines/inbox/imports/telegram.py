@@ -12,8 +12,9 @@ from typing import Any
 from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, derived_id, moment, objects_of, text_of
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import on_clock
+from neurigraph_pipelines.views.kinds import Channel
 
 _FARTHEST_ZONE = timedelta(hours=14)
 

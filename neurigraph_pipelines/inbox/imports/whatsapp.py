@@ -21,7 +21,8 @@ from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.text import read_text
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.views.kinds import Channel
 
 _AFTER_NOON = ("下午", "晚上", "午後", "오후")
 _PARTS = "|".join(("上午", "凌晨", "早上", "中午", "清晨", "午前", "오전", *_AFTER_NOON))

@@ -14,9 +14,10 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, Attest, EndKind, LinkVerdict
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES
 from neurigraph_pipelines.retrieval.duplicates import likeness
 from neurigraph_pipelines.text.statement_key import statement_key
+from neurigraph_pipelines.views.kinds import Attest, EndKind, LinkVerdict
 
 OBSERVER = "pipeline:computed"
 

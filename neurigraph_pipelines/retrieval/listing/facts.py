@@ -12,9 +12,9 @@ from neurigraph_pipelines.database.paging import MAX_PAGE, NEWEST, Cursors, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.facts import FactKind, FactStatus
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 _QUERIES = statements("facts")
 _LISTING = statements("listing")

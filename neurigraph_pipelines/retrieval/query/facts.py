@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.database.paging import NEWEST
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.facts import Impact, remaining
+from neurigraph_pipelines.model.facts import remaining
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
@@ -29,6 +29,7 @@ from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.kinds import Impact
 
 LENT = 0.1
 """Most that a fact adds to the score of the messages that say it, if facts lend."""

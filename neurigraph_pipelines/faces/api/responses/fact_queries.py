@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.responses.retrieval import FoundFact
-from neurigraph_pipelines.model.links import EndKind
+from neurigraph_pipelines.views.kinds import EndKind
 
 
 class WalkedMemory(BaseModel):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.model import ReceivedThrough, Role, SourceKind
-from neurigraph_pipelines.model.facts import FactKind, FactStatus, Impact, StatedAs
+from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
 
 
 class Fact(BaseModel):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.model import Detector
-from neurigraph_pipelines.model.links import Attest, EndKind, LinkVerdict
+from neurigraph_pipelines.views.kinds import Attest, EndKind, LinkVerdict
 
 
 class StatedLink(BaseModel):

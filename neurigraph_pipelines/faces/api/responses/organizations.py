@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.erasures import Erasure, ErasurePreview, ErasureWithObjects
-from neurigraph_pipelines.model.organizations import MemberRole
+from neurigraph_pipelines.views.kinds import MemberRole
 
 
 class Organization(BaseModel):

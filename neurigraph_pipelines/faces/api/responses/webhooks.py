@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model.webhooks import DeliveryState, WebhookState
+from neurigraph_pipelines.views.kinds import DeliveryState, WebhookState
 
 
 class Webhook(BaseModel):
