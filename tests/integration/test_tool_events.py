@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
@@ -157,8 +159,6 @@ def test_texts_of_tools_are_redacted(here: Installation, bob: tuple[User, Claims
 
 def test_json_lines_with_tools(here: Installation, bob: tuple[User, Claims], tmp_path: Any) -> None:
     """What is imported is what a transcript holds, and a transcript can be imported again."""
-    import json
-
     path = tmp_path / "talk.jsonl"
     broken = {"type": "tool_result", "output": "of no use"}
     path.write_text(json.dumps({"external_id": "c", "messages": [*TALK, broken]}) + "\n", encoding="utf-8")
@@ -201,8 +201,6 @@ def test_open_use_waits_for_its_result(here: Installation, bob: tuple[User, Clai
     with here.database.agent(claims) as tx:
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION)
         inbox.append(tx, SourceKind.CONVERSATION, source_id, [use, *([result] if answered else [])])
-    from neurigraph_pipelines.database.statements import statements
-
     with here.database.pipeline() as tx:
         tail = tx.execute(statements("triggers")["tail"], {"source_id": source_id, "triggered_through": 0}).fetchall()
     assert [(row["role"], row["calls"]) for row in tail] == [("assistant", True), ("tool", False)][: len(tail)]
