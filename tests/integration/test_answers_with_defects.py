@@ -14,7 +14,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import ask as asking
 from neurigraph_pipelines.retrieval import changed, excerpts, restating
 from neurigraph_pipelines.retrieval.index.names import Names
-from neurigraph_pipelines.retrieval.query import evidence, parse, phase_one, search, unstored
+from neurigraph_pipelines.retrieval.query import evidence, find, parse, search, unstored
 from neurigraph_pipelines.retrieval.query.facts import Lending
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.lexemes import Lexer
@@ -35,10 +35,10 @@ OWN_STEPS = [
     (parse, "language_of"),
     (search, "named_times"),
     (search, "newest_first"),
-    (phase_one, "rationale_of"),
-    (phase_one, "lending_of"),
-    (phase_one, "show_facts"),
-    (phase_one, "stage"),
+    (find, "rationale_of"),
+    (find, "lending_of"),
+    (find, "show_facts"),
+    (find, "stage"),
     (Lending, "best"),
     (evidence, "_embedded"),
     (evidence, "speakers_named"),

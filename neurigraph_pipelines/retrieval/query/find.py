@@ -1,7 +1,7 @@
-"""Phase one: a question is answered from metadata layers alone; no file is opened.
+"""Find records, messages and facts in metadata layers for a parsed question; no file is opened.
 
-Runs the steps for a question as it is given: evidence, select, load, rank. ``search`` adds what people expect of a
-question, such as times in its words.
+Runs the steps evidence, select, load and rank. ``search`` calls it, and adds times in the question's words, other
+wordings, reranking, conflicts, expiry and the log.
 """
 
 from __future__ import annotations
@@ -35,10 +35,8 @@ from neurigraph_pipelines.retrieval.query.found import (
     found_records,
 )
 from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
-from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
-from neurigraph_pipelines.retrieval.query.present import present
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
 from neurigraph_pipelines.retrieval.query.rationale import rationale_of
 from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
@@ -68,29 +66,19 @@ class _Searched(NamedTuple):
     ranked: tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]
 
 
-def phase_one(context: Context, question: Question) -> Answer:
-    """Answer a question from what the caller may see.
-
-    If the embedder cannot be reached, the answer comes from words alone: late is worse than lexical. So it does if the
-    embedder's model is not the one whose vectors the user has in use; vectors of two models are never compared.
-
-    Raises:
-        InvalidInputError: The question is empty or too long, or a limit or filter is not valid.
-        NotFoundError: The node to search below does not exist or is not visible.
-    """
-    return present(find(context, parse(question, context.settings.language)))
-
-
 @retry_not_found
 def find(context: Context, parsed: ParsedQuestion) -> Found:
-    """Return the result of phase one, from the cache as long as nothing changed that it depends on.
+    """Return the result for a question, from the cache as long as nothing changed that it depends on.
+
+    If the embedder cannot be reached, the result comes from words alone: late is worse than lexical. So it does if the
+    embedder's model is not the one whose vectors the user has in use; vectors of two models are never compared.
 
     Raises:
         NotFoundError: The node to search below does not exist or is not visible.
     """
     settings, answers = context.settings, search_caches(context).answers
     if not settings.retrieval.answer_cache_entries:
-        return _run_steps(context, parsed)[0]
+        return _find_uncached(context, parsed)[0]
     limits = settings.retrieval
     bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, limits.fact_lending)
     key = (graph_key(context), parsed.question, context.embedder.model, settings.language, bounds)
@@ -99,15 +87,15 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
         cached: Found | None = answers.get(key, version)
         if cached is not None:
             return cached
-    found, version = _run_steps(context, parsed)
+    found, version = _find_uncached(context, parsed)
     if version is not None:
         answers.put(key, found, settings.retrieval.answer_cache_entries, version=version)
     return found
 
 
-def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | None]:
+def _find_uncached(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | None]:
     """Return the result, and the data version as long as which it may be cached."""
-    loaded = _gather_and_rank(context, parsed)
+    loaded = _rank_in_nodes(context, parsed)
     if loaded is None:
         return Found(facts=() if parsed.question.include_facts else None), None
     evidence, anchored, nodes, unstored, (records, messages, facts) = loaded
@@ -142,7 +130,7 @@ def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:
     return excerpt(text, frozenset(parsed.lexemes), lexer_of(context.settings.language), UNSTORED_CHARACTERS)
 
 
-def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | None:
+def _rank_in_nodes(context: Context, parsed: ParsedQuestion) -> _Searched | None:
     """Return the evidence, the selected nodes and what was found in them; None if the caller sees nothing.
 
     Evidence is gathered again if the user moved to another embedding model before the layers were read, or if a layer
