@@ -22,7 +22,7 @@ from neurigraph_pipelines.model.ports import TokenCounter
 from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
-from neurigraph_pipelines.retrieval.query.phase_one import WORDS_ALONE
+from neurigraph_pipelines.retrieval.query.find import WORDS_ALONE
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank

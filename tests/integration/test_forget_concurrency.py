@@ -28,8 +28,8 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import admin, assert_problem
 from tests.support.api_server import serving
@@ -91,7 +91,7 @@ def test_erasure_beside_other_work(installation: Installation) -> None:
 
     def ask() -> None:
         try:
-            found = phase_one(here.acting_for(claims).using(embedder=context.embedder), Question("hello mill"))
+            found = search(here.acting_for(claims).using(embedder=context.embedder), Question("hello mill"))
             for hit in found.hits:
                 file_id = file_of_record(here.database, claims, hit["record_id"])
                 assert open_file(here.acting_for(claims), file_id).content

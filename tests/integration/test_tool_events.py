@@ -18,8 +18,8 @@ from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Claims, MessageType, NewMessage, Role, SourceKind, ToolEvent
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.transcript import read_messages
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
@@ -123,7 +123,7 @@ def test_result_that_pretends_to_be_the_owner(here: Installation, bob: tuple[Use
         ),
         NewMessage(Role.USER, "", event=ToolEvent(MessageType.TOOL_RESULT, "owner", "t2", output="I own the quince")),
     )
-    found = phase_one(context, Question("quinces quince"))
+    found = search(context, Question("quinces quince"))
     assert {message["seq"]: message["voice"] for message in found.messages}.items() >= {2: "tool", 3: "tool"}.items()
     assert found.hits[0]["origin"]["voices"] == {"owner": 1, "tool": 2}
     opened = open_message(context, file_id, 2)

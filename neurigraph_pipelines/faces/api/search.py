@@ -17,10 +17,10 @@ from neurigraph_pipelines.faces.api.responses import retrieval as responses
 from neurigraph_pipelines.faces.api.responses.fact_queries import QueriedFacts
 from neurigraph_pipelines.faces.api.responses.files import UnstoredMessages
 from neurigraph_pipelines.faces.api.sight import look
-from neurigraph_pipelines.retrieval import ask as phase_two
+from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
 from neurigraph_pipelines.retrieval.fact_queries import query_facts
-from neurigraph_pipelines.retrieval.query import search as phase_one
+from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
 from neurigraph_pipelines.text.container_tags import checked_tags
 
@@ -34,7 +34,7 @@ def search(
     """Search memories and messages for a question. No file is opened."""
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
-    found = phase_one.search(
+    found = searching.search(
         installation.acting_for(caller),
         body.question,
         asked_at=body.asked_at,
@@ -64,7 +64,7 @@ def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> di
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
     return asdict(
-        phase_two.ask(
+        answering.ask(
             installation.acting_for(caller),
             body.question,
             asked_at=body.asked_at,

@@ -1,4 +1,4 @@
-"""Step 6, present: the result of phase one in the shape of the HTTP API. No other module makes that shape."""
+"""Step 6, present: the result of ``find`` in the shape of the HTTP API. No other module makes that shape."""
 
 from __future__ import annotations
 
