@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.views.base import View
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress
@@ -30,8 +32,10 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
-def _plain(value: object) -> str:
+def _plain(value: object) -> Any:
     """Return a value that JSON has no type for; times are RFC 3339."""
+    if isinstance(value, View):
+        return value.model_dump()
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
