@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.views.base import View
-
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress
@@ -33,8 +31,8 @@ def printable(text: str) -> str:
 
 
 def _plain(value: object) -> Any:
-    """Return a value that JSON has no type for; times are RFC 3339."""
-    if isinstance(value, View):
+    """Return a view as its fields, and a value that JSON has no type for as text; times are RFC 3339."""
+    if hasattr(value, "model_dump"):  # commands start without pydantic
         return value.model_dump()
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
