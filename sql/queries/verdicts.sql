@@ -407,15 +407,11 @@ SELECT
     e.record_id AS earlier_record_id,
     coalesce(lower(l.occurred), li.occurred_at, li.created_at) AS later_said_at,
     coalesce(lower(e.occurred), ei.occurred_at, ei.created_at) AS earlier_said_at,
-    l.author AS later_author,
-    e.author AS earlier_author,
     v.verdict,
     v.confidence,
     v.reason,
     v.missing,
     v.effect,
-    v.judged_by,
-    v.judged_at,
     v.undone_at,
     v.user_id = neurigraph.asking_user_id() AS is_owner
 FROM neurigraph.fact_verdicts AS v

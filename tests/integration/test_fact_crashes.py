@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -42,8 +41,8 @@ def kill_at(here: Installation, user: User, moment: str, occurrence: int) -> Non
 def seen(here: Installation, claims: Claims) -> dict[str, str]:
     """Return the status of each statement in the list of facts."""
     found = list_facts(here.database, here.cursors, claims, FactFilter()).items
-    assert len({one["statement"] for one in found}) == len(found), "stated twice"
-    return {one["statement"]: one["status"] for one in found}
+    assert len({one.statement for one in found}) == len(found), "stated twice"
+    return {one.statement: one.status for one in found}
 
 
 def counts(here: Installation, user: User) -> tuple[int, ...]:
@@ -137,7 +136,7 @@ def test_killed_run_leaves_one_latest_stated_fact(shared_installation: Installat
     shown, records = STATED[moment]
     assert (seen(here, claims), counts(here, user)[-1]) == (shown, records)
     again = change_fact(asking, first.fact_id, FactWords(NEW_WORDS), FactState())
-    assert again == replace(changed, created=False), "a caller that repeats the request writes nothing"
+    assert again == changed.model_copy(update={"created": False}), "a caller that repeats the request writes nothing"
     assert verify(here.context, user_id=user.user_id).findings == []
 
     wait_for_facts(here, user)

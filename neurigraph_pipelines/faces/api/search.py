@@ -14,7 +14,6 @@ from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDe
 from neurigraph_pipelines.faces.api.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.responses import retrieval as responses
-from neurigraph_pipelines.faces.api.responses.fact_queries import QueriedFacts
 from neurigraph_pipelines.faces.api.responses.files import UnstoredMessages
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.retrieval import ask as answering
@@ -23,6 +22,7 @@ from neurigraph_pipelines.retrieval.fact_queries import query_facts
 from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
@@ -47,15 +47,15 @@ def search(
 def duplicates(body: SayTheSame, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Say what is remembered already that says the same as a text, before it is written. Nothing is written."""
     found = find_duplicates(installation.acting_for(caller), body.text, body.limit)
-    return {**asdict(found), "threshold": SIMILAR}
+    return {"facts": found.facts, "messages": found.messages, "threshold": SIMILAR}
 
 
-@router.post("/facts/query", response_model=QueriedFacts, response_model_exclude_unset=True)
-def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/facts/query", response_model_exclude_unset=True)
+def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) -> QueriedFacts:
     """Follow the links of facts: to causes, earlier and later versions, or whatever is connected, with each path."""
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, fact_id=body.fact_id)
-    return query_facts(installation.acting_for(caller), body.asked).shown()
+    return query_facts(installation.acting_for(caller), body.asked)
 
 
 @router.post("/ask", response_model=responses.Reply)

@@ -19,8 +19,6 @@ from neurigraph_pipelines.faces.client.models import (
     Appended,
     Archived,
     Citation,
-    Fact,
-    FactQueryResult,
     Hit,
     Kept,
     Link,
@@ -33,9 +31,10 @@ from neurigraph_pipelines.faces.client.models import (
     Reply,
     SearchResult,
     Source,
-    StatedFact,
 )
 from neurigraph_pipelines.faces.client.synchronous import Memory
+from neurigraph_pipelines.views.fact_queries import QueriedFacts as FactQueryResult
+from neurigraph_pipelines.views.facts import Fact, StatedFact
 
 __all__ = [
     "ApiError",

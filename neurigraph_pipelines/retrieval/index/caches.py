@@ -22,6 +22,7 @@ from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
+from neurigraph_pipelines.views.facts import Fact
 
 ANSWER_SECONDS = 60.0
 """Age at which a cached answer expires, so that a node that is asked about often is still seen to be in use."""
@@ -166,7 +167,7 @@ class SearchCaches:
         self.unstored: Cache[Unstored] = Cache()
         self.facts: Cache[NodeFacts] = Cache()
         self.fact_rows: Cache[FactRows] = Cache()
-        self.shown_facts: Cache[Mapping[str, Any]] = Cache(ANSWER_SECONDS)
+        self.shown_facts: Cache[Fact] = Cache(ANSWER_SECONDS)
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

@@ -15,6 +15,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
@@ -29,7 +30,7 @@ from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
 from neurigraph_pipelines.text.lexemes import lexer_of
-from neurigraph_pipelines.views.kinds import Impact
+from neurigraph_pipelines.views.facts import Fact, FoundFact
 
 LENT = 0.1
 """Most that a fact adds to the score of the messages that say it, if facts lend."""
@@ -61,13 +62,6 @@ class RankedFact(NamedTuple):
     fact_id: str
     score: float
     lent: float
-
-
-class FoundFact(NamedTuple):
-    """A fact that was found, with its fields as the database lists them."""
-
-    fields: Mapping[str, Any]
-    score: float
 
 
 class Lending:
@@ -151,10 +145,10 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
     shown: dict[UUID, FoundFact] = {}
     for first in range(0, len(ranked), max(limit, 1)):
         part = ranked[first : first + limit]
-        found = _fields(context, [one.fact_id for one in part], version)
+        found = _shown(context, [one.fact_id for one in part], version)
         for one in part:
             if one.fact_id in found and len(shown) < limit:
-                shown.setdefault(found[one.fact_id]["canonical_id"], FoundFact(found[one.fact_id], one.score))
+                shown.setdefault(found[one.fact_id].canonical_id, FoundFact.of(found[one.fact_id], one.score))
         if len(shown) >= limit:
             break
     weight = context.settings.retrieval.decay_weight
@@ -163,41 +157,41 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
     return tuple(sorted((_faded(one, weight) for one in shown.values()), key=lambda one: -one.score))
 
 
-def _fields(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Mapping[str, Any]]:
+def _shown(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Fact]:
     """Return facts as lists show them, those that are kept without a question to the database."""
     cache, key = search_caches(context).shown_facts, graph_key(context)
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Fact] = {}
     for fact_id in fact_ids if version is not None else ():
-        fields = cache.get((key, fact_id), version)
-        if fields is not None and not (fields["forget_after"] and fields["forget_after"] <= datetime.now(UTC)):
-            found[fact_id] = fields
-    for row in _listed(context, [UUID(fact_id) for fact_id in fact_ids if fact_id not in found]):
-        found[str(row["fact_id"])] = row
+        fact = cache.get((key, fact_id), version)
+        if fact is not None and not (fact.forget_after and fact.forget_after <= datetime.now(UTC)):
+            found[fact_id] = fact
+    for fact in _listed(context, [UUID(fact_id) for fact_id in fact_ids if fact_id not in found]):
+        found[str(fact.fact_id)] = fact
         if version is not None:
             capacity = int(_SHARE * cache_bytes(context))
-            cache.put((key, str(row["fact_id"])), row, capacity, size=_BYTES_SHOWN, version=version)
+            cache.put((key, str(fact.fact_id)), fact, capacity, size=_BYTES_SHOWN, version=version)
     return found
 
 
-def facts_by_id(context: Context, fact_ids: Sequence[UUID]) -> dict[UUID, Mapping[str, Any]]:
+def facts_by_id(context: Context, fact_ids: Sequence[UUID]) -> dict[UUID, Fact]:
     """Return facts as lists show them, by id: those that the caller sees and that are not forgotten."""
-    return {row["fact_id"]: row for row in _listed(context, fact_ids)}
+    return {one.fact_id: one for one in _listed(context, fact_ids)}
 
 
-def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Mapping[str, Any]]:
+def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Fact]:
     if not fact_ids:
         return ()
     at, last = NEWEST
     wanted = {"user_id": context.claims.user_id, "fact_ids": fact_ids, "at": at, "id": last, "limit": len(fact_ids)}
-    return context.database.ask(context.claims, _LISTED["facts"], {**_ANY, **wanted})
+    return ask_views(context.database, context.claims, _LISTED["facts"], Fact, {**_ANY, **wanted})
 
 
 def _faded(one: FoundFact, weight: float) -> FoundFact:
     """Return a fact whose score is partly what is left of its weight since it occurred, was read or was confirmed."""
-    times = (one.fields[name] for name in ("recorded_at", "occurred_until", "confirmed_at"))
+    times = (one.recorded_at, one.occurred_until, one.confirmed_at)
     age = datetime.now(UTC) - max(time for time in times if time is not None)
-    left = remaining(Impact(one.fields["impact"]), age.total_seconds() / 86_400)
-    return one._replace(score=(1 - weight) * one.score + weight * left)
+    left = remaining(one.impact, age.total_seconds() / 86_400)
+    return FoundFact.of(one, (1 - weight) * one.score + weight * left)
 
 
 def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]) -> list[NodeFacts]:

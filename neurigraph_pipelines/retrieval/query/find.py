@@ -19,7 +19,6 @@ from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.facts import (
     LENDING,
-    FoundFact,
     RankedFact,
     lending_of,
     show_facts,
@@ -43,6 +42,7 @@ from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
 from neurigraph_pipelines.retrieval.query.select import Anchor, select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.facts import FoundFact
 
 NODES_WARMED = 5
 """Nodes of the best records whose neighbourhood is staged."""

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.views.facts import FoundFact
 
 MAX_QUERY_CHARACTERS = 4_000
 MAX_LIMIT = 200
@@ -68,7 +69,7 @@ class Answer:
     warmed: int = 0
     notes: list[str] = field(default_factory=list)
     periods: list[dict[str, Any]] = field(default_factory=list)
-    facts: list[dict[str, Any]] | None = None
+    facts: list[FoundFact] | None = None
     rationale: dict[str, list[dict[str, Any]]] | None = None
 
     def shown(self) -> dict[str, Any]:
