@@ -16,6 +16,7 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports import slack_messages
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, list_of, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.chat_days import by_words
 from neurigraph_pipelines.inbox.imports.slack_messages import Workspace, zone_of
 from neurigraph_pipelines.inbox.imports.slack_threads import in_threads
 from neurigraph_pipelines.inbox.imports.source import Reading
@@ -53,7 +54,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
         for message in slack_messages.read(listed, workspace, part.name)
         if isinstance(message, NewMessage) and message.occurred_at
     )
-    yield from assemble(
+    read = assemble(
         part.name,
         f"slack:{key}:{match['day']}",
         slack_messages.read(in_threads(listed, part), workspace, part.name),
@@ -62,6 +63,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
         fallback_time=day,
         details=SourceDetails(origin="slack", channel=channel),
     )
+    yield from read if match["folder"] in workspace.folders else by_words(read, has_certain_times=True)
 
 
 @lru_cache(maxsize=1)
