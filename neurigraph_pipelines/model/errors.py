@@ -54,6 +54,14 @@ class RunningError(ConflictError):
     """The same request is running, or has just ended: repeat it in a moment."""
 
 
+class ForgettingError(RunningError):
+    """The caller is being forgotten: nothing more is stored, and the key has ended."""
+
+
+class ForgottenError(NeurigraphError):
+    """The caller was forgotten: the key or token stands for nobody any more."""
+
+
 class TransientError(NeurigraphError):
     """A fault of a network or provider that may pass: a retry may succeed."""
 

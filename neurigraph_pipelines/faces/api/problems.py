@@ -14,14 +14,18 @@ from fastapi.exceptions import RequestValidationError
 from psycopg import OperationalError
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, InsufficientPrivilege, LockNotAvailable, QueryCanceled
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from neurigraph_pipelines.access.authentication import require_remembered
 from neurigraph_pipelines.faces.api.request_ids import current_request_id
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import (
     ConfigurationError,
     ConflictError,
     ForbiddenError,
+    ForgottenError,
     InvalidInputError,
     NeurigraphError,
     NotFoundError,
@@ -46,6 +50,7 @@ _STATUS: dict[type[NeurigraphError], int] = {
     NotFoundError: 404,
     ConflictError: 409,
     RehydratingError: 409,
+    ForgottenError: 410,
     TooOftenError: 429,
     TransientError: 503,
     ConfigurationError: 503,
@@ -58,6 +63,7 @@ _DESCRIPTIONS = {
     404: "The object does not exist, or the key may not see it.",
     408: "The body arrived too slowly.",
     409: "The request conflicts with stored data, or the file is being decompressed.",
+    410: "The user of the key was forgotten.",
     412: "The object was changed since the ETag in `If-Match`; `ETag` has the current one.",
     413: "The body is too long.",
     422: "The request is not valid; nothing was stored.",
@@ -102,6 +108,8 @@ def problem_definition() -> dict[str, Any]:
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the ``responses`` of an operation that may answer with these statuses."""
     reference = {"$ref": "#/components/schemas/Problem"}
+    if 401 in statuses:  # of a key that was ended with its user
+        statuses = (*statuses, *{409, 410}.difference(statuses))
     return {
         status: {"description": _DESCRIPTIONS[status], "content": {PROBLEM_MEDIA_TYPE: {"schema": reference}}}
         for status in statuses
@@ -177,14 +185,27 @@ def _database_problem(error: OperationalError) -> Response:
     return problem(503, detail, headers=retry_after(None))
 
 
-async def _known_error(_: Request, error: Exception) -> Response:
+async def _known_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, NeurigraphError | OperationalError)
-    return problem_of(error)
+    ending = await _ending(request) if isinstance(error, NotFoundError | ForbiddenError) else None
+    return problem_of(ending or error)
 
 
-async def _denied(_: Request, __: Exception) -> Response:
+async def _denied(request: Request, __: Exception) -> Response:
     # A row that a policy rejects and a reference to a missing row get the same answer, which reveals nothing.
-    return problem(404, _NOT_FOUND)
+    ending = await _ending(request)
+    return problem_of(ending) if ending is not None else problem(404, _NOT_FOUND)
+
+
+async def _ending(request: Request) -> NeurigraphError | None:
+    """Return why a write that was let in found nothing, if its caller was forgotten meanwhile."""
+    caller, database = getattr(request.state, "caller", None), request.app.state.installation.database
+    if isinstance(caller, Claims) and request.method not in ("GET", "HEAD"):
+        try:
+            await run_in_threadpool(require_remembered, database, caller.user_id)
+        except NeurigraphError as error:
+            return error
+    return None
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -41,7 +41,7 @@ class Invalid(ApiError):  # noqa: N818 - it reads as what the request is
 
 
 class Denied(ApiError):  # noqa: N818
-    """The key is missing, wrong or has no right to this (401, 403)."""
+    """The key is missing, wrong or has no right to this (401, 403), or its user was forgotten (410)."""
 
 
 class NotFound(ApiError):  # noqa: N818
@@ -68,6 +68,7 @@ _BY_STATUS = {
     403: Denied,
     404: NotFound,
     409: Conflict,
+    410: Denied,
     412: Changed,
     400: Invalid,
     413: Invalid,

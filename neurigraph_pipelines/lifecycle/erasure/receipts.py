@@ -22,6 +22,7 @@ from neurigraph_pipelines.model.ports import Database, Transaction
 MAX_RECEIPTS = 200
 """Most receipts in one page."""
 
+_KEPT = ("sources", "originals")  # the hashes of ended keys beside them are for ``authenticate`` alone
 _QUERIES = statements("erasure")
 
 
@@ -95,7 +96,7 @@ def add_to_receipt(
         {
             "erasure_id": erasure_id,
             "erased": Jsonb({name: count for name, count in erased.items() if count}),
-            "kept": Jsonb({name: sorted(map(str, kept.get(name, ()))) for name in ("sources", "originals")}),
+            "kept": Jsonb({name: sorted(map(str, kept.get(name, ()))) for name in _KEPT}),
         },
     )
 
@@ -165,5 +166,5 @@ def _receipt(row: Mapping[str, Any]) -> Receipt:
         row["w_coordinate"],
         row["finished_at"],
         {name: int(count) for name, count in sorted(row["erased"].items())},
-        {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items())},
+        {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items()) if name in _KEPT},
     )
