@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,10 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.access.accounts import change_account
-from neurigraph_pipelines.exchange.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
+from neurigraph_pipelines.exchange.portability.archive import MANIFEST, folder_writer, new_archive, open_archive
 from neurigraph_pipelines.exchange.portability.export import Exported, export_user
 from neurigraph_pipelines.exchange.portability.restore import Restored, restore_user
+from neurigraph_pipelines.exchange.portability.stream import Part
 from neurigraph_pipelines.exchange.portability.tables import shared_tables, tables_of
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
@@ -247,11 +249,14 @@ def seal(folder: Path) -> None:
     """Write the manifest of a changed export again, so that it matches its files."""
     manifest = json.loads((folder / MANIFEST).read_text())
     manifest.pop("files")
-    writer = FolderWriter(folder.parent / "sealed")
+    rows: Counter[str] = Counter()
+    writer = folder_writer(folder.parent / "sealed")
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST):
-        for _ in writer.add(str(path.relative_to(folder)), [path.read_bytes()]):
-            pass
-    writer.finish(manifest)
+        content = path.read_bytes()
+        list(writer.add(Part(str(path.relative_to(folder)), iter([content]))))
+        if path.suffix == ".jsonl":
+            rows[path.stem] += content.count(b"\n")
+    writer.finish({**manifest, "rows": rows})
     shutil.rmtree(folder)
     (folder.parent / "sealed").rename(folder)
 
