@@ -16,7 +16,7 @@ from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import Channel
