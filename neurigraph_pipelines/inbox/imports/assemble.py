@@ -6,6 +6,7 @@ The modules of the formats read the messages.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ Spoken = NewMessage | RejectedItem | ImportNote
 
 UNKNOWN = "Unknown"
 """The author of a message whose writer has no name in the file; a message without an author is one of the owner."""
+
+_SECONDS = re.compile(r"\d{9,11}\.\d+")
 
 BY_FILE = ImportNote("conversations without a time of their own, dated by the file", 1)
 
@@ -58,7 +61,8 @@ def moment(value: Any) -> datetime | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return spoken(datetime.fromtimestamp(float(value), UTC))
         if isinstance(value, str):
-            return spoken(datetime.fromisoformat(value))
+            seconds = _SECONDS.fullmatch(value)  # more digits than a number holds
+            return spoken(datetime.fromtimestamp(float(value), UTC) if seconds else datetime.fromisoformat(value))
     except (ValueError, OverflowError, OSError, InvalidInputError):
         return None
     return None

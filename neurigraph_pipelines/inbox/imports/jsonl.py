@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble, derived_id, message_id, moment
-from neurigraph_pipelines.inbox.imports.json_stream import parse_object
+from neurigraph_pipelines.inbox.imports.json_stream import parse_object, said_twice
 from neurigraph_pipelines.inbox.imports.openai import text_of_parts
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.tool_events import TOOL_EVENTS, typed
@@ -24,7 +24,8 @@ from neurigraph_pipelines.model import (
     Tier,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
+from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.hygiene import clean_json
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
 
@@ -61,13 +62,14 @@ def conversations(
         max_line_bytes: Longer lines are skipped, without loading them into memory.
     """
     unknown: set[str] = set()
+    parser = KeepingParser()
     for number, line in _lines(stream, max_line_bytes):
         where = f"{name}, line {number}"
         if isinstance(line, RejectedItem):
             yield replace(line, where=where)
             continue
         try:
-            raw = parse_object(line)
+            raw = parse_object(line, parser)
             _note_unknown(raw, CONVERSATION_KEYS, unknown, name)
             title, started_at, ended_at = (
                 _text(raw, "title"),
@@ -80,8 +82,10 @@ def conversations(
                 _opening(title, started_at, messages) if details.replaces is None else ""
             )
         except InvalidInputError as error:
+            parser.twice.clear()
             yield RejectedItem(where, str(error))
             continue
+        yield from said_twice(where, parser)
         yield from assemble(
             where,
             external_id,
