@@ -169,9 +169,10 @@ WHERE source_id = %(source_id)s;
 SELECT pg_advisory_lock(hashtextextended('neurigraph.batch:' || %(batch_id)s::text, 0));
 
 -- name: expire_leases
--- Segments whose lease expired, or whose process is gone, return to the queue. If a worker held several, any of them may
--- have killed it: none loses its attempt, and each runs alone from now on. A segment that ran alone has used its
--- attempt, and after the last one it waits for a person. A segment in its commit is locked: its worker lives, and no sensor waits for it.
+-- Segments whose lease expired, or whose process is gone, return to the queue. If a worker held several, any may have
+-- killed it: none loses its attempt, and each runs alone from now on. A segment that ran alone has used its attempt:
+-- after the last one it waits for a person. A segment in its commit is locked: its worker lives; no sensor waits for
+-- it.
 WITH silent AS (
     SELECT
         t.trigger_id,

@@ -41,11 +41,15 @@ class Invalid(ApiError):  # noqa: N818 - it reads as what the request is
 
 
 class Denied(ApiError):  # noqa: N818
-    """The key is missing, wrong or has no right to this (401, 403), or its user was forgotten (410)."""
+    """The key is missing, wrong or has no right to this (401, 403)."""
 
 
 class NotFound(ApiError):  # noqa: N818
     """Absent, or not visible with this key (404)."""
+
+
+class Gone(ApiError):  # noqa: N818
+    """The user of the key was forgotten, or all copies of a file are lost (410)."""
 
 
 class Conflict(ApiError):  # noqa: N818
@@ -68,7 +72,7 @@ _BY_STATUS = {
     403: Denied,
     404: NotFound,
     409: Conflict,
-    410: Denied,
+    410: Gone,
     412: Changed,
     400: Invalid,
     413: Invalid,
