@@ -7,7 +7,6 @@ does the same for search results. Names of columns stay inside the database.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -97,17 +96,6 @@ def record(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record, one of its earlier versions, or some of its fields."""
     shown = _renamed(found, _RECORD)
     return {**shown, "source": shown_details(shown["source_kind"], shown["source"])} if "source" in shown else shown
-
-
-def link(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a link of a list, without its place there."""
-    return {name: value for name, value in found.items() if name != "place"}
-
-
-def signing_key(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a key that signs links."""
-    shown = _renamed(found, {"key_id": "signing_key_id"})
-    return {**shown, "public_key": b64encode(found["public_key"]).decode()}
 
 
 def _with_source(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from neurigraph_pipelines.faces.client.models import (
     Citation,
     Hit,
     Kept,
-    Link,
     Message,
     MessageHit,
     Node,
@@ -36,6 +35,7 @@ from neurigraph_pipelines.faces.client.models import (
 from neurigraph_pipelines.faces.client.synchronous import Memory
 from neurigraph_pipelines.views.fact_queries import QueriedFacts as FactQueryResult
 from neurigraph_pipelines.views.facts import Fact, StatedFact
+from neurigraph_pipelines.views.links import Link
 
 __all__ = [
     "ApiError",

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.models import Duplicates, Link
+from neurigraph_pipelines.faces.client.models import Duplicates
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.facts import (
     Fact,
@@ -18,6 +18,7 @@ from neurigraph_pipelines.views.facts import (
     UndoneDecision,
     UndoneDecisions,
 )
+from neurigraph_pipelines.views.links import Link, WrittenLink
 
 
 class AsyncFacts(ABC):
@@ -108,8 +109,9 @@ class AsyncFacts(ABC):
         Args:
             fields: As the API takes them: an end such as ``from_fact_id`` and one such as ``to_record_id``, ``reason``.
         """
-        answer = await self.call("POST", "/v1/links", {"relation": relation, **fields})
-        return UUID(answer["link_id"])
+        return WrittenLink.model_validate(
+            await self.call("POST", "/v1/links", {"relation": relation, **fields})
+        ).link_id
 
     async def end_link(self, link_id: UUID, valid_until: datetime | None = None) -> Link:
         """Say that a link holds no longer, or since when."""

@@ -58,29 +58,6 @@ class Note(_Answer):
     replaces: UUID | None = None
 
 
-class Link(_Answer):
-    """A relation of a fact or a memory with something else; ``computed_from`` is set if it is stored nowhere."""
-
-    link_id: UUID | None
-    computed_from: str | None
-    relation: str
-    forward: str
-    backward: str
-    direction: str
-    from_kind: str
-    from_id: UUID
-    from_text: str | None
-    to_kind: str
-    to_id: UUID
-    to_text: str | None
-    confidence: float
-    reason: str | None
-    observed_by: str
-    attest: str
-    verdict: str
-    ended_at: datetime | None
-
-
 class SourceDetails(_Answer):
     """Where a source comes from, as its writer stated it, and its place among its versions."""
 

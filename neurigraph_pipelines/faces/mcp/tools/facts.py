@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
-from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, path_of, shown
+from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
@@ -148,16 +148,10 @@ def _links(call: Call, fact_id: UUID) -> Iterator[dict[str, Any]]:
     """Yield the links of a fact that hold, newest first, as they read from it."""
     database, cursors = call.installation.database, call.installation.cursors
     for one in list_links(database, cursors, call.claims, LinkFilter(fact_id=fact_id), limit=MAX_LINKS).items:
-        words, end = (one["forward"], "to") if one["direction"] == "out" else (one["backward"], "from")
-        yield {
-            "link_id": None if one["link_id"] is None else str(one["link_id"]),
-            "words": words,
-            "kind": one[f"{end}_kind"],
-            "id": str(one[f"{end}_id"]),
-            "text": visible(one[f"{end}_text"] or ""),
-            "confidence": one["confidence"],
-            "verdict": one["verdict"],
-        }
+        words, end = (one.forward, "to") if one.direction == "out" else (one.backward, "from")
+        kind, of, text = (plain(getattr(one, f"{end}_{name}")) for name in ("kind", "id", "text"))
+        seen = shown(one, ("link_id", "confidence", "verdict"))
+        yield seen | {"words": words, "kind": kind, "id": of, "text": text or ""}
 
 
 def _judged(link: Mapping[str, Any]) -> str:
