@@ -17,18 +17,15 @@ from neurigraph_pipelines.faces.client.failures import (
 )
 from neurigraph_pipelines.faces.client.models import (
     Appended,
-    Archived,
     Citation,
     Fact,
     FactQueryResult,
     Hit,
-    Kept,
     Link,
     Message,
     MessageHit,
     Node,
     Note,
-    Purge,
     Record,
     Reply,
     SearchResult,
@@ -36,6 +33,8 @@ from neurigraph_pipelines.faces.client.models import (
     StatedFact,
 )
 from neurigraph_pipelines.faces.client.synchronous import Memory
+from neurigraph_pipelines.views.retention import Archived, Purge
+from neurigraph_pipelines.views.retention import Retention as Kept
 
 __all__ = [
     "ApiError",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.lifecycle.retention import KEPT, Retention
+from neurigraph_pipelines.lifecycle.retention import KEPT, in_search
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.sources import shown_details
@@ -17,6 +17,7 @@ from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.views.retention import Retention
 
 ANCHORS_SHOWN = 10
 
@@ -84,7 +85,7 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
         "file_id": record.file_id,
         "file_state": record.file_state,
         "origin": _origin(found, restated),
-        **kept.shown(),
+        **in_search(kept),
     }
     if found.parts:
         hit["explain"] = dict(found.parts)
