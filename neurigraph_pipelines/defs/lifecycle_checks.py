@@ -21,6 +21,7 @@ from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.lifecycle import dormancy, verification
 from neurigraph_pipelines.lifecycle.quarantine import suggestions
+from neurigraph_pipelines.views.quarantines import Suggestion
 
 SAMPLE_FILES = 100
 EXPIRY_GRACE_SECONDS = 600.0
@@ -116,7 +117,7 @@ def no_memory_looks_like_poison(installation: InstallationResource) -> dg.AssetC
     )
 
 
-def _subject(found: suggestions.Suggestion) -> str:
+def _subject(found: Suggestion) -> str:
     return str(found.rule.source_id or found.rule.key_id or "")
 
 

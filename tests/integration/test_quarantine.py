@@ -19,12 +19,13 @@ from neurigraph_pipelines.ingestion.revision import supersede
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Quarantine, Rule, page_of_quarantines, preview
+from neurigraph_pipelines.lifecycle.quarantine.rules import Rule, page_of_quarantines, preview
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewMessage, Role, SourceKind
 from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.quarantines import Quarantine
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.hidden_memories import POISON, context, derived, hidden_records, seen, through_all_doors, traces

@@ -196,7 +196,7 @@ def test_source_moves_between_spaces_at_once(world: World) -> None:
     assert added.sources == 2
     assert world.found(world.bound) == {str(world.shown_id), str(world.secret_id)}
     page = spaces.page_of_sources(database, here.cursors, world.owner, garden.space_id)
-    assert {row["external_id"] for row in page.items} == {"open talk", "secret talk"}
+    assert {one.external_id for one in page.items} == {"open talk", "secret talk"}
     spaces.remove_sources(database, world.owner, garden.space_id, [world.secret_source])
     assert world.found(world.bound) == {str(world.shown_id)}
     with pytest.raises(NotFoundError):

@@ -10,14 +10,13 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Claims, MessageType, NewMessage, Role, SourceKind, ToolEvent
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.open import file_of_record, message_view, open_file, open_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.transcript import read_messages
@@ -149,10 +148,10 @@ def test_texts_of_tools_are_redacted(here: Installation, bob: tuple[User, Claims
         redactor=PatternRedactor(["email"]),
     )
     assert mail.encode() not in open_file(context, file_id).content
-    sent = presentation.message(open_message(context, file_id, 1))
-    assert sent["input"] == {"to": ["[email]"], "body": {"cc": "[email]"}}
-    answer = presentation.message(open_message(context, file_id, 2))
-    assert (answer["output"], answer["error"]) == ({"sent": "[email]"}, "[email] is full")
+    sent = message_view(open_message(context, file_id, 1))
+    assert sent.input == {"to": ["[email]"], "body": {"cc": "[email]"}}
+    answer = message_view(open_message(context, file_id, 2))
+    assert (answer.output, answer.error) == ({"sent": "[email]"}, "[email] is full")
     kept = "SELECT tool_event, content FROM neurigraph.messages WHERE user_id = %s"
     assert {(row["tool_event"], row["content"]) for row in rows(here, kept, bob[0].user_id)} == {(None, None)}
 

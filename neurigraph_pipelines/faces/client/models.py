@@ -210,38 +210,6 @@ class Node(_Answer):
     etag: str | None = None
 
 
-class Kept(_Answer):
-    """How long a memory is meant to be kept; ``expires_at`` is None for good."""
-
-    tier: Tier
-    expires_at: datetime | None = None
-    expiry_reason: str | None = None
-    access_count: int | None = None
-    access_days: int | None = None
-
-
-class Archived(_Answer):
-    """A memory in the archive."""
-
-    record_id: UUID
-    title: str
-    node_path: str
-    tier: Tier
-    archived_at: datetime
-    archived_by: str
-    archived_reason: str
-
-
-class Purge(_Answer):
-    """What was forgotten of the archive, or would be."""
-
-    dry_run: bool
-    records: int
-    erasure_ids: list[UUID]
-    failed: list[UUID]
-    left: int
-
-
 class Digest(_Answer):
     """What several memories say, in a few sentences; ``days`` is None of one that names its memories."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -18,7 +18,7 @@ from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.model.errors import InvalidInputError, LostObjectError, NotFoundError
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+from neurigraph_pipelines.retrieval.open import OpenedMessage, message_view, open_messages
 from neurigraph_pipelines.retrieval.unstored import open_unstored
 
 READ_AT_ONCE = 20
@@ -191,8 +191,8 @@ def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budge
 
 
 def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
-    found: dict[str, Any] = presentation.message(opened)
-    values = {name: plain(found[name]) for name in Message.model_fields if name in found}
+    found = message_view(opened)
+    values = {name: plain(getattr(found, name)) for name in Message.model_fields if hasattr(found, name)}
     about = Message(**{**values, "content": "", "is_whole": True})
     budget.fits("\n".join(about.lines()))
     rest = str(values["content"])[begin:]
