@@ -13,8 +13,6 @@ from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDe
 from neurigraph_pipelines.faces.api.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.responses import retrieval as responses
-from neurigraph_pipelines.faces.api.responses.fact_queries import QueriedFacts
-from neurigraph_pipelines.faces.api.responses.files import UnstoredMessages
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates

@@ -24,7 +24,7 @@ from neurigraph_pipelines.model import (
     Tier,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.hygiene import clean_json
 from neurigraph_pipelines.views.kinds import Channel, DocumentType

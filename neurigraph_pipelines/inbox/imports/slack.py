@@ -22,7 +22,7 @@ from neurigraph_pipelines.inbox.imports.slack_threads import in_threads
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.model import NewMessage
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 from neurigraph_pipelines.views.kinds import Channel
