@@ -136,8 +136,9 @@ class _Restore:
     def run(self, stream: Stream) -> None:
         """Write the rows of a stream once all are staged, and the objects that follow."""
         self._require_absent()
-        for query in ("create_staging_table", "create_keys_table", "begin_restoring"):
-            self._tx.execute(_QUERIES[query])
+        self._tx.execute(_QUERIES["create_staging_table"])
+        self._tx.execute(_QUERIES["create_keys_table"])
+        self._tx.execute(_QUERIES["begin_restoring"])
         parts = stream.parts()
         first = next((part for part in parts if not self._stages(part)), None)
         self._tx.execute(_QUERIES["index_staging_table"])
