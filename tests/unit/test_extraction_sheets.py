@@ -132,6 +132,7 @@ def test_comments_on_cells_are_read(extractor: SubprocessExtractor) -> None:
     assert [part.text for part in extractor.extract([book], "sheets").parts][1:] == ["Comment on A1: Since May."]
     isles = ods_of(
         '<table:table table:name="Isles"><table:table-row><table:table-cell>'
-        "<office:annotation><text:p>Ask Liv.</text:p></office:annotation><text:p>Tresco</text:p></table:table-cell></table:table-row></table:table>"
+        "<office:annotation><text:p>Ask Liv.</text:p></office:annotation><text:p>Tresco</text:p>"
+        "</table:table-cell></table:table-row></table:table>"
     )
     assert [part.text for part in extractor.extract([isles], "ods").parts] == ["Tresco", "Comment: Ask Liv."]
