@@ -18,7 +18,6 @@ from neurigraph_pipelines.model.sources import shown_details
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.history import Delta
     from neurigraph_pipelines.graph.navigation import TreeNode
-    from neurigraph_pipelines.knowledge.deciding.actions import Action
     from neurigraph_pipelines.lifecycle.archive import Archived
     from neurigraph_pipelines.lifecycle.control import FileState, NodeState
     from neurigraph_pipelines.lifecycle.erasure.receipts import ErasedObject, Receipt
@@ -168,11 +167,6 @@ def archived(found: Archived) -> dict[str, Any]:
 def quarantine(found: Quarantine | Rule) -> dict[str, Any]:
     """Return a quarantine, or the conditions of one."""
     return _renamed(asdict(found), _CONDITIONS)
-
-
-def action(found: Action) -> dict[str, Any]:
-    """Return something that waits for a decision."""
-    return asdict(found)
 
 
 def suggestion(found: Suggestion) -> dict[str, Any]:

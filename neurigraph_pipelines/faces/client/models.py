@@ -240,21 +240,3 @@ class Purge(_Answer):
     erasure_ids: list[UUID]
     failed: list[UUID]
     left: int
-
-
-class Digest(_Answer):
-    """What several memories say, in a few sentences; ``days`` is None of one that names its memories."""
-
-    digest_id: UUID
-    node_id: UUID | None = None
-    days: int | None = None
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
-    covers: str
-    title: str
-    text: str
-    records: int
-    facts: int
-    made_by: str
-    made_at: datetime
-    derived_from: list[UUID]
