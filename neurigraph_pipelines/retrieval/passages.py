@@ -54,7 +54,7 @@ def with_replies(context: Context, question: Question, passages: Sequence[Passag
                 wanted.setdefault(one.message.file_id, []).append(following)
     if not wanted:
         return list(passages)
-    opened = enriched("replies", lambda: open_in_files(context, wanted), dict)
+    opened = enriched("replies", lambda: open_in_files(context, wanted), dict[UUID, list[OpenedMessage] | StorageError])
     replies = {
         (file_id, reply.seq): reply
         for file_id, found_in in opened.items()
