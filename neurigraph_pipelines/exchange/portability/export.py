@@ -20,7 +20,8 @@ from uuid import UUID
 from psycopg import sql
 
 import neurigraph_pipelines
-from neurigraph_pipelines.database.statements import newest, statements
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.archive import FORMAT, OBJECTS, ArchiveWriter, ZipWriter
 from neurigraph_pipelines.exchange.portability.tables import Table, shared_tables, tables_of
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
@@ -135,8 +136,8 @@ class _Export:
                 "neurigraph": neurigraph_pipelines.__version__,
                 "exported_at": datetime.now(UTC),
                 "user": user,
-                "shared_ddl": newest("shared"),
-                "node_ddl": newest("node"),
+                "shared_ddl": SHIPPED.newest,
+                "node_ddl": SHIPPED.newest,
                 "rows": dict(self._report.rows),
                 "lost_objects": self._report.lost,
                 "forgotten_objects": self._report.forgotten,

@@ -15,7 +15,8 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg import sql
 
-from neurigraph_pipelines.database.statements import BASELINE, newest, statements
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.archive import ArchiveReader, Entry
 from neurigraph_pipelines.exchange.portability.export import VERSION
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
@@ -29,7 +30,7 @@ from neurigraph_pipelines.exchange.portability.tables import (
     shared_tables,
     tables_of,
 )
-from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables, upgrade_node
+from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
@@ -43,6 +44,9 @@ _QUERIES = statements("portability")
 _ERASURE = statements("erasure")
 _EVIDENCE = statements("evidence")
 _MAX_LINE_BYTES = 256 << 20
+_OLDEST = 50
+"""Number of the oldest schema whose exports are read: those of earlier ones lack evidence and states of facts."""
+
 _ORIGINAL_ENDS = (".original", ".original.gz")
 _COMPRESSED = ".gz"
 _NEW_KEY = "(SELECT k.object_key FROM pg_temp.new_keys AS k WHERE k.record_id = r.record_id AND k.exported = {})"
@@ -51,6 +55,7 @@ _OWN_VALUES: dict[str, sql.Composable] = {
     "user_id": sql.Placeholder("user_id"),
     "slug": sql.Placeholder("slug"),
     "schema_name": sql.SQL("r.node_id::text"),
+    "node_ddl_version": sql.Literal(SHIPPED.newest),
     "storage_path": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "storage_path")),
     "file_pointer": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "file_pointer")),
 }
@@ -152,13 +157,13 @@ class _Restore:
             self._load(table, _file_of(table))
         self._reject_foreign_references(tables)
         # Rows that follow from evidence are computed again, and never read from the archive.
-        self._tx.execute(_EVIDENCE["derive"], user)
+        self._tx.execute(_EVIDENCE["sum_graph"], user)
         nodes = self._tx.execute(_QUERIES["nodes_of_user"], user).fetchall()
         self._restored.nodes = len(nodes)
         exported_ids = self._ids.inverse()
         for node in nodes:
             folder = f"nodes/{exported_ids.get(str(node['node_id']), str(node['node_id']))}"
-            node["schema_name"] = self._node(node["node_id"], node["names"], node["node_ddl_version"], folder)
+            node["schema_name"] = self._node(node["node_id"], node["names"], folder)
         for node in nodes:
             files = _QUERIES["objects_of_node"].format(schema=sql.Identifier(node["schema_name"]))
             for file in self._tx.execute(files).fetchall():
@@ -199,22 +204,17 @@ class _Restore:
             if name.endswith("/file_manifest.jsonl"):
                 self._ids.replace_originals(self._lines(name))
 
-    def _node(self, node_id: UUID, names: Sequence[str], version: int, folder: str) -> str:
-        """Create the tables of a node at their exported version, load the rows, and upgrade the tables.
+    def _node(self, node_id: UUID, names: Sequence[str], folder: str) -> str:
+        """Create the tables of a node, and load the rows.
 
         Returns:
             The name of its schema.
         """
-        if not BASELINE["node"] <= version <= newest("node"):
-            raise InvalidInputError(
-                f"the export has a node of DDL {version}, and this version reads {BASELINE['node']} to "
-                f"{newest('node')}: restore it with the version that made it, upgrade, and export it again"
-            )
         # The schema name never comes from the export.
         schema_name = free_schema_name(self._tx, self._restored.slug, names[1:], node_id)
         schema = sql.Identifier(schema_name)
         self._tx.execute(_QUERIES["set_schema_name"], {"node_id": node_id, "schema_name": schema_name})
-        make_tables(self._tx, schema_name, node_id, self._restored.user_id, version)
+        make_tables(self._tx, schema_name, node_id, self._restored.user_id)
         tables = tables_of(self._tx, schema_name)
         for table in tables:
             self._tx.execute(_QUERIES["disable_triggers"].format(table=table.identifier))
@@ -229,7 +229,6 @@ class _Restore:
             raise InvalidInputError(f"the records and files of node {node_id} in the export differ from its registries")
         if rows["passages"]:
             self._tx.execute(_QUERIES["recount_node"], {"node_id": node_id})
-        upgrade_node(self._tx, node_id, schema_name)
         return schema_name
 
     def _add_keys(self, name: str, path: Sequence[str]) -> None:
@@ -313,11 +312,8 @@ def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
     """Return the manifest of an export, if it can be restored here."""
     manifest = archive.manifest()
     try:
-        newer = (
-            manifest["version"] > VERSION
-            or manifest["shared_ddl"] > newest("shared")
-            or manifest["node_ddl"] > newest("node")
-        )
+        newer = manifest["version"] > VERSION or manifest["shared_ddl"] > SHIPPED.newest
+        is_too_old = manifest["shared_ddl"] < _OLDEST
         known = manifest["user"]["slug"]
         UUID(manifest["user"]["user_id"])
         lost = [*manifest["lost_objects"], *manifest.get("forgotten_objects", ())]
@@ -326,6 +322,11 @@ def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
     if newer:
         raise InvalidInputError(
             f"the export was made by Neurigraph {manifest.get('neurigraph')}, which is newer: restore it with that"
+        )
+    if is_too_old:
+        raise InvalidInputError(
+            f"the export has schema {manifest['shared_ddl']}, and {_OLDEST} is the oldest that this version reads: "
+            "restore it with the version that made it, upgrade that, and export it again"
         )
     if known != slug:
         raise InvalidInputError(f"the export is of the user {known!r}: give that user")

@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.migrations import migrate
-from neurigraph_pipelines.database.statements import newest
+from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
 from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
@@ -73,7 +73,7 @@ def restore(
     folder.open()
     chosen = folder.find(backup_id)
     manifest = folder.manifest(chosen)
-    if manifest["shared_ddl"] > newest("shared") or manifest["node_ddl"] > newest("node"):
+    if manifest["shared_ddl"] > SHIPPED.newest:
         raise InvalidInputError(
             f"backup {chosen} was made by Neurigraph {manifest['neurigraph']}: restore it with that"
         )
