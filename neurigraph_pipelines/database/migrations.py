@@ -222,8 +222,9 @@ def _require_ours(known: Mapping[int, str], schema: Schema) -> None:
     made = min(known)
     if known[made] != schema.digest_at(made):
         raise ConfigurationError(
-            "no migration leads from the schema of this database to this version: run `neurigraph export` for each user "
-            "with the version that made it, and `neurigraph import --format neurigraph` into a new one with this version"
+            "no migration leads from the schema of this database to this version: run `neurigraph export` for each "
+            "user with the version that made it, and `neurigraph import --format neurigraph` into a new one with this "
+            "version"
         )
     for migration in schema.migrations:
         if made < migration.number <= max(known) and known.get(migration.number) != migration.checksum:
@@ -284,7 +285,7 @@ def _replace_routines(connection: Transaction, schema: Schema) -> list[str]:
         folder, _, name = routine.name.partition("/")
         if folder == "tables":
             for policy in connection.execute(_QUERIES["policies"], {"table": name}).fetchall():
-                names = {key: sql.Identifier(policy[key]) for key in ("policy", "table")}
+                names = {key: sql.Identifier(policy[key]) for key in ("policy", "table_name")}
                 connection.execute(_QUERIES["drop_policy"].format(**names))
         connection.execute(routine.statement)
         connection.execute(_QUERIES["note_routine"], {"name": routine.name, "checksum": routine.checksum})

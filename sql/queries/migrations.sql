@@ -58,12 +58,12 @@ ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum, applied_at = now(
 -- name: policies
 SELECT
     p.policyname AS policy,
-    p.tablename AS "table"
+    p.tablename AS table_name
 FROM pg_catalog.pg_policies AS p
 WHERE p.schemaname = 'neurigraph' AND p.tablename = %(table)s;
 
 -- name: drop_policy
-DROP POLICY {policy} ON neurigraph.{table};
+DROP POLICY {policy} ON neurigraph.{table_name};
 
 -- name: close_private_functions
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
