@@ -1,6 +1,6 @@
 """Privacy of a source (conversation, event, upload or note), which applies to everything stored from it.
 
-The database enforces it from the next statement on (sql/routines/privacy.sql).
+The database enforces it from the next statement on (sql/tables/sources.sql).
 """
 
 from __future__ import annotations
