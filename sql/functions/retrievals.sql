@@ -3,7 +3,9 @@
 -- Note that the caller retrieved some records: in the log if `is_logged`, and always for records that expire and for
 -- canaries. Returns whether the graph has canaries to watch, with each canary that this call was the first to retrieve,
 -- and whether anything in it expires.
-CREATE OR REPLACE FUNCTION neurigraph.note_retrieval(noted_operation text, returned uuid [], asked text, is_logged boolean)
+CREATE OR REPLACE FUNCTION neurigraph.note_retrieval(
+    noted_operation text, returned uuid [], asked text, is_logged boolean
+)
 RETURNS TABLE (is_watched boolean, canary uuid, expires boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
