@@ -82,7 +82,6 @@ FROM (
 SELECT
     g.node_id,
     g.schema_name,
-    g.node_ddl_version,
     n.names
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (

@@ -6,7 +6,6 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -29,8 +28,6 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
@@ -38,7 +35,7 @@ from tests.support.command_line import run_cli
 from tests.support.erasures import RECORD, erase, parts_of_a_document
 from tests.support.exported_user import QUESTIONS, Source, all_rows, export, exported_user, restore
 from tests.support.files import store_file
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.uploads import store
 from tests.support.waiting import wait_until
 
@@ -112,27 +109,6 @@ def test_existing_user_is_not_restored(source: Source, installation: Installatio
     with pytest.raises(InvalidInputError, match="of the user 'exporter'"):
         restore(installation, source.folder, "somebody")
     assert list(installation.objects.keys()) == []
-
-
-def test_old_nodes_are_upgraded(
-    shared_installation: Installation,
-    installation: Installation,
-    tmp_path: Path,
-    later_node_ddl: Callable[[], int],
-) -> None:
-    user, claims = new_user(shared_installation)
-    converse(shared_installation, claims, "#Family/Dave Dave sails.", "#Notes He reads.", "@Ana:sister Yes.")
-    ingest(plain_context(shared_installation), user)
-    question = Question("Who sails?")
-    embedder = WordEmbedder()
-    before = search(shared_installation.acting_for(claims).using(embedder=embedder), question)
-    newest = later_node_ddl()
-    export(shared_installation, user, tmp_path / "export")
-    restore(installation, tmp_path / "export", user.slug)
-    versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
-    assert versions == [{"version": newest}]
-    assert search(installation.acting_for(claims).using(embedder=embedder), question) == before
-    assert not verify(installation.context).findings
 
 
 def test_taken_schema_name_is_not_reused(source: Source, installation: Installation) -> None:

@@ -18,7 +18,8 @@ from uuid import UUID
 from psycopg import sql
 
 import neurigraph_pipelines
-from neurigraph_pipelines.database.statements import newest, statements
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.archive import ArchiveWriter, zip_writer
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Hashed, Part, Stream, rows_name
 from neurigraph_pipelines.exchange.portability.tables import Table, named_objects, shared_tables, tables_of
@@ -139,8 +140,8 @@ class _Written(Stream):
             "neurigraph": neurigraph_pipelines.__version__,
             "exported_at": datetime.now(UTC),
             "user": self._user,
-            "shared_ddl": newest("shared"),
-            "node_ddl": newest("node"),
+            "shared_ddl": SHIPPED.newest,
+            "node_ddl": SHIPPED.newest,
         }
 
     def parts(self) -> Iterator[Part]:

@@ -17,7 +17,8 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg import sql
 
-from neurigraph_pipelines.database.statements import BASELINE, newest, statements
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
@@ -32,7 +33,7 @@ from neurigraph_pipelines.exchange.portability.tables import (
     shared_tables,
     tables_of,
 )
-from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables, upgrade_node
+from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
@@ -46,6 +47,9 @@ _QUERIES = statements("portability")
 _ERASURE = statements("erasure")
 _EVIDENCE = statements("evidence")
 _MOVES = statements("moves")
+_OLDEST = 50
+"""Number of the oldest schema whose exports are read: those of earlier ones lack evidence and states of facts."""
+
 _ORIGINAL_ENDS = (".original", ".original.gz")
 _COMPRESSED = ".gz"
 _NEW_KEY = "(SELECT k.object_key FROM pg_temp.new_keys AS k WHERE k.record_id = r.record_id AND k.exported = {})"
@@ -54,6 +58,7 @@ _OWN_VALUES: dict[str, sql.Composable] = {
     "user_id": sql.Placeholder("user_id"),
     "slug": sql.Placeholder("slug"),
     "schema_name": sql.SQL("r.node_id::text"),
+    "node_ddl_version": sql.Literal(SHIPPED.newest),
     "storage_path": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "storage_path")),
     "file_pointer": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "file_pointer")),
 }
@@ -209,25 +214,20 @@ class _Restore:
             self._load(table, rows_name(table))
         self._reject_foreign_references(tables)
         # Rows that follow from evidence are computed again, and never read from the stream.
-        self._tx.execute(_EVIDENCE["derive"], self._user)
+        self._tx.execute(_EVIDENCE["sum_graph"], self._user)
         exported_ids = self._ids.inverse()
         for node in self._tx.execute(_QUERIES["nodes"], self._user).fetchall():
             exported = exported_ids.get(str(node["node_id"]), str(node["node_id"]))
-            self._node(node["node_id"], node["names"], node["node_ddl_version"], exported)
+            self._node(node["node_id"], node["names"], exported)
             self._restored.nodes += 1
 
-    def _node(self, node_id: UUID, names: Sequence[str], version: int, exported: str) -> None:
-        """Create the tables of a node at their exported version, load the rows, and upgrade the tables."""
-        if not BASELINE["node"] <= version <= newest("node"):
-            raise InvalidInputError(
-                f"the export has a node of DDL {version}, and this version reads {BASELINE['node']} to "
-                f"{newest('node')}: restore it with the version that made it, upgrade, and export it again"
-            )
+    def _node(self, node_id: UUID, names: Sequence[str], exported: str) -> None:
+        """Create the tables of a node, and load the rows."""
         # The schema name never comes from the export.
         schema_name = free_schema_name(self._tx, self._restored.slug, names[1:], node_id)
         schema = sql.Identifier(schema_name)
         self._tx.execute(_QUERIES["set_schema_name"], {"node_id": node_id, "schema_name": schema_name})
-        make_tables(self._tx, schema_name, node_id, self._restored.user_id, version)
+        make_tables(self._tx, schema_name, node_id, self._restored.user_id)
         tables = tables_of(self._tx, schema_name)
         for table in tables:
             self._tx.execute(_QUERIES["disable_triggers"].format(table=table.identifier))
@@ -241,7 +241,6 @@ class _Restore:
             raise InvalidInputError(f"the records and files of node {node_id} in the export differ from its registries")
         if rows["passages"]:
             self._tx.execute(_QUERIES["recount_node"], {"node_id": node_id})
-        upgrade_node(self._tx, node_id, schema_name)
 
     def _add_keys(self, name: str, path: Sequence[str]) -> None:
         """Choose the keys of a node's objects."""
@@ -309,17 +308,19 @@ def _condition(reference: Reference) -> sql.Composable:
 def _checked(header: Mapping[str, Any], slug: str) -> UUID:
     """Return the id of a stream's user, if the stream can be restored here."""
     try:
-        newer = (
-            header["version"] > VERSION
-            or header["shared_ddl"] > newest("shared")
-            or header["node_ddl"] > newest("node")
-        )
+        newer = header["version"] > VERSION or header["shared_ddl"] > SHIPPED.newest
+        is_too_old = header["shared_ddl"] < _OLDEST
         known, user_id = header["user"]["slug"], UUID(str(header["user"]["user_id"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(error) from error
     if newer:
         raise InvalidInputError(
             f"the export was made by Neurigraph {header.get('neurigraph')}, which is newer: restore it with that"
+        )
+    if is_too_old:
+        raise InvalidInputError(
+            f"the export has schema {header['shared_ddl']}, and {_OLDEST} is the oldest that this version reads: "
+            "restore it with the version that made it, upgrade that, and export it again"
         )
     if known != slug:
         raise InvalidInputError(f"the export is of the user {known!r}: give that user")

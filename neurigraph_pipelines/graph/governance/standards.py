@@ -1,6 +1,6 @@
 """Standards of nodes: what personas and jobs may do there, resolved field by field up the path.
 
-The database resolves them (``sql/routines/actions.sql``) and enforces what they say about writing.
+The database resolves them (``sql/functions/actions.sql``) and enforces what they say about writing.
 """
 
 from __future__ import annotations

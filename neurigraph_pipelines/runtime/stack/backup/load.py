@@ -21,7 +21,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.migrations import migrate
-from neurigraph_pipelines.database.statements import newest
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.exchange.portability.named_objects import named_objects, needs_working_copy
 from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.exchange.portability.tables import named_objects, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
@@ -75,7 +76,7 @@ def restore(
     folder.open()
     chosen = folder.find(backup_id)
     manifest = folder.manifest(chosen)
-    if manifest["shared_ddl"] > newest("shared") or manifest["node_ddl"] > newest("node"):
+    if manifest["shared_ddl"] > SHIPPED.newest:
         raise InvalidInputError(
             f"backup {chosen} was made by Neurigraph {manifest['neurigraph']}: restore it with that"
         )
