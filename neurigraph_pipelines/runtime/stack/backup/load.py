@@ -22,7 +22,6 @@ from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.migrations import migrate
 from neurigraph_pipelines.database.schema import SHIPPED
-from neurigraph_pipelines.exchange.portability.named_objects import named_objects, needs_working_copy
 from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.exchange.portability.tables import named_objects, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
