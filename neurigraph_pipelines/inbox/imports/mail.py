@@ -45,6 +45,7 @@ _MAX_HEAD_BYTES = 256 * 1024
 _MAX_FROM_BYTES = 1_000
 _BEGIN = re.compile(rb"From \S+ [^\n]*\d{4}[ \t]*\r?\n")
 """The line before each message of a mailbox: who sent it, and when."""
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _HEADER = re.compile(rb"[!-9;-~]{1,76}:")
 _ID = re.compile(r"<([^<>\s]{1,250})>")
 _REPLY_MARK = re.compile(r"(?:(?:re|fwd?|aw|wg|rv|tr|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
@@ -75,11 +76,13 @@ def is_mail(start: bytes, suffix: str = "") -> bool:
     """Return whether a file begins as a mailbox or as a message does; one of Outlook also needs its suffix."""
     if start.startswith(MAGIC):
         return suffix.lower() == ".msg"
-    if _BEGIN.match(start):
+    in_mailbox = bool(_BEGIN.match(start))
+    if in_mailbox:
         start = start.partition(b"\n")[2]
     head = re.split(rb"\r?\n\r?\n", start, maxsplit=1)[0].lower()
     names = {line.partition(b":")[0] for line in head.splitlines() if _HEADER.match(line)}
-    return b"from" in names and bool(names & {b"message-id", b"received", b"mime-version", b"date"})
+    marks = {b"message-id", b"received", b"mime-version", b"date"}
+    return b"from" in names and bool(names & (marks | {b"to", b"subject"} if in_mailbox else marks))
 
 
 def conversations(reading: Reading) -> Iterator[Item]:
@@ -212,7 +215,8 @@ def _conversation(reading: Reading, file: BufferedReader, thread: str, places: l
             messages.append(RejectedItem(where, f"a message of {place.length:,} bytes is longer than allowed"))
             continue
         file.seek(place.offset)
-        mail = _parsed(file.read(place.length))
+        content = file.read(place.length)
+        mail = _parsed(_ESCAPED.sub(rb"\1", content) if place.offset else content)  # only a mailbox escapes lines
         try:
             title = title or _REPLY_MARK.sub("", header(mail, "Subject").strip(), count=1)
             messages += _messages(mail, place.time, reading.max_message_bytes)

@@ -88,6 +88,13 @@ def notes_in(path: Path, max_bytes: int) -> Iterator[ZippedNote | tuple[str, str
                 yield own, f"it is damaged ({error})"
 
 
+def others_in(path: Path) -> list[str]:
+    """Return the names of the files of a zip that are no notes, without hidden ones and those of zips in it."""
+    with zipfile.ZipFile(path) as archive:
+        names = [info.filename for info in archive.infolist() if not info.is_dir()]
+    return [name for name in names if not _is_note(name) and not _is_hidden(name) and not name.lower().endswith(".zip")]
+
+
 def _names(members: list[_Member]) -> list[str]:
     return [member.info.filename for member in members]
 
@@ -132,9 +139,12 @@ def _members(path: Path, stack: ExitStack) -> list[_Member]:
 
 
 def _is_note(name: str) -> bool:
+    return name.lower().endswith(NOTES) and not _is_hidden(name)
+
+
+def _is_hidden(name: str) -> bool:
     parts = PurePosixPath(name).parts
-    hidden = any(part.startswith(".") and part not in (".", "..") for part in parts)
-    return name.lower().endswith(NOTES) and not hidden and parts[:1] != ("__MACOSX",)
+    return parts[:1] == ("__MACOSX",) or any(part.startswith(".") and part not in (".", "..") for part in parts)
 
 
 def _is_safe(name: str) -> bool:
