@@ -257,7 +257,9 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
         file_id = UUID(hits[record_id]["file_id"])
         try:
             opened = open_messages(context, file_id, numbers)
-        except StorageError:
+        except Exception as error:  # the others may answer
+            if not isinstance(error, StorageError):
+                leave_out("messages", error)
             notes.append(f"The file of the memory {hits[record_id]['title']!r} could not be read.")
             continue
         read |= {
