@@ -66,7 +66,6 @@ OWN_STEPS = [
     (log, "retention_of"),
     (present, "_period"),
     (present, "_anchor"),
-    (present, "shown_fact"),
     (rationale.Rationale, "shown"),
     (signals, "nearness_to_periods"),
     (found, "_times_said"),
