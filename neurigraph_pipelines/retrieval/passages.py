@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -54,7 +54,8 @@ def with_replies(context: Context, question: Question, passages: Sequence[Passag
                 wanted.setdefault(one.message.file_id, []).append(following)
     if not wanted:
         return list(passages)
-    opened = enriched("replies", lambda: open_in_files(context, wanted), dict)
+    nothing: Callable[[], dict[UUID, list[OpenedMessage] | StorageError]] = dict
+    opened = enriched("replies", lambda: open_in_files(context, wanted), nothing)
     replies = {
         (file_id, reply.seq): reply
         for file_id, found_in in opened.items()
