@@ -45,6 +45,8 @@ _ARTICLES = frozenset(
 _AT = frozenset("at in for of with für mit von bei beim im am zu en para con del à pour chez avec dans op voor".split())
 """Words before that which tells one of several things from the others: "the password at the office"."""
 
+_ASKED = re.compile(r"[?？]+")
+
 _LABEL = re.compile(r"(?<=\w )(?!I\b)[A-Z]\b(?![.'’])")
 """A single letter that names one of several things, such as flat A; as a word it would be empty."""
 
@@ -193,7 +195,7 @@ def with_more(asked: Asked, question: str, best: Sequence[Candidate], evidence: 
     one, those stay that match nearly as well. A question for several things has no best one: less is left out.
     """
     kept = list(best[:1])
-    is_several = len(asked.kinds) > 1 or asks_for_several(question)
+    is_several = len(asked.kinds) > 1 or len(_ASKED.findall(question)) > 1 or asks_for_several(question)
     for before, one in pairwise(best):
         is_reply = before.is_question and before in kept and _replies_to(one, before, evidence)
         if is_reply or _is_news(asked, one, best[0], evidence) or _adds(asked, one, best[0], is_several=is_several):
