@@ -18,7 +18,6 @@ from neurigraph_pipelines.model.sources import shown_details
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.history import Delta
     from neurigraph_pipelines.graph.navigation import TreeNode
-    from neurigraph_pipelines.knowledge.deciding.actions import Action
 
 _NODE = {
     "node_name": "name",
@@ -113,11 +112,6 @@ def source(found: Mapping[str, Any]) -> dict[str, Any]:
 def difference(record_id: UUID, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record that differ between two moments."""
     return {"record_id": record_id, "changes": record(changes)}
-
-
-def action(found: Action) -> dict[str, Any]:
-    """Return something that waits for a decision."""
-    return asdict(found)
 
 
 def _renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

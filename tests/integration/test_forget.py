@@ -252,7 +252,7 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     spoken = tuple(replace(each, author=author.title()) for each in messages(f"#{node} {message}.", "@Ana:sister"))
     with here.database.agent(claims) as tx:
         ended = NewConversation(title, spoken, title=title, ended_at=spoken[0].occurred_at)
-        inbox.add_conversation(tx, user.user_id, ended)
+        inbox.add_conversations(tx, user.user_id, [ended])
     converse(here, claims, f"#Family/Dave {message} again.", "Goodbye.", external_id=f"{title} again")
     here.uploads.receive(claims, f"{file}.txt", [f"{upload} is in the file.".encode()])
     here.uploads.read_due(here.text_extractor)

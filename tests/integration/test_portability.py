@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -149,13 +150,8 @@ def test_damaged_object_is_exported_and_reported(
 def test_export_is_of_one_moment(shared_installation: Installation, installation: Installation, tmp_path: Path) -> None:
     """What is stored while an export runs is in none of its tables."""
     first = store_file(shared_installation)
-    report = Exported()
-    with new_archive(tmp_path / "export") as archive:
-        steps = export_user(shared_installation.context, first.user.user_id, archive, report)
-        next(steps)
-        store_file(shared_installation, "#Later A later note.", user=(first.user, first.claims))
-        for _ in steps:
-            pass
+    later = partial(store_file, shared_installation, "#Later A later note.", user=(first.user, first.claims))
+    report = export(shared_installation, first.user, tmp_path / "export", later)
     assert (report.rows["metadata_records"], report.rows["record_index"], report.objects) == (1, 1, 1)
     assert "Later" not in (tmp_path / "export/tables/graph_index.jsonl").read_text()
     assert restore(installation, tmp_path / "export", first.user.slug).records == 1
@@ -168,14 +164,9 @@ def test_memory_forgotten_during_export_is_not_lost(
     kept = store_file(shared_installation, "#Notes One that stays.")
     gone = store_file(shared_installation, "#Notes One that goes.", user=(kept.user, kept.claims))
     key, record_id = gone.key, gone.row["record_id"]
-    report = Exported()
     acting = shared_installation.acting_for(kept.claims)
-    with new_archive(tmp_path / "export.zip") as archive:
-        steps = export_user(shared_installation.context, kept.user.user_id, archive, report)
-        next(steps)
-        forget(acting, Subject(SubjectKind.RECORD, record_id), through="tests")
-        for _ in steps:
-            pass
+    forgetting = partial(forget, acting, Subject(SubjectKind.RECORD, record_id), through="tests")
+    report = export(shared_installation, kept.user, tmp_path / "export.zip", forgetting)
     assert (report.forgotten, report.lost) == ([key], [])
     restored = restore(installation, tmp_path / "export.zip", kept.user.slug)
     assert restored.lost == ()
@@ -191,14 +182,8 @@ def test_upload_stored_during_export_is_not_lost(
     user, claims = new_user(installation)
     content = b"The lighthouse keeper's recipe for bread. " * 20
     installation.uploads.receive(claims, "recipe.txt", [content])
-    report = Exported()
-    with new_archive(tmp_path / "export") as archive:
-        steps = export_user(installation.context, user.user_id, archive, report)
-        next(steps)
-        store(installation)
-        assert list(installation.objects.keys("staging/")) == []
-        for _ in steps:
-            pass
+    report = export(installation, user, tmp_path / "export", partial(store, installation))
+    assert list(installation.objects.keys("staging/")) == []
     assert (report.lost, report.forgotten, report.objects) == ([], [], 1)
     restore(shared_installation, tmp_path / "export", user.slug)
     staged = [b"".join(shared_installation.objects.get(key)) for key in shared_installation.objects.keys("staging/")]

@@ -73,7 +73,7 @@ def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str
     conversation = NewConversation(external_id, said, title=external_id, ended_at=START)
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
-        inbox.add_conversation(tx, claims.user_id, conversation, Privacy.PRIVATE if private else Privacy.SHARED)
+        inbox.add_conversations(tx, claims.user_id, [conversation], Privacy.PRIVATE if private else Privacy.SHARED)
     return find_source(here.database, claims, external_id)
 
 

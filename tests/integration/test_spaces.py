@@ -81,7 +81,7 @@ def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str
     details = SourceDetails(container_tags=tags)
     conversation = NewConversation(external_id, said, title=external_id, ended_at=START, details=details)
     with here.database.agent(claims) as tx:
-        Inbox(here.context).add_conversation(tx, claims.user_id, conversation)
+        Inbox(here.context).add_conversations(tx, claims.user_id, [conversation])
     return find_source(here.database, claims, external_id) if claims.role == "user" else UUID(int=0)
 
 

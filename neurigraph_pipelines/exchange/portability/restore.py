@@ -7,6 +7,7 @@ stream is believed: an export may be made to reach another user's rows and objec
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from psycopg import sql
 from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
-from neurigraph_pipelines.exchange.portability.named_objects import named_objects
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
 from neurigraph_pipelines.exchange.portability.tables import (
@@ -28,6 +28,7 @@ from neurigraph_pipelines.exchange.portability.tables import (
     SHARED,
     Reference,
     Table,
+    named_objects,
     references_in,
     shared_tables,
     tables_of,
@@ -107,7 +108,7 @@ def restore_user(
         with removed_unless_committing(written.remove) as rows, rows(context.database.owner()) as tx:
             restore = _Restore(tx, written, restored, on_bytes)
             restore.run(stream)
-            left_over = restore.finish(_checked_ending(stream.ending()))
+            left_over = restore.finish(stream.ending())
             if arriving:
                 restore.arrive()
     except Exception as error:
@@ -140,8 +141,9 @@ class _Restore:
     def run(self, stream: Stream) -> None:
         """Write the rows of a stream once all are staged, and the objects that follow."""
         self._require_absent()
-        for query in ("create_staging_table", "create_keys_table", "begin_restoring"):
-            self._tx.execute(_QUERIES[query])
+        self._tx.execute(_QUERIES["create_staging_table"])
+        self._tx.execute(_QUERIES["create_keys_table"])
+        self._tx.execute(_QUERIES["begin_restoring"])
         parts = stream.parts()
         first = next((part for part in parts if not self._stages(part)), None)
         self._tx.execute(_QUERIES["index_staging_table"])
@@ -151,20 +153,22 @@ class _Restore:
             for part in (first, *parts):
                 self._objects.write(part)
 
-    def finish(self, ending: _Ending) -> set[UUID]:
+    def finish(self, ending: Mapping[str, Any]) -> set[UUID]:
         """Check that everything came, and erase uploads that were forgotten while the stream was written.
 
         Returns:
             The records that were forgotten meanwhile, to erase after this transaction.
         """
-        for name, came in self._rows.items():
-            if came != ending.rows.get(name, 0):
-                raise InvalidInputError(
-                    f"the export has {came} of {ending.rows.get(name)} rows of {name}: export it again"
-                )
-        self._objects.require_all(ending.lost | ending.forgotten)
-        self._restored.lost = tuple(sorted(ending.lost))
-        gone = [row for key, row in self._objects.expected.items() if key in ending.forgotten]
+        try:
+            lost, forgotten = (frozenset(ending.get(name, ())) for name in ("lost_objects", "forgotten_objects"))
+            missing = {name for name, came in self._rows.items() if came != ending["rows"].get(name, 0)}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _damaged(error) from error
+        if missing:
+            raise InvalidInputError(f"the export has other numbers of rows than it says of {missing}: export it again")
+        self._objects.require_all(lost | forgotten)
+        self._restored.lost = tuple(sorted(lost))
+        gone = [row for key, row in self._objects.expected.items() if key in forgotten]
         sources = [row["source_id"] for row in gone if row["file_id"] is None]
         self._tx.execute(_ERASURE["erase_sources"], {"source_ids": sources, "user_id": self._restored.user_id})
         return {row["record_id"] for row in gone if row["file_id"] is not None}
@@ -232,7 +236,6 @@ class _Restore:
         self._restored.records += rows["metadata_records"]
         for table in tables:
             self._tx.execute(_QUERIES["enable_triggers"].format(table=table.identifier))
-        self._tx.execute(_QUERIES["clear_keys"])
         found = self._tx.execute(_QUERIES["unregistered"].format(schema=schema), {"node_id": node_id}).fetchone()
         if found is None or found["found"]:
             raise InvalidInputError(f"the records and files of node {node_id} in the export differ from its registries")
@@ -302,15 +305,6 @@ def _condition(reference: Reference) -> sql.Composable:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """The ending of a stream: numbers of rows by table, and keys of objects."""
-
-    rows: dict[str, int]
-    lost: frozenset[str]
-    forgotten: frozenset[str]
-
-
 def _checked(header: Mapping[str, Any], slug: str) -> UUID:
     """Return the id of a stream's user, if the stream can be restored here."""
     try:
@@ -318,7 +312,7 @@ def _checked(header: Mapping[str, Any], slug: str) -> UUID:
         is_too_old = header["shared_ddl"] < _OLDEST
         known, user_id = header["user"]["slug"], UUID(str(header["user"]["user_id"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again") from error
+        raise _damaged(error) from error
     if newer:
         raise InvalidInputError(
             f"the export was made by Neurigraph {header.get('neurigraph')}, which is newer: restore it with that"
@@ -333,12 +327,8 @@ def _checked(header: Mapping[str, Any], slug: str) -> UUID:
     return user_id
 
 
-def _checked_ending(ending: Mapping[str, Any]) -> _Ending:
-    try:
-        lost, forgotten = (frozenset(ending.get(name, ())) for name in ("lost_objects", "forgotten_objects"))
-        return _Ending(dict(ending["rows"]), lost, forgotten)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again") from error
+def _damaged(error: Exception) -> InvalidInputError:
+    return InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again")
 
 
 def _explained(error: Exception) -> NeurigraphError | None:
@@ -351,6 +341,8 @@ def _explained(error: Exception) -> NeurigraphError | None:
         )
     if isinstance(error, psycopg.DataError | psycopg.IntegrityError | psycopg.ProgrammingError):
         return InvalidInputError(f"the export cannot be restored: {_one_line(error)}")
+    if isinstance(error, zlib.error):
+        return InvalidInputError("the export cannot be restored: an object of it is not what its row says")
     if isinstance(error, RecursionError | UnicodeDecodeError):
         return InvalidInputError("the export cannot be restored: a line is nested too deeply or is not UTF-8")
     return None

@@ -1,4 +1,4 @@
-"""Response bodies about actions and standards."""
+"""Actions, the votes on them, and standards."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
+from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 
-class Vote(BaseModel):
+class Vote(View):
     """One vote. Others than the owner see their own."""
 
     voter: str = Field(description="`user:` or `persona:` and an id.")
@@ -20,7 +21,7 @@ class Vote(BaseModel):
     voted_at: datetime
 
 
-class Action(BaseModel):
+class Action(View):
     """Something that waits for a decision, or was decided."""
 
     action_id: UUID
@@ -50,21 +51,21 @@ class Action(BaseModel):
     text: str | None = Field(description="The held note; only of a single open action.")
 
 
-class Actions(BaseModel):
+class Actions(View):
     """A page of actions, newest first."""
 
     actions: list[Action]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class Setting(BaseModel):
+class Setting(View):
     """One field of a standard."""
 
     value: str | int | None
     from_node_id: UUID | None = Field(description="The node that sets it; null for a default or a hidden node.")
 
 
-class Standard(BaseModel):
+class Standard(View):
     """What holds at a node: `write`, `promote`, `delete`, `approver`, `tier`, `ttl_seconds` and `note_id`."""
 
     standard: dict[str, Setting]

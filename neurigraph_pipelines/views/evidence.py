@@ -1,19 +1,20 @@
-"""Answers about what mentions a node, what an edge rests on, and other names of nodes."""
+"""What mentions a node, what an edge rests on, and other names of nodes."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import AliasType, Detector, MentionRole, Stance
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import AliasType, Detector, MentionRole, Stance
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 _MESSAGES = Field(description="Numbers of the messages that say it, at most 32; empty for the whole memory.")
 
 
-class Mention(BaseModel):
+class Mention(View):
     """A memory that speaks of a node."""
 
     mention_id: UUID
@@ -30,14 +31,14 @@ class Mention(BaseModel):
     created_at: datetime
 
 
-class Mentions(BaseModel):
+class Mentions(View):
     """A page of mentions, those stored last first."""
 
     mentions: list[Mention]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class StatedEdge(BaseModel):
+class StatedEdge(View):
     """An edge, with strength and counts over the evidence that the caller sees."""
 
     edge_id: UUID
@@ -54,7 +55,7 @@ class StatedEdge(BaseModel):
     valid: str = Field(description="The times at which the relation holds, as a Postgres multirange.")
 
 
-class EdgeEvidence(BaseModel):
+class EdgeEvidence(View):
     """What asserts, ends or denies an edge."""
 
     evidence_id: UUID
@@ -73,7 +74,7 @@ class EdgeEvidence(BaseModel):
     created_at: datetime
 
 
-class StatedEvidence(BaseModel):
+class StatedEvidence(View):
     """What a person states about an edge."""
 
     evidence_id: UUID
@@ -84,7 +85,7 @@ class StatedEvidence(BaseModel):
     created: bool = Field(description="False if you said the same already.")
 
 
-class Evidence(BaseModel):
+class Evidence(View):
     """An edge, and a page of its evidence, the newest first."""
 
     edge: StatedEdge
@@ -92,7 +93,7 @@ class Evidence(BaseModel):
     next_cursor: str | None = NEXT_CURSOR
 
 
-class NodeAlias(BaseModel):
+class NodeAlias(View):
     """Another name or a typed id of a node."""
 
     alias_id: UUID
@@ -112,14 +113,14 @@ class ListedAlias(NodeAlias):
     mention_count: int
 
 
-class Aliases(BaseModel):
+class Aliases(View):
     """A page of aliases, the oldest first."""
 
     aliases: list[ListedAlias]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class RemovedAliases(BaseModel):
+class RemovedAliases(View):
     """How many aliases were removed."""
 
     removed: int
