@@ -78,6 +78,8 @@ GRANT SELECT, INSERT, UPDATE ON neurigraph.actions TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off webhooks of a new or decided action.
+
 -- Trigger on actions: one is opened, or decided, carried out, failed or expired. What it is about must not be withheld.
 CREATE OR REPLACE FUNCTION neurigraph.raise_action() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -30,6 +30,8 @@ GRANT SELECT (container_tags), INSERT (container_tags) ON neurigraph.api_keys TO
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the refusal of a key for a graph that is being forgotten, and of an owner key for an organization.
+
 CREATE OR REPLACE TRIGGER refuse_while_forgotten AFTER INSERT ON neurigraph.api_keys
 FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_while_forgotten();
 

@@ -24,6 +24,8 @@ GRANT SELECT ON neurigraph.compression_state_log TO neurigraph_pipeline, neurigr
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off nothing; changes and removals are refused.
+
 CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON neurigraph.compression_state_log
 FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_change();
 

@@ -29,6 +29,9 @@ GRANT SELECT ON neurigraph.delta_log TO neurigraph_pipeline, neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the removal of digests and the staleness of profiles that the record is part of, and webhooks;
+-- changes and removals are refused.
+
 -- The same on delta_log: words that were replaced show no more.
 CREATE OR REPLACE TRIGGER uncovered AFTER INSERT ON neurigraph.delta_log
 FOR EACH ROW WHEN (new.delta_payload ->> 'operation' = 'revise')

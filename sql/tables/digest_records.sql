@@ -15,6 +15,9 @@ GRANT SELECT ON neurigraph.digest_records TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the refusal of a record that is not current, and the removal of a digest with the first of its
+-- records.
+
 -- Trigger on digest_records: a digest covers only current records of its user, and a shared one no private source. The
 -- locks let those who change one of them wait, and then find this digest.
 CREATE OR REPLACE FUNCTION neurigraph.require_current_record() RETURNS trigger

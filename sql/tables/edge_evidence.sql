@@ -48,6 +48,8 @@ GRANT SELECT ON neurigraph.edge_evidence TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off strength, count and validity of its edges, computed again.
+
 CREATE OR REPLACE FUNCTION neurigraph.sum_evidence() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

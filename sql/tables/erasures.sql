@@ -25,6 +25,8 @@ GRANT SELECT ON neurigraph.erasures TO neurigraph_pipeline, neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off webhooks of a finished erasure.
+
 -- Trigger on receipts: an erasure is complete. The receipt says of what.
 CREATE OR REPLACE FUNCTION neurigraph.raise_erasure() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

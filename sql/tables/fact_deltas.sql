@@ -18,6 +18,8 @@ GRANT SELECT ON neurigraph.fact_deltas TO neurigraph_agent, neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off webhooks of a changed fact.
+
 -- Trigger on the log of facts.
 CREATE OR REPLACE FUNCTION neurigraph.raise_fact_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

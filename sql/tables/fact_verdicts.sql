@@ -44,6 +44,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.fact_verdicts TO neurigraph_p
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off a new version of cached answers, and webhooks of a fact that is superseded or disputed.
+
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.fact_verdicts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 

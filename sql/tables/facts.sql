@@ -83,6 +83,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.facts TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the root and gapless versions of its chain, the log of its changes, the rejection of impossible
+-- causes, waiting for verdicts, a new version of cached answers, and webhooks.
+
 -- Answers show facts. The layers of nodes do not hold them, so their versions stay as they are.
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.facts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();

@@ -79,6 +79,9 @@ GRANT SELECT ON neurigraph.graph_index TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the place of the node and its children in the tree, the refusal of changes in a mirror, a new
+-- version of cached answers, and webhooks.
+
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
 node_name, concept_kind, layer_depth, parent_node_id, path, schema_name, compression_state, aliases, node_keywords,
 node_summary, record_count, centroid, language, node_ddl_version, quarantined ON neurigraph.graph_index

@@ -74,6 +74,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.links TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the records of its ends, and the refusal of cycles and of causes after their effects.
+
 -- Trigger on links: the records of its facts, one graph for both ends, and what the relation demands.
 CREATE OR REPLACE FUNCTION neurigraph.place_link() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

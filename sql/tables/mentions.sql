@@ -29,6 +29,8 @@ GRANT SELECT ON neurigraph.mentions TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off candidates and aliases that it speaks for, computed again.
+
 CREATE OR REPLACE FUNCTION neurigraph.sum_mentions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

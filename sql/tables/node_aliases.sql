@@ -29,6 +29,8 @@ GRANT SELECT ON neurigraph.node_aliases TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the aliases of its node, computed again.
+
 CREATE OR REPLACE FUNCTION neurigraph.sum_aliases() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

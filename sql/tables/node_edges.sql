@@ -28,6 +28,8 @@ GRANT SELECT ON neurigraph.node_edges TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off a new version of cached answers.
+
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
 from_node_id, to_node_id, relation, evidence_count ON neurigraph.node_edges
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();

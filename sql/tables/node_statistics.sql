@@ -15,6 +15,8 @@ GRANT SELECT ON neurigraph.node_statistics TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off a new version of cached answers, and counts of the user without those of a row that goes.
+
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF vector_index ON neurigraph.node_statistics
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 

@@ -34,6 +34,8 @@ GRANT SELECT, INSERT, UPDATE ON neurigraph.notes TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the hold of a note that waits for an approval, and the spaces of the note before.
+
 -- Trigger on notes: what a persona writes where writing needs an approval is held, with an action in the same
 -- statement; where only the owner writes, it is refused. No statement of a caller gets around this.
 CREATE OR REPLACE FUNCTION neurigraph.hold_note() RETURNS trigger

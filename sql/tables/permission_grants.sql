@@ -29,6 +29,8 @@ ON neurigraph.permission_grants TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off a new version of cached answers.
+
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.permission_grants
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 

@@ -33,6 +33,9 @@ GRANT SELECT ON neurigraph.record_index TO neurigraph_pipeline, neurigraph_agent
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off what follows from the record: counts of records, evidence, digests, profiles, waiting verdicts and
+-- the nodes of its actions; the refusal of changes in a mirror; webhooks of a record that is gone.
+
 -- Trigger on record_index: an action follows its record to another node, whose standard applies from then on.
 CREATE OR REPLACE FUNCTION neurigraph.move_actions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -17,6 +17,8 @@ GRANT SELECT, INSERT, DELETE ON neurigraph.source_spaces TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off a new version of cached answers.
+
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.source_spaces
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 

@@ -109,6 +109,10 @@ GRANT UPDATE (last_received_at) ON neurigraph.sources TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the refusal of a source of a graph that is being forgotten, its spaces, what follows from its
+-- records after a change of privacy (evidence, digests, profiles, cached answers), and records that no longer name a
+-- forgotten version.
+
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy, member_id ON neurigraph.sources
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 

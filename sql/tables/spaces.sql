@@ -21,6 +21,8 @@ GRANT UPDATE (name, metadata, entity_context) ON neurigraph.spaces TO neurigraph
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off a new version of cached answers.
+
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF container_tag ON neurigraph.spaces
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 

@@ -52,6 +52,8 @@ GRANT SELECT ON neurigraph.storage_triggers TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the removal of the results of steps when a segment leaves its batch.
+
 -- Trigger on storage_triggers: a segment that leaves its batch takes the results of the steps along.
 CREATE OR REPLACE FUNCTION neurigraph.drop_step_results() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

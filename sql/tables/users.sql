@@ -20,6 +20,8 @@ GRANT UPDATE (embedding_model, embedding_next_model) ON neurigraph.users TO neur
 
 -- Replaced when it changes: functions, triggers, policies.
 
+-- A write sets off the registry of embedding models, the staleness of profiles, and a new version of cached answers.
+
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF embedding_model, embedding_next_model ON neurigraph.users
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 

@@ -47,6 +47,12 @@ def test_every_guarded_table_has_the_policies_of_pipeline_and_owner() -> None:
         assert {one.name for one in SHIPPED.routines if f"CREATE POLICY {policy} ON" in one.text} == guarded
 
 
+def test_table_with_triggers_says_what_a_write_sets_off() -> None:
+    parts = [one for one in SHIPPED.routines if one.name.startswith("tables/")]
+    said = {one.name for one in parts if one.text.startswith("\n-- A write sets off ")}
+    assert said == {one.name for one in parts if re.search(r"^CREATE .*TRIGGER ", one.text, re.M)}
+
+
 def test_table_without_a_place_in_the_order_is_refused(folder: Path) -> None:
     (folder / "tables" / "more.sql").write_text("CREATE TABLE neurigraph.more (\n);\n")
     with pytest.raises(ValueError, match=r"order\.txt names other tables"):
