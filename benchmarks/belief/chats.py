@@ -29,11 +29,12 @@ from neurigraph_pipelines.knowledge.reconciling import reconcile_days, reconcile
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import LanguageModel, Transaction
-from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair, Verdict
+from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair
 from neurigraph_pipelines.retrieval.ask import Reply, ask
 from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.kinds import Verdict
 from neurigraph_pipelines.wiring.installation import Installation
 
 DEPTH = 10
@@ -179,7 +180,7 @@ def _costs(installation: Installation, claims: Claims) -> list[str]:
         started = time.perf_counter()
         wanted = listing.FactFilter(record_id=record_id)
         page = listing.list_facts(installation.database, installation.cursors, claims, wanted, limit=50)
-        beliefs.brought(installation.database, claims, record_id, page.items)
+        beliefs.brought(installation.database, claims, record_id, page)
         taken.append((time.perf_counter() - started) * 1_000)
     seconds = [f"{after - before:.1f}" for before, after in pairwise(times)]
     return [f"{read.facts:,}", f"{compared.verdicts:,}", *seconds, spread(taken), f"{percentile(taken, 99):.0f}"]

@@ -7,26 +7,18 @@ does the same for search results. Names of columns stay inside the database.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, TOOL_FIELDS, SourceKind, type_of
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, SourceKind
 from neurigraph_pipelines.model.sources import shown_details
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.history import Delta
     from neurigraph_pipelines.graph.navigation import TreeNode
     from neurigraph_pipelines.knowledge.deciding.actions import Action
-    from neurigraph_pipelines.lifecycle.archive import Archived
-    from neurigraph_pipelines.lifecycle.control import FileState, NodeState
-    from neurigraph_pipelines.lifecycle.erasure.receipts import ErasedObject, Receipt
-    from neurigraph_pipelines.lifecycle.quarantine.rules import Quarantine, Rule
-    from neurigraph_pipelines.lifecycle.quarantine.suggestions import Suggestion
-    from neurigraph_pipelines.retrieval.open import OpenedMessage
-    from neurigraph_pipelines.retrieval.unstored import UnstoredMessages
 
 _NODE = {
     "node_name": "name",
@@ -41,12 +33,7 @@ _RECORD = {
     "compression_state": "file_state",
     "w": "changed_at",
 }
-_FACT = {"where_context": "where"}
-_FILE = {"file_name": "name", "file_type": "type", "recompress_after": "recompress_at"}
-_MESSAGE = {"text": "content"}
 _DELTA = {"w": "changed_at"}
-_RECEIPT = {"w": "requested_at"}
-_CONDITIONS = {"received_from": "received_after", "received_until": "received_before"}
 
 
 _OF_UPLOADS = ("file_name", "media_type", "size_bytes", "sha256", "file_id", "imported", "notes")
@@ -88,41 +75,10 @@ def _tree_node(found: Mapping[str, Any]) -> dict[str, Any]:
     return {**_renamed(found, _NODE), **below}
 
 
-def node_state(state: NodeState) -> dict[str, Any]:
-    """Return the states of a node's files and the bytes that they occupy."""
-    shown = asdict(state)
-    return {**shown, **shown.pop("totals"), "saved_bytes": state.totals.saved_bytes}
-
-
 def record(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record, one of its earlier versions, or some of its fields."""
     shown = _renamed(found, _RECORD)
     return {**shown, "source": shown_details(shown["source_kind"], shown["source"])} if "source" in shown else shown
-
-
-def fact(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a fact with its source, and with where it was said if that is there."""
-    shown = _with_source(_renamed(found, _FACT))
-    return shown | {"said_in": [_with_source(one) for one in found["said_in"]]} if "said_in" in found else shown
-
-
-def link(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a link of a list, without its place there."""
-    return {name: value for name, value in found.items() if name != "place"}
-
-
-def signing_key(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a key that signs links."""
-    shown = _renamed(found, {"key_id": "signing_key_id"})
-    return {**shown, "public_key": b64encode(found["public_key"]).decode()}
-
-
-def fact_history(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the versions of a fact and their changes."""
-    return {
-        "versions": [fact(version) for version in found["versions"]],
-        "changes": [_renamed(change, _DELTA) for change in found["changes"]],
-    }
 
 
 def _with_source(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,52 +115,9 @@ def difference(record_id: UUID, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {"record_id": record_id, "changes": record(changes)}
 
 
-def file(state: FileState) -> dict[str, Any]:
-    """Return the state of a file."""
-    return _renamed(asdict(state), _FILE)
-
-
-def message(opened: OpenedMessage) -> dict[str, Any]:
-    """Return one message of a file, with its type and the fields of a tool."""
-    shown = _renamed(asdict(opened), _MESSAGE)
-    del shown["event"]
-    said = {name: getattr(opened.event, name, None) for name in TOOL_FIELDS}
-    return {**shown, "type": type_of(opened.role, opened.event), **said}
-
-
-def unstored(found: UnstoredMessages) -> dict[str, Any]:
-    """Return the messages of a source that are not stored yet."""
-    return {
-        "source_id": found.source_id,
-        "messages": [message(one) for one in found.messages],
-        "record_ids": list(found.record_ids),
-    }
-
-
-def receipt(found: Receipt, objects: Iterable[ErasedObject] | None = None) -> dict[str, Any]:
-    """Return the receipt of an erasure, with the objects if they are given."""
-    shown = _renamed(asdict(found), _RECEIPT)
-    return shown if objects is None else {**shown, "objects": [asdict(one) for one in objects]}
-
-
-def archived(found: Archived) -> dict[str, Any]:
-    """Return a record of the archive."""
-    return _with_source(asdict(found))
-
-
-def quarantine(found: Quarantine | Rule) -> dict[str, Any]:
-    """Return a quarantine, or the conditions of one."""
-    return _renamed(asdict(found), _CONDITIONS)
-
-
 def action(found: Action) -> dict[str, Any]:
     """Return something that waits for a decision."""
     return asdict(found)
-
-
-def suggestion(found: Suggestion) -> dict[str, Any]:
-    """Return what may belong into quarantine."""
-    return {**asdict(found), "rule": quarantine(found.rule)}
 
 
 def _renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

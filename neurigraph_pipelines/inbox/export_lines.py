@@ -20,8 +20,9 @@ from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
 from neurigraph_pipelines.inbox.zipped_vaults import note_lines
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role, Tier
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
-from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails
-from neurigraph_pipelines.model.tool_events import MessageType, ToolEvent
+from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.model.tool_events import ToolEvent
+from neurigraph_pipelines.views.kinds import Channel, DocumentType, MessageType
 
 AS_IT_IS = "To store the file as it is, send it with format=document."
 
@@ -183,6 +184,8 @@ def _conversation(sent: dict[str, Any], messages: tuple[NewMessage, ...]) -> New
         details=_details(sent["details"]),
         by_words=bool(sent["by_words"]),
         has_certain_times=bool(sent["has_certain_times"]),
+        by_opening=bool(sent["by_opening"]),
+        former_ids=tuple(str(one) for one in sent["former_ids"]),
     )
 
 

@@ -26,8 +26,9 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.ports import Database, TextExtractor
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.external_ids import external_id_of
+from neurigraph_pipelines.views.kinds import Channel
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.inbox.uploads import Uploads

@@ -35,9 +35,10 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.model.ports import ExportReader
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.media_types import MediaType
+from neurigraph_pipelines.views.kinds import Channel
 
 SHOWN_REJECTIONS = 20
 """Rejected items of a file that are kept with their reasons; the others are counted."""

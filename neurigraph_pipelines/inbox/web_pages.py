@@ -15,8 +15,9 @@ from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.inbox.uploads import Received, Uploads
 from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
 from neurigraph_pipelines.model.ports import WebFetcher
-from neurigraph_pipelines.model.sources import NO_DETAILS, DocumentType, SourceDetails
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.text.external_ids import external_id_of
+from neurigraph_pipelines.views.kinds import DocumentType
 
 _ENDING = ".git"
 _READ_BYTES = 1 << 20

@@ -14,10 +14,10 @@ from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge import chains
 from neurigraph_pipelines.knowledge.believing import DISPUTED, Grounds, beliefs, is_shaken
 from neurigraph_pipelines.knowledge.superseding import Decision
-from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.model.verdicts import Effect, KnownFact, Verdict
+from neurigraph_pipelines.model.verdicts import KnownFact
+from neurigraph_pipelines.views.kinds import ActionKind, Effect, Verdict
 
 MAX_ACTIONS = 10
 """Most actions that one memory makes; its other conflicts are shown with it."""

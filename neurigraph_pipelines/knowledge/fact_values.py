@@ -14,9 +14,10 @@ from typing import Any
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, FactKind, Impact, StatedAs
+from neurigraph_pipelines.model.facts import MAX_STATEMENT
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 
 MAX_PART = 200
 """Most characters of a name, a place, a reason, a manner, a tag or a part of a slot."""

@@ -15,7 +15,8 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.facts import Impact, days_until
+from neurigraph_pipelines.model.facts import days_until
+from neurigraph_pipelines.views.kinds import Impact
 
 FADED = 0.05
 """What is left of the weight of a fact that is archived; of low impact it is that after 389 days."""

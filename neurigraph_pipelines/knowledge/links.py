@@ -19,11 +19,11 @@ from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge import references
 from neurigraph_pipelines.knowledge.cues import OBSERVER, StatedFact, find_links
 from neurigraph_pipelines.model import Detector, Message
-from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.facts import Fact
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End, EndKind, NewLink
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End, NewLink
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.kinds import ActionKind, EndKind
 
 SURE = 0.8
 """Least confidence of a link that nobody is asked about."""

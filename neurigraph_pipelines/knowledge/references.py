@@ -8,8 +8,9 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Detector, Message
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, End, EndKind, NewLink
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, End, NewLink
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.kinds import EndKind
 
 OBSERVER = "rule:references"
 

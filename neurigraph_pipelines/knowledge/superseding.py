@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from neurigraph_pipelines.model.facts import FactKind
-from neurigraph_pipelines.model.verdicts import Effect, Judgement, Pair, Verdict
+from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.text.slots import plain_slot
+from neurigraph_pipelines.views.kinds import Effect, FactKind, Verdict
 
 SURE = 0.8
 """Least confidence of a verdict that has an effect by itself."""

@@ -35,30 +35,7 @@ from neurigraph_pipelines.model.filing import (
     PlannedNode,
     Relation,
 )
-from neurigraph_pipelines.model.kinds import (
-    MAX_LAYER_DEPTH,
-    PASSAGE_DIMENSIONS,
-    RECORD_DIMENSIONS,
-    SETTLED,
-    AliasType,
-    CompressionCause,
-    CompressionState,
-    ConceptKind,
-    ContentType,
-    Detector,
-    EventKind,
-    GrantType,
-    MentionRole,
-    NodeType,
-    Privacy,
-    Progress,
-    Role,
-    SourceKind,
-    Stance,
-    SubjectType,
-    Tier,
-    TriggerType,
-)
+from neurigraph_pipelines.model.limits import MAX_LAYER_DEPTH, PASSAGE_DIMENSIONS, RECORD_DIMENSIONS
 from neurigraph_pipelines.model.messages import (
     ImportNote,
     ImportReport,
@@ -71,14 +48,32 @@ from neurigraph_pipelines.model.messages import (
     Segment,
     SegmentRef,
 )
-from neurigraph_pipelines.model.origin import (
-    OTHERS,
+from neurigraph_pipelines.model.origin import OTHERS, shown_author, speaker_called
+from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, ToolEvent, type_of
+from neurigraph_pipelines.views.kinds import (
+    SETTLED,
+    AliasType,
+    CompressionCause,
+    CompressionState,
+    ConceptKind,
+    ContentType,
+    Detector,
+    EventKind,
+    GrantType,
+    MentionRole,
+    MessageType,
+    NodeType,
+    Privacy,
+    Progress,
     ReceivedThrough,
+    Role,
+    SourceKind,
+    Stance,
+    SubjectType,
+    Tier,
+    TriggerType,
     Voice,
-    shown_author,
-    speaker_called,
 )
-from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, MessageType, ToolEvent, type_of
 
 __all__ = [
     "KEYS",

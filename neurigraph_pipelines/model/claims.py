@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from neurigraph_pipelines.model.origin import ReceivedThrough
+from neurigraph_pipelines.views.kinds import ReceivedThrough
 
 BOUND = "bound"
 """The role of callers that act for the owner of a graph within some of its spaces."""

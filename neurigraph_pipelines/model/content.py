@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from neurigraph_pipelines.model.origin import OTHERS, Voice
+from neurigraph_pipelines.model.origin import OTHERS
+from neurigraph_pipelines.views.kinds import Voice
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from neurigraph_pipelines.model.content import Period
 from neurigraph_pipelines.model.messages import Message
+from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 
 MAX_STATEMENT = 1_000
 """Most characters of a statement."""
@@ -22,45 +22,6 @@ FREE_WORDS = 60
 
 FREE_FACTS = 4
 MAX_PER_1000_TOKENS = 12
-
-
-class FactKind(StrEnum):
-    """What a fact states."""
-
-    EVENT = "event"
-    STATE = "state"
-    PREFERENCE = "preference"
-    PLAN = "plan"
-    DECISION = "decision"
-    COMMITMENT = "commitment"
-    RELATION = "relation"
-    QUANTITY = "quantity"
-    OTHER = "other"
-
-
-class StatedAs(StrEnum):
-    """How sure its speaker was: said as so, concluded or supposed, or noticed in passing."""
-
-    STATEMENT = "statement"
-    INFERENCE = "inference"
-    OBSERVATION = "observation"
-
-
-class FactStatus(StrEnum):
-    """The status of a fact. It is superseded while a later version, or a newer memory, stands."""
-
-    ACTIVE = "active"
-    SUPERSEDED = "superseded"
-    DISPUTED = "disputed"
-    ARCHIVED = "archived"
-
-
-class Impact(StrEnum):
-    """How long a fact matters: for good, for about a year, or for about a season."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
 
 
 HALF_LIVES: Mapping[Impact, float] = {Impact.HIGH: math.inf, Impact.MEDIUM: 365.0, Impact.LOW: 90.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from neurigraph_pipelines.model.kinds import ConceptKind
+from neurigraph_pipelines.views.kinds import ConceptKind
 
 
 @dataclass(frozen=True, slots=True)

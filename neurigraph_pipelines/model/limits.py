@@ -11,3 +11,12 @@ MAX_KEYWORDS = 64
 
 MAX_KEYWORD_LENGTH = 120
 """Characters in a keyword."""
+
+MAX_LAYER_DEPTH = 5
+"""Deepest layer of a node below the user root, which is layer 0."""
+
+RECORD_DIMENSIONS = 1536
+"""Width of a record's embedding column; shorter vectors are padded with zeros."""
+
+PASSAGE_DIMENSIONS = 512
+"""Width of a passage's half-precision embedding columns."""

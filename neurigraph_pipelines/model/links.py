@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Self
 from uuid import UUID
 
-from neurigraph_pipelines.model.kinds import Detector
+from neurigraph_pipelines.views.kinds import Detector, EndKind
 
 MAX_REASON = 500
 """Most characters of a reason."""
@@ -18,31 +17,6 @@ MAX_LINK_MESSAGES = 32
 
 SUPERSEDES = "supersedes"
 """The relation between versions; it is shown and never stored."""
-
-
-class EndKind(StrEnum):
-    """What an end of a link is; a link starts at one of the first two."""
-
-    FACT = "fact"
-    RECORD = "record"
-    NODE = "node"
-    SOURCE = "source"
-
-
-class LinkVerdict(StrEnum):
-    """What people decided about a link."""
-
-    UNVERIFIED = "unverified"
-    CONFIRMED = "confirmed"
-    REJECTED = "rejected"
-
-
-class Attest(StrEnum):
-    """Whether a link is signed: not at all, by the one who says so, or by another installation."""
-
-    UNSIGNED = "unsigned"
-    SELF = "self"
-    PEER = "peer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,38 +5,7 @@ The server decides both, from the credentials of the caller. What a writer state
 
 from __future__ import annotations
 
-from enum import StrEnum
-
-
-class ReceivedThrough(StrEnum):
-    """The door that a text came through."""
-
-    API = "api"
-    CLI = "cli"
-    IMPORT = "import"
-    DROP = "drop"
-    MCP = "mcp"
-    WEB = "web"
-    PEER = "peer"
-    DIGEST = "digest"
-
-
-class Voice(StrEnum):
-    """Who speaks in a passage, as the server knows it.
-
-    A persona is known by its key, whatever author it states. ``OTHER_PERSON`` is anybody but the owner in a
-    conversation or event that the owner handed in.
-    """
-
-    OWNER = "owner"
-    ASSISTANT = "assistant"
-    SYSTEM = "system"
-    TOOL = "tool"
-    PERSONA = "persona"
-    OTHER_PERSON = "other_person"
-    DOCUMENT = "document"
-    FETCHED = "fetched"
-
+from neurigraph_pipelines.views.kinds import ReceivedThrough, Voice
 
 FETCHED_THROUGH = frozenset([ReceivedThrough.WEB, ReceivedThrough.PEER])
 """Doors through which comes what neither the owner nor a program of the owner wrote."""

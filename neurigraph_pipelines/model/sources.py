@@ -5,43 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.model.kinds import Privacy, Tier
+from neurigraph_pipelines.views.kinds import Channel, DocumentType, Privacy, Tier
+from neurigraph_pipelines.views.scalars import Scalar
 
 MAX_ORIGIN_LENGTH = 100
 MAX_URL_LENGTH = 2_000
-
-Scalar = str | int | float | bool
-"""What metadata hold under a name."""
-
-
-class DocumentType(StrEnum):
-    """What a source is. The first twelve are known from other memory systems."""
-
-    TEXT = "text"
-    PDF = "pdf"
-    TWEET = "tweet"
-    GOOGLE_DOC = "google_doc"
-    GOOGLE_SLIDE = "google_slide"
-    GOOGLE_SHEET = "google_sheet"
-    IMAGE = "image"
-    VIDEO = "video"
-    NOTION_DOC = "notion_doc"
-    WEBPAGE = "webpage"
-    ONEDRIVE = "onedrive"
-    REPOSITORY = "repository"
-    DOCUMENT = "document"
-    TABLE = "table"
-    AUDIO = "audio"
-    CODE = "code"
-    FILE = "file"
-    CONVERSATION = "conversation"
-    EVENT = "event"
-    NOTE = "note"
-
 
 FORMATS_OF_FILES = frozenset(
     {
@@ -50,14 +21,6 @@ FORMATS_OF_FILES = frozenset(
     }
 )
 """Types that the bytes of a file decide, whatever its writer states. The others say which program it is from."""
-
-
-class Channel(StrEnum):
-    """Who could read a source where it comes from."""
-
-    DM = "dm"
-    PRIVATE = "private"
-    PUBLIC = "public"
 
 
 def starting_privacy(stated: Privacy | None, channel: Channel | None, *, decides: bool) -> Privacy:

@@ -4,34 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
-from neurigraph_pipelines.model.kinds import Role
+from neurigraph_pipelines.views.kinds import MessageType, Role
 
-
-class MessageType(StrEnum):
-    """Type of a message. The last three are events of tools."""
-
-    USER = "user"
-    ASSISTANT = "assistant"
-    TOOL_USE = "tool_use"
-    TOOL_RESULT = "tool_result"
-    ERROR = "error"
-
-    @property
-    def role(self) -> Role:
-        """The role of its messages."""
-        return _ROLES[self]
-
-
-_ROLES = {
-    MessageType.USER: Role.USER,
-    MessageType.ASSISTANT: Role.ASSISTANT,
-    MessageType.TOOL_USE: Role.ASSISTANT,
-    MessageType.TOOL_RESULT: Role.TOOL,
-    MessageType.ERROR: Role.TOOL,
-}
 _SAID = {MessageType.TOOL_USE: "input", MessageType.TOOL_RESULT: "output", MessageType.ERROR: "error"}
 """The field that an event says, and whose text is the content of its message."""
 

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from uuid import UUID
 
-from neurigraph_pipelines.model.facts import FactKind, Slot
+from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.views.kinds import FactKind, Verdict
 
 MAX_REASON = 300
 """Most characters of the reason for a verdict."""
-
-
-class Verdict(StrEnum):
-    """What the later of two facts means for the earlier one."""
-
-    SAME = "same"
-    UPDATES = "updates"
-    CONTRADICTS = "contradicts"
-    ELABORATES = "elaborates"
-    SUPPORTS = "supports"
-    DEPENDS_ON = "depends_on"
-    UNRELATED = "unrelated"
 
 
 class Authority(IntEnum):
@@ -34,15 +23,6 @@ class Authority(IntEnum):
     DOCUMENT = 3
     STATEMENT = 4
     BY_HAND = 5
-
-
-class Effect(StrEnum):
-    """What follows from a verdict: the earlier fact is superseded, both are disputed, or a person decides."""
-
-    SUPERSEDES = "supersedes"
-    DISPUTES = "disputes"
-    FLAGGED = "flagged"
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)

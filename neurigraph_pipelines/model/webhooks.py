@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 EVENTS = (
     "record.stored",
     "record.revised",
@@ -37,20 +35,3 @@ EVENTS = (
 ANY_EVENT = "*"
 KINDS_OF_EVENTS = tuple(dict.fromkeys(f"{event.partition('.')[0]}.*" for event in EVENTS))
 """All events about one kind of thing, such as ``record.*``."""
-
-
-class WebhookState(StrEnum):
-    """Whether a webhook is called. ``gone``: its receiver answered 410."""
-
-    ACTIVE = "active"
-    PAUSED = "paused"
-    GONE = "gone"
-
-
-class DeliveryState(StrEnum):
-    """What became of a delivery. ``withheld``: what it is about was hidden before it was sent."""
-
-    WAITING = "waiting"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-    WITHHELD = "withheld"

@@ -15,9 +15,9 @@ from uuid import UUID
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.model.verdicts import Effect, Verdict
 from neurigraph_pipelines.retrieval.index.caches import Conflicting, caches_of
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage
+from neurigraph_pipelines.views.kinds import Effect, Verdict
 
 MOST = 5
 """Most conflicts that one answer names."""

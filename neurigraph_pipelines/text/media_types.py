@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from neurigraph_pipelines.model.sources import FORMATS_OF_FILES, DocumentType
+from neurigraph_pipelines.model.sources import FORMATS_OF_FILES
 from neurigraph_pipelines.text.outlook_message import MAGIC as OLD_OFFICE
+from neurigraph_pipelines.views.kinds import DocumentType
 
 HEAD_BYTES = 8_192
 """Number of bytes that ``media_type_of`` inspects."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from neurigraph_pipelines.model.facts import FactKind, Slot, StatedAs
+from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from resources.offline.lexicon import english
 from resources.offline.written_names import NAME
 

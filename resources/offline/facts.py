@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from neurigraph_pipelines.model import Period, Role, SourceKind
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, Impact, bounds_of
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, bounds_of
 from neurigraph_pipelines.text.iso_periods import period_of
+from neurigraph_pipelines.views.kinds import FactKind, Impact
 from resources.offline.anchors import Anchors
 from resources.offline.dates import is_dated, resolve_dates
 from resources.offline.fact_forms import LASTING, ReadFact, names_a_person, read_fact

@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair, Verdict
+from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair
 from neurigraph_pipelines.text.assertions import differences
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.slots import LASTING, PlainSlot, plain_slot
+from neurigraph_pipelines.views.kinds import Verdict
 
 MOST_CERTAIN = 0.85
 """Greatest confidence of a rule: another value in a slot, said with a word of change."""

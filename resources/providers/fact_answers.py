@@ -10,9 +10,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, FoundLink, Impact, Slot, StatedAs
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FoundLink, Slot
 from neurigraph_pipelines.model.links import MAX_REASON
 from neurigraph_pipelines.text.iso_periods import period_of
+from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from resources.providers.answers import StrictAnswer
 from resources.well_formed import well_formed
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from neurigraph_pipelines.model.verdicts import MAX_REASON, UNRELATED, Judgement, KnownFact, Pair, Verdict
+from neurigraph_pipelines.model.verdicts import MAX_REASON, UNRELATED, Judgement, KnownFact, Pair
+from neurigraph_pipelines.views.kinds import Verdict
 from resources.providers.answers import StrictAnswer
 from resources.well_formed import well_formed
 

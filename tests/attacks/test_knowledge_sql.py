@@ -21,7 +21,7 @@ from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_s
 from neurigraph_pipelines.knowledge.reading import wait_for_reading
 from neurigraph_pipelines.lifecycle import retention
 from neurigraph_pipelines.model import Tier
-from neurigraph_pipelines.model.actions import ActionKind, Rule
+from neurigraph_pipelines.views.kinds import ActionKind, Rule
 from tests.conftest import SECRET
 from tests.support.callers import CallerGraph
 from tests.support.known_callers import share_with_knowledge

@@ -33,7 +33,7 @@ from neurigraph_pipelines.exchange.webhooks import subscriptions
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
-from neurigraph_pipelines.model.actions import ActionKind
+from neurigraph_pipelines.views.kinds import ActionKind
 from tests.conftest import ADMIN_KEY, ROOT
 from tests.support.api_server import serving
 from tests.support.callers import Caller, Ids, new_owner

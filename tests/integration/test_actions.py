@@ -14,16 +14,16 @@ import pytest
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
-from neurigraph_pipelines.graph.governance.standards import standard_for_jobs, standard_of
+from neurigraph_pipelines.graph.governance.standards import standard_of
 from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.knowledge.deciding import actions, execution, upkeep
 from neurigraph_pipelines.knowledge.deciding.actions import Action
 from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
-from neurigraph_pipelines.model.actions import ActionKind, ActionState, Rule
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState, Rule
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import ROOT, SECRET
@@ -88,8 +88,6 @@ def test_standard_is_resolved_by_field_up_the_path(graph: SharedGraph) -> None:
     assert held["note_id"].value is not None
     for_persona = standard_of(graph.installation.database, graph.personas, marketing)
     assert (for_persona["write"].value, for_persona["write"].from_node_id) == ("approve", None)
-    with graph.installation.database.pipeline() as tx:
-        assert standard_for_jobs(tx, marketing)["tier"] == "mid"
     assert set_standard(here, marketing, NewStandard(ttl_seconds=3600, inherit=False))["write"].value == "any"
     for wrong in (NewStandard(approver="consensus:1"), NewStandard(approver="persona:x"), NewStandard(tier="deep")):
         with pytest.raises(InvalidInputError):

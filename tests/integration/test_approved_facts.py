@@ -10,8 +10,8 @@ import pytest
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge.deciding import actions, upkeep
 from neurigraph_pipelines.knowledge.stating import retract
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.errors import ConflictError
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
 from tests.support.told_people import People

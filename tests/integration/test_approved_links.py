@@ -8,8 +8,8 @@ import pytest
 
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge.deciding import actions
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import inferred, link, links_of, plant_fact

@@ -19,13 +19,13 @@ from neurigraph_pipelines.knowledge.digesting import digest_of_records
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter
 from neurigraph_pipelines.knowledge.linking import StatedLink, decide_link, end_link, sign_ending, sign_link, state_link
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.links import End, LinkVerdict
+from neurigraph_pipelines.model.links import End
 from neurigraph_pipelines.runtime.stack.backup.create import back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import restore
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState, LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_backup import SILENT, target
 from tests.support.told_people import People
@@ -83,7 +83,7 @@ def test_what_is_known_survives_a_restore(installation: Installation, target: Se
     with Installation(target) as there:
         assert known.seen(there) == before
         shown = listing.link(there.database, known.claims, known.signed)
-        assert (shown["attest"], shown["end_attest"]) == ("self", "self")
+        assert (shown.attest, shown.end_attest) == ("self", "self")
         assert not verify(there.context).findings
         decided = actions.vote(there.acting_for(known.claims), known.action, approves=True)
         assert decided.state is ActionState.EXECUTED

@@ -137,14 +137,14 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             await asyncio.to_thread(store, shared_installation)
             await asyncio.to_thread(read_waiting, shared_installation.context)
             assert [one.fact_id async for one in memory.facts(tag="boat")] == [stated.fact_id]
-            assert (await memory.fact(stated.fact_id)).said_in[0]["source_id"] == str(stated.note_id)
+            assert (await memory.fact(stated.fact_id)).said_in[0].source_id == stated.note_id
             changed = await memory.change_fact(stated.fact_id, tags=["boat", "red"])
             assert isinstance(changed, Fact)
             assert changed.tags == ["boat", "red"]
             await memory.retract_fact(stated.fact_id)
             await memory.confirm_fact(stated.fact_id)
             assert await memory.undo_decisions(stated.fact_id) == []
-            operations = [one["operation"] for one in (await memory.fact_history(stated.fact_id))["changes"]]
+            operations = [one.operation for one in (await memory.fact_history(stated.fact_id)).changes]
             assert operations == ["confirm", "retract", "change"]
             await _links(memory, stated.fact_id, records[0].record_id)
             await _digests(memory, [record.record_id for record in records[:2]])

@@ -14,7 +14,7 @@ from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.knowledge.linking import decide_link, end_link
 from neurigraph_pipelines.knowledge.links import MAX_ASKED
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
-from neurigraph_pipelines.model.links import LinkVerdict
+from neurigraph_pipelines.views.kinds import LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import inferred, link, links_of, plant_fact

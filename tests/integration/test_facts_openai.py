@@ -10,7 +10,8 @@ import pytest
 
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Period
-from neurigraph_pipelines.model.facts import FactKind, Impact, Slot, StatedAs
+from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from resources.providers.retries import ProviderClient
 from tests.support.model_clients import TALK, TOKENS, make_client, make_model, make_segment
 from tests.support.model_provider import Fault, ModelProvider

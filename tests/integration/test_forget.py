@@ -18,7 +18,6 @@ from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.lifecycle.erasure.forget import Preview
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind, objects_of, receipts
 from neurigraph_pipelines.lifecycle.quarantine import holding
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
@@ -32,8 +31,8 @@ from neurigraph_pipelines.model import (
     SubjectType,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.callers import plant_fact
 from tests.support.erasures import FACT, NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
@@ -106,9 +105,7 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
     assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
-    answer = phase_one(
-        here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}")
-    )
+    answer = search(here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}"))
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {to_erase}
 
 
@@ -176,7 +173,9 @@ def test_fact_is_erased_without_its_record(installation: Installation) -> None:
     converse(installation, claims, "#Family hello", "goodbye")
     (record_id,) = remember_all(installation).values()
     fact_id = plant_fact(installation, record_id)
-    assert planned(installation, claims, FACT, fact_id) == Preview(SubjectKind.FACT, fact_id, (), 0, 0, 0, 0, 0, 0)
+    expected = planned(installation, claims, FACT, fact_id)
+    assert (expected.subject_kind, expected.subject_id, expected.nodes) == (SubjectKind.FACT, fact_id, [])
+    assert (expected.records, expected.deltas, expected.files, expected.sources, expected.shared_sources) == (0,) * 5
     receipt = erase(installation, claims, FACT, fact_id)
     assert (receipt.erased["facts"], receipt.erased.get("records", 0)) == (1, 0)
     assert planned(installation, claims, RECORD, record_id).records == 1
@@ -220,7 +219,7 @@ def test_node_is_erased_with_subtree(installation: Installation) -> None:
     expected = planned(here, claims, NODE, top)
     receipt = erase(here, claims, NODE, top)
 
-    assert expected.nodes == (f"alice/Family/{gone}", f"alice/Family/{gone}/Letters")
+    assert expected.nodes == [f"alice/Family/{gone}", f"alice/Family/{gone}/Letters"]
     assert (expected.records, expected.sources, expected.shared_sources) == (2, 1, 1)
     assert {name: receipt.erased[name] for name in ("nodes", "records", "sources", "candidates")} == {
         "nodes": 2,

@@ -17,7 +17,7 @@ from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
-from neurigraph_pipelines.model.actions import ActionState
+from neurigraph_pipelines.views.kinds import ActionState
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving

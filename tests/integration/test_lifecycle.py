@@ -141,7 +141,7 @@ def test_node_state_follows_files(shared_installation: Installation) -> None:
     third = store_file(here, "#Notes words", "three", user=user)
     assert (third.node["node_id"], third.node["compression_state"]) == (first.node["node_id"], "rehydrating")
     state = control.node_state(here.database, user[1], first.place.node_id)
-    assert (state.totals.active_files, state.totals.rehydrating_files, state.totals.dormant_files) == (2, 1, 0)
+    assert (state.active_files, state.rehydrating_files, state.dormant_files) == (2, 1, 0)
 
 
 def test_dormant_node_becomes_active(file: StoredFile) -> None:

@@ -11,7 +11,8 @@ import pytest
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model.links import End, EndKind
+from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
 from tests.support.graphs import Graph, new_graph

@@ -9,7 +9,8 @@ import pytest
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge.linking import StatedLink, decide_link, end_link, state_link
 from neurigraph_pipelines.knowledge.stating import retract
-from neurigraph_pipelines.model.links import End, LinkVerdict
+from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.views.kinds import LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.told_people import People
 
@@ -20,7 +21,7 @@ def people(shared_installation: Installation) -> People:
 
 
 def believed(people: People, fact_id: UUID) -> float:
-    found = beliefs.belief(people.here.database, people.claims, fact_id)["belief"]
+    found = beliefs.belief(people.here.database, people.claims, fact_id).belief
     assert isinstance(found, float)
     return found
 

@@ -12,9 +12,8 @@ import pytest
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.knowledge.linking import decide_link
-from neurigraph_pipelines.model.actions import ActionState
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.links import LinkVerdict
+from neurigraph_pipelines.views.kinds import ActionState, LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.retries import ProviderClient
 from tests.integration.test_facts_openai import answered

@@ -10,7 +10,8 @@ import pytest
 from mcp import Client
 
 from neurigraph_pipelines.knowledge.linking import StatedLink, decide_link, end_link, state_link
-from neurigraph_pipelines.model.links import End, LinkVerdict
+from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.views.kinds import LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import MODES, Mode, found, over_http, text_of
 from tests.support.api_server import serving

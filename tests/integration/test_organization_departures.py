@@ -14,7 +14,7 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
-from neurigraph_pipelines.model.organizations import MemberRole
+from neurigraph_pipelines.views.kinds import MemberRole
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import export, restore
 from tests.support.memories import new_user, plain_context, rows

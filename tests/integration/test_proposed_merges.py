@@ -12,8 +12,8 @@ from neurigraph_pipelines.graph.governance.doubles import Double, Person, likely
 from neurigraph_pipelines.graph.reshaping import move_node
 from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.model import ConceptKind, NodeType
-from neurigraph_pipelines.model.actions import ActionState
 from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.views.kinds import ActionState
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import rows

@@ -13,8 +13,8 @@ from neurigraph_pipelines.knowledge.references import addresses_in
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, Privacy
-from neurigraph_pipelines.model.links import LinkVerdict
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.views.kinds import LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import links_of

@@ -16,8 +16,9 @@ from neurigraph_pipelines.inbox.repository_files import pack_name
 from neurigraph_pipelines.inbox.uploads import Uploads
 from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
-from neurigraph_pipelines.model.sources import DocumentType, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.git_server import commit, git_server, many_files

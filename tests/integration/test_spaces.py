@@ -20,12 +20,12 @@ from neurigraph_pipelines.inbox.privacy import find_source, set_privacy
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.model import Claims, NewConversation, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.kinds import SubjectType
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.views.kinds import SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.transcript import about_text
 from tests.support.api_server import serving
@@ -65,7 +65,7 @@ class World:
 
     def ask(self, claims: Claims, query: str = SECRET) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return phase_one(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
+        return search(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims, query: str = SECRET) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims, query).hits}
@@ -196,7 +196,7 @@ def test_source_moves_between_spaces_at_once(world: World) -> None:
     assert added.sources == 2
     assert world.found(world.bound) == {str(world.shown_id), str(world.secret_id)}
     page = spaces.page_of_sources(database, here.cursors, world.owner, garden.space_id)
-    assert {row["external_id"] for row in page.items} == {"open talk", "secret talk"}
+    assert {one.external_id for one in page.items} == {"open talk", "secret talk"}
     spaces.remove_sources(database, world.owner, garden.space_id, [world.secret_source])
     assert world.found(world.bound) == {str(world.shown_id)}
     with pytest.raises(NotFoundError):

@@ -15,8 +15,8 @@ from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge.digesting import digest_of_records
 from neurigraph_pipelines.knowledge.linking import StatedLink, state_link
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.views.kinds import ActionKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.told_people import People

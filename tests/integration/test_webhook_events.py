@@ -21,7 +21,6 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Privacy
-from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
     ConflictError,
@@ -29,7 +28,8 @@ from neurigraph_pipelines.model.errors import (
     InvalidInputError,
     NotFoundError,
 )
-from neurigraph_pipelines.model.webhooks import EVENTS, WebhookState
+from neurigraph_pipelines.model.webhooks import EVENTS
+from neurigraph_pipelines.views.kinds import ActionKind, WebhookState
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.webhook_sender import HttpWebhookSender
 from tests.support.memories import converse, ingest, new_user, plain_context, rows

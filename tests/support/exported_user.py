@@ -33,8 +33,8 @@ from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandi
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
@@ -65,7 +65,7 @@ class Source:
     report: Exported
 
     def ask(self, there: Installation, question: str) -> Answer:
-        return phase_one(there.acting_for(self.claims).using(embedder=WordEmbedder()), Question(question, explain=True))
+        return search(there.acting_for(self.claims).using(embedder=WordEmbedder()), Question(question, explain=True))
 
 
 def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
@@ -136,7 +136,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     change_account(here.database, claims, {"display_name": "Dora", "metadata": {"team": "harbour"}})
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
-    phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
+    search(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.facts import FactStatus
 from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
+from neurigraph_pipelines.views.kinds import FactStatus
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
 
@@ -67,4 +67,4 @@ def listed(here: Installation, claims: Claims) -> Seen:
         for one in list_facts(here.database, here.cursors, claims, FactFilter(status=status), limit=200).items
     ]
     names = ("status", "version", "superseded_by", "canonical_id", "source_count")
-    return {one["fact_id"]: tuple(one[name] for name in names) for one in found}
+    return {one.fact_id: tuple(getattr(one, name) for name in names) for one in found}

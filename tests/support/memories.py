@@ -41,9 +41,10 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ProviderError, TransientError
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FactKind, StatedAs
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
 from neurigraph_pipelines.model.ports import KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
+from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline import verdicts
 from tests.support.model_rules import embed_text

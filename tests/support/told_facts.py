@@ -14,8 +14,9 @@ from uuid import UUID, uuid5
 
 from neurigraph_pipelines.knowledge.candidates import distinct, pairs_of, shared_first_names
 from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_limit
-from neurigraph_pipelines.model.facts import FactKind, Slot, StatedAs
-from neurigraph_pipelines.model.verdicts import Authority, Effect, Judgement, KnownFact, Pair
+from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.model.verdicts import Authority, Judgement, KnownFact, Pair
+from neurigraph_pipelines.views.kinds import Effect, FactKind, StatedAs
 from resources.offline.fact_forms import read_fact
 
 _SPACE = UUID("6f1b2c3d-0000-4000-8000-000000000074")

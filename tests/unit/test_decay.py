@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from neurigraph_pipelines.model.facts import HALF_LIVES, Impact, days_until, remaining
+from neurigraph_pipelines.model.facts import HALF_LIVES, days_until, remaining
+from neurigraph_pipelines.views.kinds import Impact
 
 
 def test_half_lives() -> None:

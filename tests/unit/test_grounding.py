@@ -8,7 +8,8 @@ import pytest
 
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Message, Role
-from neurigraph_pipelines.model.facts import Fact, FactKind, StatedAs
+from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 
 SAID_AT = datetime(2025, 3, 4, 9, tzinfo=UTC)
 SAID = ["We met Ana Ruiz in Porto yesterday.", "How much was it?", "The keel cost 1,200 euros.", "Fine.", "Nice hat."]

@@ -14,7 +14,7 @@ from neurigraph_pipelines.inbox.imports import detect_format
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.model import NewConversation, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel
+from neurigraph_pipelines.views.kinds import Channel
 from tests.support.exports import read
 
 MARK = "\u200e"

@@ -12,7 +12,7 @@ import pytest
 
 from neurigraph_pipelines.inbox.imports import content_size, detect_format
 from neurigraph_pipelines.model import NewConversation, Role
-from neurigraph_pipelines.model.sources import Channel
+from neurigraph_pipelines.views.kinds import Channel
 from tests.support.exports import read
 
 

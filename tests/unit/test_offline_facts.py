@@ -9,7 +9,8 @@ import pytest
 
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Segment, SourceKind
-from neurigraph_pipelines.model.facts import MAX_SHARE, Fact, FactKind, Impact, Slot, StatedAs
+from neurigraph_pipelines.model.facts import MAX_SHARE, Fact, Slot
+from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from resources.offline import facts
 from resources.offline.fact_forms import read_fact
 from resources.offline.language_model import OfflineLanguageModel

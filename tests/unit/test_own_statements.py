@@ -9,9 +9,9 @@ from uuid import UUID, uuid5
 import pytest
 
 from neurigraph_pipelines.knowledge.candidates import MAX_ALIKE, MAX_OWN, alike_pairs, own_pairs
-from neurigraph_pipelines.model.facts import FactKind
-from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair, Verdict
+from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
 from neurigraph_pipelines.text.assertions import assertions_of, differences
+from neurigraph_pipelines.views.kinds import FactKind, Verdict
 from resources.offline.leading import stated_before_asking
 from resources.offline.verdicts import judge
 

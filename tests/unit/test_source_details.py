@@ -10,8 +10,9 @@ import pytest
 from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, DocumentType, SourceDetails, shown_details
+from neurigraph_pipelines.model.sources import SourceDetails, shown_details
 from neurigraph_pipelines.text.media_types import media_type_of
+from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from resources.redaction import PatternRedactor
 
 

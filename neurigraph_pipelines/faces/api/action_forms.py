@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.model.actions import Rule
+from neurigraph_pipelines.views.kinds import Rule
 
 
 class NewAction(Form):

@@ -17,7 +17,7 @@ from neurigraph_pipelines.faces.api.responses import actions as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph.governance.standards import standard_of
 from neurigraph_pipelines.knowledge.deciding import actions, standards
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
 router = APIRouter(tags=["actions"], responses=documented(401, 404, 422, 503))
 

@@ -14,11 +14,12 @@ from neurigraph_pipelines.knowledge.fact_values import MAX_FACT_TAGS, MAX_PART, 
 from neurigraph_pipelines.knowledge.stating import NewFact
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model import Privacy
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, FactKind, FactStatus, Impact, StatedAs
+from neurigraph_pipelines.model.facts import MAX_STATEMENT
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.duplicates import MAX_DUPLICATES
 from neurigraph_pipelines.retrieval.fact_queries import MAX_HOPS, MAX_NAMES, MAX_NODES, FactQuery, QueryKind
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
 
 _PART: dict[str, Any] = {"maxLength": MAX_PART, "minLength": 1}
 _TIMES = ("valid_until", "forget_after")

@@ -14,7 +14,8 @@ from neurigraph_pipelines.faces.api.requests import Form
 from neurigraph_pipelines.knowledge.linking import Signature, StatedLink
 from neurigraph_pipelines.knowledge.signing import KEY_BYTES, SIGNATURE_BYTES
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End, EndKind
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End
+from neurigraph_pipelines.views.kinds import EndKind
 
 _FROM = ("from_fact_id", "from_record_id")
 _TO = ("to_fact_id", "to_record_id", "to_node_id", "to_source_id")

@@ -27,9 +27,9 @@ from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Privacy, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
-from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.views.scalars import Scalar
 
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
 

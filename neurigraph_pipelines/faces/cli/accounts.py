@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.access.accounts import Account
+    from neurigraph_pipelines.views.access import Account
 
 commands = typer.Typer()
 _account = typer.Typer(no_args_is_help=True, help="Show and change what a user states, and the password of the page.")
@@ -89,5 +88,4 @@ def _object(text: str) -> dict[str, Any]:
 def _print(account: Account, as_json: bool) -> None:
     from neurigraph_pipelines.faces.cli import views
 
-    shown = asdict(account)
-    Output(as_json).result(shown, lambda: views.fields(shown))
+    Output(as_json).result(account, lambda: views.fields(dict(account)))

@@ -11,7 +11,7 @@ import typer
 from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output, more
 from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, claims_of, node_id_of, opened, parse_id
-from neurigraph_pipelines.model.actions import ActionKind, Rule
+from neurigraph_pipelines.views.kinds import ActionKind, Rule
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.knowledge.deciding.actions import Action
@@ -32,7 +32,7 @@ def list_actions(
 ) -> None:
     """List what waits for a decision, newest first."""
     from neurigraph_pipelines.knowledge.deciding import actions
-    from neurigraph_pipelines.model.actions import ActionState
+    from neurigraph_pipelines.views.kinds import ActionState
 
     with opened() as installation:
         found = actions.page_of_actions(

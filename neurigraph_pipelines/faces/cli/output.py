@@ -30,8 +30,10 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
-def _plain(value: object) -> str:
-    """Return a value that JSON has no type for; times are RFC 3339."""
+def _plain(value: object) -> Any:
+    """Return a view as its fields, and a value that JSON has no type for as text; times are RFC 3339."""
+    if hasattr(value, "model_dump"):  # commands start without pydantic
+        return value.model_dump()
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 

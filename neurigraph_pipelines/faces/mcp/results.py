@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from neurigraph_pipelines.faces.mcp.framing import NOTICE, inline, quoted
 from neurigraph_pipelines.text.visible import visible
+from neurigraph_pipelines.views.base import View
 
 
 class Result(BaseModel):
@@ -26,6 +27,11 @@ class Result(BaseModel):
     def texts(self) -> list[str]:
         """Return the blocks of text of the answer; each says what remembered text is."""
         return ["\n".join([NOTICE, *self.lines()])]
+
+
+def shown(view: View, names: Iterable[str]) -> dict[str, Any]:
+    """Return some fields of a view as JSON has them: what an agent needs of it."""
+    return {name: plain(getattr(view, name)) for name in names}
 
 
 def plain(value: Any) -> Any:

@@ -16,9 +16,9 @@ from uuid import UUID
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.model.actions import ActionKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.views.kinds import ActionKind
 
 MAX_PROPOSED = 20
 """Most merges that one run proposes to a user."""

@@ -13,9 +13,9 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
 _QUERIES = statements("actions")
 

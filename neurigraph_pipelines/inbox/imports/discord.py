@@ -18,7 +18,8 @@ from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.text import read_text
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import Channel, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.views.kinds import Channel
 
 _SPOKEN = ("Default", "Reply", "ThreadStarterMessage", "0", "19", "20", "23", "ChatInputCommand", "ContextMenuCommand")
 _RULE = re.compile(r"={10,}")
@@ -63,7 +64,7 @@ def _channel(item: dict[str, Any], where: str, fallback_time: datetime | None) -
     key = channel.get("id")
     yield from days(
         where,
-        f"discord:{key}" if isinstance(key, int | str) and key else derived_id("discord", title),
+        f"discord:{key}" if isinstance(key, int | str) and key else None,
         named if is_direct else title,
         with_ids(_messages(objects_of(item.get("messages")))),
         fallback_time=fallback_time,

@@ -14,7 +14,7 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Spoken, list_of, moment, objects_of, text_of
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
-from neurigraph_pipelines.model.sources import Channel
+from neurigraph_pipelines.views.kinds import Channel
 
 _MARKED = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]+)(?:\|(?P<label>[^<>]*))?>")
 _NOTICES = (

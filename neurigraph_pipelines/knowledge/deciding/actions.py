@@ -16,10 +16,10 @@ from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.deciding.execution import carry_out
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
 _QUERIES = statements("actions")
 _REFUSED = {

@@ -27,7 +27,6 @@ from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.retention import promote
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
     ChangedError,
@@ -38,9 +37,9 @@ from neurigraph_pipelines.model.errors import (
     RehydratingError,
     TransientError,
 )
-from neurigraph_pipelines.model.facts import FactStatus
-from neurigraph_pipelines.model.links import End, EndKind
+from neurigraph_pipelines.model.links import End
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState, EndKind, FactStatus
 
 _QUERIES = statements("actions")
 _FACTS = statements("facts")

@@ -11,10 +11,10 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import require_owner_of
 from neurigraph_pipelines.graph.governance.standards import Setting, standard_of
 from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
-from neurigraph_pipelines.model.actions import Rule
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.kinds import Rule
 
 TITLE = "Standard"
 """The title of the note that has the text of a node's standard."""

@@ -23,7 +23,7 @@ from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.lifecycle.erasure.journal import Entry, entries_of_file, note_objects
-from neurigraph_pipelines.lifecycle.erasure.receipts import Erasure, SubjectKind, add_to_receipt
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, SubjectKind, add_to_receipt
 from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import SourceKind
@@ -60,7 +60,7 @@ class RowsEraser:
     def __init__(
         self,
         tx: Transaction,
-        erasure: Erasure,
+        erasure: ErasureState,
         strays: Mapping[UUID, Sequence[str]] | None = None,
         *,
         gives_way: bool = False,

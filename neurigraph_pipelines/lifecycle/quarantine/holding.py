@@ -21,7 +21,6 @@ from neurigraph_pipelines.graph.witnesses import followers_of
 from neurigraph_pipelines.lifecycle.quarantine.revisions import hide_revisions, show_revisions
 from neurigraph_pipelines.lifecycle.quarantine.rules import (
     MAX_REASON,
-    Quarantine,
     Rule,
     as_row,
     checked,
@@ -33,6 +32,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.quarantines import Quarantine
 
 _QUERIES = statements("quarantine")
 _GRAPH = statements("graph")

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model.actions import ActionKind, ActionState
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
 
 class Vote(BaseModel):

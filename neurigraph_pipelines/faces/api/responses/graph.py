@@ -9,7 +9,6 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.faces.api.responses.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 from neurigraph_pipelines.model import (
     CompressionState,
     ConceptKind,
@@ -19,6 +18,7 @@ from neurigraph_pipelines.model import (
     Tier,
     TriggerType,
 )
+from neurigraph_pipelines.views.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 
 LANGUAGE = Field(
     description="Language of most memories at the node, such as `de`; `other` without a stemmer, null without memories."

@@ -1,10 +1,5 @@
-"""What all pages of lists have."""
+"""The field that all pages of lists have, for the responses that are no views yet."""
 
-from __future__ import annotations
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
-from typing import Any
-
-from pydantic import Field
-
-NEXT_CURSOR: Any = Field(description="Give it as `cursor` for the next page, within 7 days; null on the last page.")
-"""The field ``next_cursor`` of a page."""
+__all__ = ["NEXT_CURSOR"]

@@ -19,7 +19,7 @@ from neurigraph_pipelines.faces.api.source_fields import CONTAINER_TAGS, ONLY_SP
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
-from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, DocumentType, SourceDetails
+from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.chat.loop import Asked, Mode
 from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD
@@ -27,6 +27,7 @@ from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.views.kinds import DocumentType
 
 MAX_DOCUMENTS = 50
 """Most documents of one search."""

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from neurigraph_pipelines.faces.api.responses.retrieval import Citation
-from neurigraph_pipelines.model.sources import DocumentType
 from neurigraph_pipelines.retrieval.documents import CHUNK_TOKENS, FULL_CHARACTERS, SearchPath
 from neurigraph_pipelines.retrieval.listing.documents import Status
+from neurigraph_pipelines.views.kinds import DocumentType
 
 _STATUS = Field(
     description="`pending`: it waits to be read. `processing`: its text is being read. `chunking`: it waits for a run "

@@ -1,17 +1,18 @@
-"""Response bodies about webhooks."""
+"""Webhooks and their deliveries."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model.webhooks import DeliveryState, WebhookState
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import DeliveryState, WebhookState
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 
-class Webhook(BaseModel):
+class Webhook(View):
     """An address that is called."""
 
     webhook_id: UUID
@@ -33,13 +34,13 @@ class WebhookWithSecret(Webhook):
     secret: str = Field(description="Verifies its messages (Standard Webhooks); not shown again.")
 
 
-class Webhooks(BaseModel):
+class Webhooks(View):
     """The caller's webhooks, oldest first."""
 
     webhooks: list[Webhook]
 
 
-class Delivery(BaseModel):
+class Delivery(View):
     """One event for one webhook."""
 
     delivery_id: UUID
@@ -57,14 +58,14 @@ class Delivery(BaseModel):
     finished_at: datetime | None
 
 
-class Deliveries(BaseModel):
+class Deliveries(View):
     """A page of deliveries, newest first."""
 
     deliveries: list[Delivery]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class Replayed(BaseModel):
+class Replayed(View):
     """How many deliveries wait again."""
 
     replayed: int

@@ -1,4 +1,4 @@
-"""Response bodies about organizations."""
+"""Organizations, their members and invitations."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.erasures import Erasure, ErasurePreview, ErasureWithObjects
-from neurigraph_pipelines.model.organizations import MemberRole
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview, ErasureWithObjects
+from neurigraph_pipelines.views.kinds import MemberRole
 
 
-class Organization(BaseModel):
+class Organization(View):
     """A graph that several users share."""
 
     organization_id: UUID = Field(description="Also the id of its graph.")
@@ -30,13 +31,13 @@ class OrganizationWithKey(Organization):
     api_key: str = Field(description="The secret. It is shown only here.")
 
 
-class Organizations(BaseModel):
+class Organizations(View):
     """The organizations of the caller."""
 
     organizations: list[Organization]
 
 
-class Member(BaseModel):
+class Member(View):
     """A user who shares the graph."""
 
     member_id: UUID
@@ -45,32 +46,32 @@ class Member(BaseModel):
     joined_at: datetime
 
 
-class Members(BaseModel):
+class Members(View):
     """The members of an organization."""
 
     members: list[Member]
 
 
-class MemberKey(BaseModel):
+class MemberKey(View):
     """A key of a membership."""
 
     api_key: str = Field(description="The secret. It is shown only here.")
 
 
-class Departure(BaseModel):
+class Departure(View):
     """What went with a member."""
 
     forgotten: list[Erasure] = Field(description="Receipts of the erased records.")
 
 
-class Deleted(BaseModel):
+class Deleted(View):
     """What the deletion of an organization erases, or the receipt."""
 
     preview: ErasurePreview | None
     receipt: ErasureWithObjects | None
 
 
-class Invitation(BaseModel):
+class Invitation(View):
     """An invitation, without its code."""
 
     invitation_id: UUID
@@ -90,7 +91,7 @@ class InvitationWithCode(Invitation):
     code: str = Field(description="The secret. It is shown only here, and works once.")
 
 
-class Invitations(BaseModel):
+class Invitations(View):
     """The newest 1,000 invitations of an organization."""
 
     invitations: list[Invitation]

@@ -1,4 +1,4 @@
-"""Response bodies about spaces."""
+"""Spaces and the sources in them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import SourceKind
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 
-class Space(BaseModel):
+class Space(View):
     """A named set of sources."""
 
     space_id: UUID
@@ -24,14 +25,14 @@ class Space(BaseModel):
     metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")
 
 
-class Spaces(BaseModel):
+class Spaces(View):
     """A page of spaces, newest first."""
 
     spaces: list[Space]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class SourceOfSpace(BaseModel):
+class SourceOfSpace(View):
     """A source that is in a space."""
 
     source_id: UUID
@@ -41,7 +42,7 @@ class SourceOfSpace(BaseModel):
     added_at: datetime
 
 
-class SourcesOfSpace(BaseModel):
+class SourcesOfSpace(View):
     """A page of the sources of a space, those added last first."""
 
     sources: list[SourceOfSpace]

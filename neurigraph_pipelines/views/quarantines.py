@@ -1,17 +1,28 @@
-"""Response bodies about quarantines."""
+"""Quarantines, previews of them, and what may belong into one."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.lifecycle.quarantine.suggestions import Suspicion
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 
-class Conditions(BaseModel):
+class Suspicion(StrEnum):
+    """Why something is suggested."""
+
+    HIDDEN_INSTRUCTIONS = "hidden_instructions"
+    INVISIBLE_TEXT = "invisible_text"
+    KEYWORD_STUFFING = "keyword_stuffing"
+    RESTATEMENT = "restatement"
+    FLOOD = "flood"
+
+
+class Conditions(View):
     """What a quarantine meets: messages for which all conditions hold that are set."""
 
     source_id: UUID | None
@@ -34,14 +45,14 @@ class Quarantine(Conditions):
     revisions: int = Field(description="Changes of other records that it hides now.")
 
 
-class Quarantines(BaseModel):
+class Quarantines(View):
     """A page of the quarantines of a graph, newest first."""
 
     quarantines: list[Quarantine]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class QuarantinePreview(BaseModel):
+class QuarantinePreview(View):
     """What a quarantine would hide."""
 
     records: int
@@ -53,7 +64,7 @@ class QuarantinePreview(BaseModel):
     revised_record_ids: list[UUID] = Field(description="Records that would be shown without these changes.")
 
 
-class Suggestion(BaseModel):
+class Suggestion(View):
     """Something that may belong into quarantine. A person decides."""
 
     suspicion: Suspicion
@@ -62,7 +73,7 @@ class Suggestion(BaseModel):
     detail: str = Field(description="One sentence with numbers, without remembered text.")
 
 
-class Suggestions(BaseModel):
+class Suggestions(View):
     """What may belong into quarantine, the most suspicious kinds first."""
 
     suggestions: list[Suggestion]

@@ -1,4 +1,4 @@
-"""Response bodies about users, keys and grants."""
+"""Users, accounts, keys, grants and personas."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import GrantType, SubjectType
-from neurigraph_pipelines.model.sources import Scalar
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import GrantType, SubjectType
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
+from neurigraph_pipelines.views.scalars import Scalar
 
 
-class User(BaseModel):
+class User(View):
     """A user that was created, with a first API key that is shown only here."""
 
     user_id: UUID
@@ -22,7 +23,7 @@ class User(BaseModel):
     api_key: str
 
 
-class Account(BaseModel):
+class Account(View):
     """What a user states about themselves."""
 
     user_id: UUID
@@ -33,7 +34,7 @@ class Account(BaseModel):
     has_password: bool = Field(description="Whether a password opens the page.")
 
 
-class SignedIn(BaseModel):
+class SignedIn(View):
     """A key of a user who signed in, shown only here."""
 
     key_id: UUID
@@ -41,7 +42,7 @@ class SignedIn(BaseModel):
     expires_at: datetime
 
 
-class Key(BaseModel):
+class Key(View):
     """An API key, without its secret."""
 
     key_id: UUID
@@ -63,14 +64,14 @@ class IssuedKey(Key):
     api_key: str = Field(description="The secret. It is shown only here.")
 
 
-class Keys(BaseModel):
+class Keys(View):
     """A page of the keys of a graph, newest first."""
 
     keys: list[Key]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class Grant(BaseModel):
+class Grant(View):
     """Access of one persona or third party to one node."""
 
     grant_id: UUID
@@ -84,8 +85,23 @@ class Grant(BaseModel):
     revoked_at: datetime | None
 
 
-class Grants(BaseModel):
+class Grants(View):
     """A page of the grants of a graph, newest first."""
 
     grants: list[Grant]
     next_cursor: str | None = NEXT_CURSOR
+
+
+class Persona(View):
+    """A node with keys of its own, whose holders read it and the nodes below it."""
+
+    node_id: UUID
+    name: str
+    path: str
+    record_count: int
+
+
+class Personas(View):
+    """The personas of a graph, by path."""
+
+    personas: list[Persona]

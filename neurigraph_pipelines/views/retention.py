@@ -1,14 +1,15 @@
-"""Response bodies about retention and the archive."""
+"""Retention of memories, the archive and its purges."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import SourceKind, Tier
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import SourceKind, Tier
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 TIER = Field(description="How long it is meant to be kept; `long` is for good.")
 EXPIRES_AT = Field(
@@ -18,7 +19,7 @@ EXPIRES_AT = Field(
 EXPIRY_REASON = Field(description="Why it has this tier; the owner sees it, and null is for good.")
 
 
-class Retention(BaseModel):
+class Retention(View):
     """How long a memory is meant to be kept."""
 
     tier: Tier = TIER
@@ -30,7 +31,7 @@ class Retention(BaseModel):
     access_days: int | None = Field(description="Days with an access; the owner sees it.")
 
 
-class Archived(BaseModel):
+class Archived(View):
     """A memory in the archive."""
 
     record_id: UUID
@@ -45,20 +46,20 @@ class Archived(BaseModel):
     archived_reason: str
 
 
-class Archive(BaseModel):
+class Archive(View):
     """A page of the archive, those archived last first."""
 
     records: list[Archived]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class ArchiveChange(BaseModel):
+class ArchiveChange(View):
     """The memories that were archived, or restored."""
 
     record_ids: list[UUID]
 
 
-class Purge(BaseModel):
+class Purge(View):
     """What was forgotten of the archive, or would be."""
 
     dry_run: bool

@@ -1,4 +1,4 @@
-"""Response bodies about files: their states, their log, and single messages read from them."""
+"""Files: their states, their log, and single messages read from them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.lifecycle.control import HISTORY_SHOWN
-from neurigraph_pipelines.model import CompressionCause, CompressionState, MessageType, Role, Voice
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import CompressionCause, CompressionState, MessageType, Role, Voice
+
+HISTORY_SHOWN = 20
+"""Most entries of a file's state history."""
 
 
-class StateChange(BaseModel):
+class StateChange(View):
     """One entry of a file's state history."""
 
     event: Literal["compressed", "decompressed", "recompressed", "rehydrating", "failed"]
@@ -21,7 +24,7 @@ class StateChange(BaseModel):
     error: str | None = Field(description="The reason of a failure.")
 
 
-class File(BaseModel):
+class File(View):
     """The state of a file."""
 
     file_id: UUID
@@ -43,14 +46,14 @@ class File(BaseModel):
     history: list[StateChange] = Field(description=f"State history, newest first; at most {HISTORY_SHOWN} entries.")
 
 
-class Rehydrating(BaseModel):
+class Rehydrating(View):
     """The file is being decompressed; `Retry-After` says when to ask again."""
 
     file_id: UUID
     state: Literal[CompressionState.REHYDRATING]
 
 
-class NodeFiles(BaseModel):
+class NodeFiles(View):
     """The states of a node's files. The node is `rehydrating` if any file is, else `active` if any file is."""
 
     node_id: UUID
@@ -66,7 +69,7 @@ class NodeFiles(BaseModel):
     saved_bytes: int = Field(description="Size of all contents less the bytes that are occupied.")
 
 
-class Message(BaseModel):
+class Message(View):
     """One message of a file, or one that is not stored yet."""
 
     file_id: UUID | None = Field(description="Null for a message that is not stored yet.")
@@ -87,7 +90,7 @@ class Message(BaseModel):
     duration_ms: int | None
 
 
-class UnstoredMessages(BaseModel):
+class UnstoredMessages(View):
     """The messages of a conversation, event, upload or note that are not stored yet."""
 
     source_id: UUID

@@ -1,0 +1,16 @@
+"""The base of all views."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class View(BaseModel):
+    """A thing as callers see it: every face shows it with these fields.
+
+    Queries name their columns as the fields, and a cursor with ``class_row`` returns views. A field that a view does
+    not have is left out: so a column that is not meant for callers never reaches one, and a client reads the answers
+    of a newer server.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
