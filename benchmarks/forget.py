@@ -14,9 +14,10 @@ from benchmarks.bench import Bench
 from benchmarks.report import Section, number, spread, table
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
+from neurigraph_pipelines.views.erasures import Erasure
 from neurigraph_pipelines.wiring.installation import Installation
 
 MEMORIES = 10_000
@@ -156,7 +157,7 @@ def fill_graph(installation: Installation, slug: str, memories: int, nodes: int)
     return user
 
 
-def forget_user(installation: Installation, user: User) -> tuple[Receipt, float, float]:
+def forget_user(installation: Installation, user: User) -> tuple[Erasure, float, float]:
     """Return the receipt, the seconds in total, and the seconds until the objects were removed."""
     removing: list[float] = []
 

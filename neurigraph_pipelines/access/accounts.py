@@ -7,18 +7,17 @@ SHA-256 and compares. Users without a password, which is the default, cannot sig
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 import threading
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access.authentication import api_key_hash, key_of, new_api_key, require_owner
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
@@ -32,6 +31,7 @@ from neurigraph_pipelines.model.errors import (
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.access import Account, SignedIn
 
 MAX_NAME = 300
 MAX_EMAIL = 320
@@ -48,33 +48,6 @@ _WRONG = "the name or the password is wrong"
 _QUERIES = statements("accounts")
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What a user states about themselves.
-
-    Attributes:
-        slug: The name on the command line and in sign-ins.
-        metadata: Texts, numbers and booleans by name.
-        has_password: Whether a password opens the page.
-    """
-
-    user_id: UUID
-    slug: str
-    display_name: str | None
-    email: str | None
-    metadata: dict[str, Any]
-    has_password: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SessionKey:
-    """An API key of a user who signed in, which expires after twelve hours."""
-
-    key_id: UUID
-    api_key: str
-    expires_at: datetime
-
-
 def get_account(database: Database, claims: Claims) -> Account:
     """Return the account of the owner of a graph.
 
@@ -82,8 +55,8 @@ def get_account(database: Database, claims: Claims) -> Account:
         ForbiddenError: The caller is somebody else; so everywhere below.
     """
     require_owner(claims)
-    for row in database.ask(claims, _QUERIES["account"], {"user_id": claims.user_id}):
-        return Account(**row)
+    for found in ask_views(database, claims, _QUERIES["account"], Account, {"user_id": claims.user_id}):
+        return found
     raise ForbiddenError("only the owner of the graph may do this")
 
 
@@ -128,7 +101,7 @@ def set_password(database: Database, claims: Claims, password: str | None) -> No
         raise ForbiddenError("an organization has no password: its members sign in as themselves")
 
 
-def sign_in(database: Database, secret: Secret, name: str, password: str) -> SessionKey:
+def sign_in(database: Database, secret: Secret, name: str, password: str) -> SignedIn:
     """Return a key for a name and a password.
 
     Unknown names, users without a password and wrong passwords take the same statements and the same work.
@@ -153,10 +126,15 @@ def sign_in(database: Database, secret: Secret, name: str, password: str) -> Ses
     }
     (done,) = database.ask(None, _QUERIES["sign_in"], values)
     if done["outcome"] == "too_often":
-        raise TooOftenError("too many wrong passwords for this name: wait 15 minutes", retry_after=900.0)
+        with database.owner() as tx:
+            closed = tx.execute(_QUERIES["closed_for"], {"name": name}).fetchone()
+        seconds = max(1.0, closed["seconds"]) if closed is not None else 1.0
+        minutes = math.ceil(seconds / 60)
+        wait = f"{minutes} minutes" if minutes > 1 else "a minute"
+        raise TooOftenError(f"too many wrong passwords for this name: wait {wait}", retry_after=seconds)
     if done["outcome"] is None:
         raise UnauthenticatedError(_WRONG)
-    return SessionKey(done["key_id"], key_of(key, done["person"]), done["expires"])
+    return SignedIn(key_id=done["key_id"], api_key=key_of(key, done["person"]), expires_at=done["expires"])
 
 
 def _derived(password: str, salt: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Spaces: named sets of sources by container tag, to which searches and keys can be limited.
 
-The database decides what a caller that is limited to spaces sees (``sql/routines/spaces.sql``). ``erasure`` forgets the
-sources of a space.
+The database decides what a caller that is limited to spaces sees (``sql/functions/spaces.sql``). ``erasure`` forgets
+the sources of a space.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from uuid import UUID
 import psycopg
 
 from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
-from neurigraph_pipelines.model.sources import Scalar
-from neurigraph_pipelines.model.spaces import MAX_ENTITY_CONTEXT_LENGTH, MAX_NAME_LENGTH, Space
+from neurigraph_pipelines.model.spaces import MAX_ENTITY_CONTEXT_LENGTH, MAX_NAME_LENGTH
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.spaces import SourceOfSpace, Space
 
 NO_SPACE = "there is no such space"
 _ABSENT = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ForeignKeyViolation)
@@ -167,7 +169,7 @@ def remove_sources(database: Database, claims: Claims, space_id: UUID, source_id
 
 def page_of_sources(
     database: Database, cursors: Cursors, claims: Claims, space_id: UUID, *, limit: int = 50, cursor: str | None = None
-) -> Page[dict[str, Any]]:
+) -> Page[SourceOfSpace]:
     """Return a page of the sources of a space that the caller sees, those added last first.
 
     Raises:
@@ -176,15 +178,15 @@ def page_of_sources(
     """
     get_space(database, claims, space_id)
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[SourceOfSpace]:
         at, last = after or NEWEST
         with database.agent(claims) as tx:
             values = {"space_id": space_id, "at": at, "id": last, "limit": most}
-            return tx.execute(_QUERIES["sources"], values).fetchall()
+            return views_of(tx, _QUERIES["sources"], SourceOfSpace, values)
 
     filters = {"space_id": space_id}
     return cursors.page(
-        claims, "sources of space", filters, limit, cursor, read, lambda one: (one["added_at"], one["source_id"])
+        claims, "sources of space", filters, limit, cursor, read, lambda one: (one.added_at, one.source_id)
     )
 
 
@@ -233,5 +235,4 @@ def _get(tx: Transaction, space_id: UUID) -> Space:
 
 def _spaces(tx: Transaction, wanted: Mapping[str, Any]) -> list[Space]:
     everything = {"space_id": None, "container_tag": None, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
-    rows = tx.execute(_QUERIES["spaces"], {**everything, **wanted}).fetchall()
-    return [Space(**{**row, "metadata": row["metadata"] or {}}) for row in rows]
+    return views_of(tx, _QUERIES["spaces"], Space, {**everything, **wanted})

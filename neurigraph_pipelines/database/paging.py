@@ -19,6 +19,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.views.base import View
 
 MAX_CURSOR_AGE_SECONDS = 7 * 86_400.0
 """Time after which a cursor is rejected."""
@@ -43,6 +44,7 @@ Position = Sequence[str | int]
 """The place of an item in a list: the values that the list is ordered by, as JSON has them."""
 
 _Item = TypeVar("_Item")
+_View = TypeVar("_View", bound=View)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,10 @@ class Page(Generic[_Item]):
         if shown >= len(self.items) or self._seal is None:
             return self.next_cursor
         return self._seal(self.items[shown - 1])
+
+    def into(self, view: type[_View]) -> _View:
+        """Return the page as a view whose first field is the list of the items."""
+        return view.model_validate({next(iter(view.model_fields)): self.items, "next_cursor": self.next_cursor})
 
     def shown(self, name: str, show: Callable[[_Item], Any] | None = None) -> dict[str, Any]:
         """Return the page as faces show it, with the items under ``name``."""

@@ -16,15 +16,16 @@ import psycopg
 
 from neurigraph_pipelines.access.authentication import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.model import Claims, ConceptKind, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.access import Grant, Key
 
 MAX_LABEL_LENGTH = 300
 MAX_SUBJECT_LENGTH = 300
@@ -42,43 +43,6 @@ class Subject:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """An API key, without its secret.
-
-    Attributes:
-        role: ``user``, ``persona`` or ``third_party``.
-        subject_id: The persona or third party; None for the user's own keys.
-        last_used_at: Rounded to the hour.
-        container_tags: The spaces that the key is bound to; None is no limit.
-    """
-
-    key_id: UUID
-    role: str
-    subject_id: str | None
-    label: str
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None
-    container_tags: list[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """Access of one persona or third party to one node, and to no node above, beside or below it."""
-
-    grant_id: UUID
-    subject_type: SubjectType
-    subject_id: str
-    node_id: UUID
-    node_path: str
-    grant_type: GrantType
-    granted_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-
-
 def issue_key(
     database: Database,
     claims: Claims,
@@ -87,7 +51,7 @@ def issue_key(
     label: str = "",
     expires_at: datetime | None = None,
     container_tags: Sequence[str] = (),
-) -> tuple[ApiKey, str]:
+) -> tuple[Key, str]:
     """Issue another key to the user, a persona or a third party.
 
     Args:
@@ -129,7 +93,7 @@ def page_of_keys(
     with_ended: bool = False,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[ApiKey]:
+) -> Page[Key]:
     """Return a page of the keys of a graph, newest first: the valid ones, or all.
 
     Raises:
@@ -137,17 +101,17 @@ def page_of_keys(
     """
     require_owner(claims)
 
-    def read(after: Position | None, most: int) -> list[ApiKey]:
+    def read(after: Position | None, most: int) -> list[Key]:
         at, last = after or NEWEST
         values = {"user_id": claims.user_id, "with_ended": with_ended, "at": at, "id": last, "limit": most}
         with database.agent(claims) as tx:
-            return [ApiKey(**row) for row in tx.execute(_QUERIES["list_keys"], values)]
+            return views_of(tx, _QUERIES["list_keys"], Key, values)
 
     filters = {"with_ended": with_ended}
     return cursors.page(claims, "keys", filters, limit, cursor, read, lambda one: (one.created_at, one.key_id))
 
 
-def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_seconds: float = 0.0) -> tuple[ApiKey, str]:
+def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_seconds: float = 0.0) -> tuple[Key, str]:
     """Issue a key that replaces another, for the same holder.
 
     Args:
@@ -172,7 +136,7 @@ def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_second
         )
 
 
-def revoke_key(database: Database, claims: Claims, key_id: UUID) -> ApiKey:
+def revoke_key(database: Database, claims: Claims, key_id: UUID) -> Key:
     """Revoke a key from the next call on. Revoking it again changes nothing.
 
     Raises:
@@ -180,10 +144,10 @@ def revoke_key(database: Database, claims: Claims, key_id: UUID) -> ApiKey:
     """
     require_owner(claims)
     with database.agent(claims) as tx:
-        row = tx.execute(_QUERIES["revoke_key"], {"key_id": key_id}).fetchone()
-    if row is None:
+        revoked = views_of(tx, _QUERIES["revoke_key"], Key, {"key_id": key_id})
+    if not revoked:
         raise NotFoundError("there is no such key")
-    return ApiKey(**row)
+    return revoked[0]
 
 
 def grant(
@@ -311,10 +275,12 @@ def _insert_key(
     label: str,
     expires_at: datetime | None,
     container_tags: list[str] | None,
-) -> tuple[ApiKey, str]:
+) -> tuple[Key, str]:
     key = new_api_key()
-    row = tx.execute(
+    (made,) = views_of(
+        tx,
         _QUERIES["insert_key"],
+        Key,
         {
             "user_id": claims.user_id,
             "key_hash": api_key_hash(key),
@@ -324,9 +290,8 @@ def _insert_key(
             "expires_at": expires_at,
             "container_tags": container_tags,
         },
-    ).fetchone()
-    assert row is not None
-    return ApiKey(**row), key_of(key, claims.user_id)
+    )
+    return made, key_of(key, claims.user_id)
 
 
 def _get_grant(tx: Transaction, claims: Claims, grant_id: UUID) -> Grant:
@@ -335,22 +300,7 @@ def _get_grant(tx: Transaction, claims: Claims, grant_id: UUID) -> Grant:
 
 def _grants(tx: Transaction, claims: Claims, wanted: Mapping[str, Any]) -> list[Grant]:
     everything = {"grant_id": None, "node_id": None, "with_ended": True, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
-    rows = tx.execute(_QUERIES["list_grants"], {"user_id": claims.user_id, **everything, **wanted})
-    return [_grant(row) for row in rows]
-
-
-def _grant(row: Mapping[str, Any]) -> Grant:
-    return Grant(
-        row["grant_id"],
-        SubjectType(row["subject_type"]),
-        row["subject_id"],
-        row["target_node_id"],
-        shown_path(row["names"]),
-        GrantType(row["grant_type"]),
-        row["granted_at"],
-        row["expires_at"],
-        row["revoked_at"],
-    )
+    return views_of(tx, _QUERIES["list_grants"], Grant, {"user_id": claims.user_id, **everything, **wanted})
 
 
 def _checked(tx: Transaction, subject: Subject) -> Subject:

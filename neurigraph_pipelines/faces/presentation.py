@@ -12,18 +12,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, TOOL_FIELDS, SourceKind, type_of
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, SourceKind
 from neurigraph_pipelines.model.sources import shown_details
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.history import Delta
-    from neurigraph_pipelines.lifecycle.archive import Archived
-    from neurigraph_pipelines.lifecycle.control import FileState, NodeState
-    from neurigraph_pipelines.lifecycle.erasure.receipts import ErasedObject, Receipt
-    from neurigraph_pipelines.lifecycle.quarantine.rules import Quarantine, Rule
-    from neurigraph_pipelines.lifecycle.quarantine.suggestions import Suggestion
-    from neurigraph_pipelines.retrieval.open import OpenedMessage
-    from neurigraph_pipelines.retrieval.unstored import UnstoredMessages
     from neurigraph_pipelines.views.graph import Edge
 
 _RECORD = {
@@ -31,11 +24,7 @@ _RECORD = {
     "compression_state": "file_state",
     "w": "changed_at",
 }
-_FILE = {"file_name": "name", "file_type": "type", "recompress_after": "recompress_at"}
-_MESSAGE = {"text": "content"}
 _DELTA = {"w": "changed_at"}
-_RECEIPT = {"w": "requested_at"}
-_CONDITIONS = {"received_from": "received_after", "received_until": "received_before"}
 
 
 _OF_UPLOADS = ("file_name", "media_type", "size_bytes", "sha256", "file_id", "imported", "notes")
@@ -51,12 +40,6 @@ def edge_in_words(edge: Edge) -> str:
     """Return an edge of a shell as one line."""
     arrow = "→" if edge.direction == "out" else "←"
     return f"{edge.relation} {arrow} {edge.node_name}{when_held(edge.valid)}"
-
-
-def node_state(state: NodeState) -> dict[str, Any]:
-    """Return the states of a node's files and the bytes that they occupy."""
-    shown = asdict(state)
-    return {**shown, **shown.pop("totals"), "saved_bytes": state.totals.saved_bytes}
 
 
 def record(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,49 +80,6 @@ def source(found: Mapping[str, Any]) -> dict[str, Any]:
 def difference(record_id: UUID, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record that differ between two moments."""
     return {"record_id": record_id, "changes": record(changes)}
-
-
-def file(state: FileState) -> dict[str, Any]:
-    """Return the state of a file."""
-    return _renamed(asdict(state), _FILE)
-
-
-def message(opened: OpenedMessage) -> dict[str, Any]:
-    """Return one message of a file, with its type and the fields of a tool."""
-    shown = _renamed(asdict(opened), _MESSAGE)
-    del shown["event"]
-    said = {name: getattr(opened.event, name, None) for name in TOOL_FIELDS}
-    return {**shown, "type": type_of(opened.role, opened.event), **said}
-
-
-def unstored(found: UnstoredMessages) -> dict[str, Any]:
-    """Return the messages of a source that are not stored yet."""
-    return {
-        "source_id": found.source_id,
-        "messages": [message(one) for one in found.messages],
-        "record_ids": list(found.record_ids),
-    }
-
-
-def receipt(found: Receipt, objects: Iterable[ErasedObject] | None = None) -> dict[str, Any]:
-    """Return the receipt of an erasure, with the objects if they are given."""
-    shown = _renamed(asdict(found), _RECEIPT)
-    return shown if objects is None else {**shown, "objects": [asdict(one) for one in objects]}
-
-
-def archived(found: Archived) -> dict[str, Any]:
-    """Return a record of the archive."""
-    return _with_source(asdict(found))
-
-
-def quarantine(found: Quarantine | Rule) -> dict[str, Any]:
-    """Return a quarantine, or the conditions of one."""
-    return _renamed(asdict(found), _CONDITIONS)
-
-
-def suggestion(found: Suggestion) -> dict[str, Any]:
-    """Return what may belong into quarantine."""
-    return {**asdict(found), "rule": quarantine(found.rule)}
 
 
 def _renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

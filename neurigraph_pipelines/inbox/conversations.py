@@ -125,16 +125,11 @@ class Inbox:
             kinds,
             {source_id: one.messages for source_id, one in zip(ids, conversations, strict=True)},
             new={source_id for source_id, created in opened if created},
+            may_rename=True,
         )
         ended = {source_id: one.ended_at for source_id, one in zip(ids, conversations, strict=True) if one.ended_at}
         self._end_all(tx, kinds, ended)
         return [(created, result) for (_, created), result in zip(opened, results, strict=True)]
-
-    def add_conversation(
-        self, tx: Transaction, user_id: UUID, conversation: NewConversation, privacy: Privacy | None = None
-    ) -> tuple[bool, AppendResult]:
-        """Add one conversation or event; see ``add_conversations``."""
-        return self.add_conversations(tx, user_id, [conversation], privacy)[0]
 
     def _open_imported(
         self,
@@ -211,6 +206,8 @@ class Inbox:
         kinds: Sequence[SourceKind],
         sent: Mapping[UUID, Sequence[NewMessage]],
         new: Collection[UUID] = (),
+        *,
+        may_rename: bool = False,
     ) -> list[AppendResult]:
         """Append to each source its messages; ``new`` ones were created in this transaction."""
         values = {"source_id": list(sent), "kind": [kind.value for kind in set(kinds)]}
@@ -219,7 +216,10 @@ class Inbox:
             raise NotFoundError
         checked = {source_id: self.checked(messages) for source_id, messages in sent.items()}
         known = known_messages(tx, {source_id: found for source_id, found in checked.items() if source_id not in new})
-        intakes = [Intake(sources[source_id], found, known[source_id]) for source_id, found in checked.items()]
+        intakes = [
+            Intake(sources[source_id], found, known[source_id], may_rename=may_rename)
+            for source_id, found in checked.items()
+        ]
         counts = iter(self._tokens.count_each([text for intake in intakes for text in intake.uncounted]))
         for intake in intakes:
             intake.run(counts)

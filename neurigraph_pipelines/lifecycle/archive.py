@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -16,19 +15,20 @@ from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared, lock_rows
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.lifecycle.retention import MAX_REASON, promote_records
-from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, Tier
+from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.retention import Archived
 
 MAX_ARCHIVED = 100
 """Most records of one request."""
@@ -39,26 +39,6 @@ EXPIRED = "its time was over"
 _AT_ONCE = 100
 _PROMOTER, _SWEEPER = "pipeline:promotion", "pipeline:expiry"
 _QUERIES, _QUARANTINE = statements("retention"), statements("quarantine")
-
-
-@dataclass(frozen=True, slots=True)
-class Archived:
-    """A record in the archive.
-
-    Attributes:
-        tier: The tier that it has again when it is restored.
-        archived_by: A user, or ``pipeline:expiry``.
-    """
-
-    record_id: UUID
-    title: str
-    node_id: UUID
-    node_path: str
-    source: str
-    tier: Tier
-    archived_at: datetime
-    archived_by: str
-    archived_reason: str
 
 
 @dataclass(slots=True)
@@ -196,7 +176,7 @@ def page_of_archive(
         # The policies hide archived records from faces. The query names the user.
         with database.owner() as tx:
             values = {"user_id": claims.user_id, "at": at, "id": last, "limit": most}
-            return [Archived(**{**row, "tier": Tier(row["tier"])}) for row in tx.execute(_QUERIES["archived"], values)]
+            return views_of(tx, _QUERIES["archived"], Archived, values)
 
     return cursors.page(claims, "archive", {}, limit, cursor, read, lambda one: (one.archived_at, one.record_id))
 
@@ -289,7 +269,5 @@ def _show(tx: Transaction, slug: str, rows: Sequence[Mapping[str, Any]]) -> None
 
 
 def _lock_nodes(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
-    for node_id, schema_name in sorted({(row["node_id"], row["schema_name"]) for row in rows}):
-        upgrade_node(tx, node_id, schema_name)
     # Files need no lock: hiding a record changes none, and waits for nobody who reads one.
     lock_rows(tx, {}, {row["node_id"] for row in rows})

@@ -5,76 +5,27 @@ Also the state of a node's files. ``retrieval.open`` opens files, and ``dormancy
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_write
+from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle import dormancy, transitions
-from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
+from neurigraph_pipelines.lifecycle.storage_report import totals_of
 from neurigraph_pipelines.model import Claims, CompressionState
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
-
-HISTORY_SHOWN = 20
+from neurigraph_pipelines.views.files import HISTORY_SHOWN, File, NodeFiles, StateChange
 
 _QUERIES = statements("lifecycle")
 
 
-@dataclass(frozen=True, slots=True)
-class StateChange:
-    """One entry of a file's state history; ``error`` gives the reason of a failure."""
-
-    event: str
-    triggered_by: str
-    occurred_at: datetime
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """The state of a file.
-
-    Attributes:
-        size_bytes: Size of the content, uncompressed.
-        stored_bytes: Size of the durable object.
-        recompress_after: Time at which the file becomes dormant again, if opening it made it active.
-        last_failure: The reason why the file could not be read the last time, if it failed.
-        history: State history, newest first; at most ``HISTORY_SHOWN`` entries.
-    """
-
-    file_id: UUID
-    record_id: UUID
-    node_id: UUID
-    file_name: str
-    file_type: str
-    state: CompressionState
-    compression: str
-    size_bytes: int
-    stored_bytes: int
-    last_accessed_at: datetime
-    recompress_after: datetime | None
-    last_failure: str | None
-    history: tuple[StateChange, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeState:
-    """The states of a node's files. The node is ``rehydrating`` if any file is, else ``active`` if any file is."""
-
-    node_id: UUID
-    state: CompressionState
-    last_accessed_at: datetime
-    next_recompress_at: datetime | None
-    totals: StorageTotals
-
-
 @retry_not_found
-def file_state(database: Database, claims: Claims, file_id: UUID) -> FileState:
+def file_state(database: Database, claims: Claims, file_id: UUID) -> File:
     """Return the state of a file. This does not count as an access.
 
     Raises:
@@ -83,45 +34,43 @@ def file_state(database: Database, claims: Claims, file_id: UUID) -> FileState:
     with database.agent(claims) as tx:
         location = transitions.locate(tx, file_id)
         manifest = transitions.manifest_of(tx, location)
-        history = tx.execute(_QUERIES["history"], {"file_id": file_id, "limit": HISTORY_SHOWN}).fetchall()
-    return FileState(
+        history = views_of(tx, _QUERIES["history"], StateChange, {"file_id": file_id, "limit": HISTORY_SHOWN})
+    return File(
         file_id=file_id,
         record_id=manifest["record_id"],
         node_id=location.node_id,
-        file_name=manifest["file_name"],
-        file_type=manifest["file_type"],
+        name=manifest["file_name"],
+        type=manifest["file_type"],
         state=CompressionState(manifest["compression_state"]),
         compression=manifest["compression_format"],
         size_bytes=manifest["size_bytes"],
         stored_bytes=manifest["stored_bytes"],
         last_accessed_at=manifest["last_accessed_at"],
-        recompress_after=manifest["recompress_after"],
+        recompress_at=manifest["recompress_after"],
         last_failure=manifest.get("last_failure"),  # a node of an older version lacks this column
-        history=tuple(
-            StateChange(row["event_type"], row["triggered_by"], row["occurred_at"], row["error_detail"])
-            for row in history
-        ),
+        history=history,
     )
 
 
-def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
+def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeFiles:
     """Return the states of a node's files, and the bytes that they occupy."""
     with database.agent(claims) as tx:
         shell: dict[str, Any] | None = tx.execute(_QUERIES["node_shell"], {"node_id": node_id}).fetchone()
         if shell is None:
             raise NotFoundError
         totals = totals_of(tx, [shell])[node_id]
-    return NodeState(
-        node_id,
-        CompressionState(shell["compression_state"]),
-        shell["last_accessed_at"],
-        shell["next_recompress_at"],
-        totals,
+    return NodeFiles(
+        node_id=node_id,
+        state=CompressionState(shell["compression_state"]),
+        last_accessed_at=shell["last_accessed_at"],
+        next_recompress_at=shell["next_recompress_at"],
+        **asdict(totals),
+        saved_bytes=totals.saved_bytes,
     )
 
 
 @retry_not_found
-def touch(context: Context, file_id: UUID) -> FileState:
+def touch(context: Context, file_id: UUID) -> File:
     """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant.
 
     Read access is enough, since opening does the same.
@@ -134,7 +83,7 @@ def touch(context: Context, file_id: UUID) -> FileState:
 
 
 @retry_not_found
-def compress(context: Context, file_id: UUID) -> FileState:
+def compress(context: Context, file_id: UUID) -> File:
     """Make a file dormant now. Nothing happens if it is dormant already.
 
     Raises:

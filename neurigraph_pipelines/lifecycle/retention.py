@@ -6,7 +6,6 @@ A record without a row is kept for good. ``archive`` puts records away when thei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +19,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.retention import Retention
 
 MAX_REASON = 500
 ASKED_FOR = "its writer asked for it"
@@ -34,32 +34,14 @@ _HOUR, _DAY = 3_600.0, 86_400.0
 _QUERIES, _HISTORY = statements("retention"), statements("history")
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """How long a record is meant to be kept.
-
-    Attributes:
-        expires_at: When it is archived unless somebody reads it before; None for a record that is kept for good. For
-            others than the owner it is the time that was given, which accesses may have moved.
-        expiry_reason: Why it has this tier. Like the counts of accesses it is the owner's alone.
-        access_count: Accesses since it has this tier, once an asker and hour.
-        access_days: Days with an access.
-    """
-
-    tier: Tier = Tier.LONG
-    expires_at: datetime | None = None
-    expiry_reason: str | None = None
-    access_count: int | None = None
-    access_days: int | None = None
-
-    def shown(self) -> dict[str, Any]:
-        """Return what a search shows of it beside the other fields of a record."""
-        expires_at = self.expires_at and self.expires_at.astimezone(UTC).isoformat()
-        return {"tier": self.tier.value, "expires_at": expires_at, "expiry_reason": self.expiry_reason}
-
-
-KEPT = Retention()
+KEPT = Retention(tier=Tier.LONG, expires_at=None, expiry_reason=None, access_count=None, access_days=None)
 """The retention of a record without a row."""
+
+
+def in_search(kept: Retention) -> dict[str, str | None]:
+    """Return what a search shows of a retention beside the other fields of a record."""
+    expires_at = None if kept.expires_at is None else kept.expires_at.astimezone(UTC).isoformat()
+    return {"tier": kept.tier.value, "expires_at": expires_at, "expiry_reason": kept.expiry_reason}
 
 
 def lifetime_of(settings: Settings, tier: Tier) -> float | None:
@@ -71,16 +53,16 @@ def lifetime_of(settings: Settings, tier: Tier) -> float | None:
 def retention_of(database: Database, claims: Claims, record_ids: Sequence[UUID]) -> dict[UUID, Retention]:
     """Return the retention of those records that the caller sees and that are not simply kept for good."""
     rows = database.ask(claims, _QUERIES["of_records"], {"record_ids": list(record_ids)}) if record_ids else []
-    return {row.pop("record_id"): Retention(**{**row, "tier": Tier(row["tier"])}) for row in map(dict, rows)}
+    return {row["record_id"]: Retention.model_validate(row) for row in rows}
 
 
-def keep_as_asked(tx: Transaction, settings: Settings, record_id: UUID, tier: Tier) -> None:
+def set_tier_of_source(tx: Transaction, settings: Settings, record_id: UUID, tier: Tier) -> None:
     """Give a record that was just stored the tier that its source was handed in with."""
     values = {"record_id": record_id, "tier": tier, "expires_at": None, "reason": ASKED_FOR}
     tx.execute(_QUERIES["set_tier"], {**values, "seconds": lifetime_of(settings, tier)})
 
 
-def keep_as_standards_say(tx: Transaction, settings: Settings, user_id: UUID, record_ids: Sequence[UUID]) -> None:
+def set_tiers_of_standards(tx: Transaction, settings: Settings, user_id: UUID, record_ids: Sequence[UUID]) -> None:
     """Give records that were just stored, and whose source asked for nothing, the tier of their node's standard.
 
     A standard with a time and no tier means the tier mid, with that time instead of the tier's. The tier long never

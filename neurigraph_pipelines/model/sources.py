@@ -9,13 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.views.kinds import Channel, DocumentType, Privacy, Tier
+from neurigraph_pipelines.views.scalars import Scalar
 
 MAX_ORIGIN_LENGTH = 100
 MAX_URL_LENGTH = 2_000
-
-Scalar = str | int | float | bool
-"""What metadata hold under a name."""
-
 
 FORMATS_OF_FILES = frozenset(
     {

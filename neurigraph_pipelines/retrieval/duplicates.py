@@ -10,8 +10,8 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.query.facts import RankedFact, show_facts
+from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
-from neurigraph_pipelines.retrieval.query.phase_one import find
 from neurigraph_pipelines.retrieval.query.present import shown_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.hygiene import clean_text

@@ -22,8 +22,8 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.measuring import measured, report
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
+from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
-from neurigraph_pipelines.retrieval.query.phase_one import find
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.walks import Route, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.text.hygiene import clean_text, utc

@@ -19,11 +19,12 @@ from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.lifecycle.retention import Retention, retention_of
+from neurigraph_pipelines.lifecycle.retention import retention_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.views.retention import Retention
 
 Operation = Literal["search", "ask", "open"]
 

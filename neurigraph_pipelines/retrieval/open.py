@@ -1,4 +1,4 @@
-"""Phase two: the bytes of exactly one file, or of single messages in it.
+"""Open: the bytes of exactly one file, or of single messages in it.
 
 A whole file is read through ``lifecycle.rehydration``; a message is read from those members of the durable object that
 hold it. Either way the checksum is verified before the content is returned.
@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged, missing
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
-from neurigraph_pipelines.model import Claims, Role, ToolEvent, Voice, shown_author
+from neurigraph_pipelines.model import TOOL_FIELDS, Claims, Role, ToolEvent, Voice, shown_author, type_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
     AbsentObjectError,
@@ -37,6 +37,7 @@ from neurigraph_pipelines.retrieval.log import note_open
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.text.stored_text import members_of, read_text
 from neurigraph_pipelines.text.transcript import LINE_END, event_of, last_line
+from neurigraph_pipelines.views.files import Message
 
 TRANSCRIPT_MEDIA_TYPE = "application/jsonl"
 TRANSCRIPT = "transcript"
@@ -93,6 +94,24 @@ class OpenedMessage:
     text: str
     tool_calls: tuple[dict[str, Any], ...] = ()
     event: ToolEvent | None = None
+
+
+def message_view(opened: OpenedMessage) -> Message:
+    """Return a message as callers see it, with its type and the fields of a tool."""
+    said = {name: getattr(opened.event, name, None) for name in TOOL_FIELDS}
+    return Message(
+        file_id=opened.file_id,
+        seq=opened.seq,
+        role=opened.role,
+        author=opened.author,
+        voice=opened.voice,
+        external_id=opened.external_id,
+        occurred_at=opened.occurred_at,
+        content=opened.text,
+        tool_calls=list(opened.tool_calls),
+        type=type_of(opened.role, opened.event),
+        **said,
+    )
 
 
 @measured("open")

@@ -13,7 +13,8 @@ from neurigraph_pipelines.model import SourceKind, shown_author
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.index.unstored import message_of
-from neurigraph_pipelines.retrieval.open import OpenedMessage
+from neurigraph_pipelines.retrieval.open import OpenedMessage, message_view
+from neurigraph_pipelines.views.files import UnstoredMessages
 
 MAX_MESSAGES = 1_000
 """Most messages that are read at once."""
@@ -22,7 +23,7 @@ _QUERIES = statements("search")
 
 
 @dataclass(frozen=True, slots=True)
-class UnstoredMessages:
+class Unstored:
     """Messages of a conversation, event, upload or note that are not stored yet.
 
     Attributes:
@@ -36,9 +37,14 @@ class UnstoredMessages:
     record_ids: tuple[UUID, ...]
 
 
-def open_unstored(
-    context: Context, source_id: UUID, *, from_message: int = 1, limit: int = MAX_MESSAGES
-) -> UnstoredMessages:
+def unstored_view(found: Unstored) -> UnstoredMessages:
+    """Return the messages of a source that are not stored yet as callers see them."""
+    return UnstoredMessages(
+        source_id=found.source_id, messages=list(map(message_view, found.messages)), record_ids=list(found.record_ids)
+    )
+
+
+def open_unstored(context: Context, source_id: UUID, *, from_message: int = 1, limit: int = MAX_MESSAGES) -> Unstored:
     """Read the messages of a source that are not stored yet.
 
     A message that is stored meanwhile is in the file of one of the records.
@@ -59,9 +65,7 @@ def open_unstored(
     )
     if found is None and not records:
         raise NotFoundError
-    return UnstoredMessages(
-        source_id, _opened(found) if found is not None else (), tuple(one["record_id"] for one in records)
-    )
+    return Unstored(source_id, _opened(found) if found is not None else (), tuple(one["record_id"] for one in records))
 
 
 def _opened(found: Mapping[str, Any]) -> tuple[OpenedMessage, ...]:

@@ -69,6 +69,28 @@ _MONEY = re.compile(rf"\b(?:{any_of(LISTS['grammar']['money'])})\b")
 _COSTS = re.compile(rf"\b(?:{any_of(LISTS['grammar']['costs'])})\b")
 
 
+ASKS = ("?", "？")
+"""How a question ends."""
+
+_SEVERAL = re.compile(
+    r"\b(?:all|every|each|both|list|alle[nrs]?|beide\w?|jede\w?|tod[oa]s|cada|amb[oa]s|tous|toutes|chaque|tutt[ie]|ogni|"
+    r"entramb[ie]|allemaal|elke|quels|quelles|cuáles|quiénes|quali|quais)\b"
+    r"|\b(?:what|which) (?:are|were)\b|\b(?:what|when|where|how much) (?:do|did|are|were) "
+    r"(?:the |these |my |our )?[a-z-]{2,}[^\Wsu'’]s\b"
+    r"|\b(?:was|welche|wer) (?:[\w-]+ )?(?:sind|waren|kosten|haben|gibt)\b"
+    r"|\b(?:what|which) (?:[\w'’-]+ ){0,2}?(?!(?:does|was|has)\b)[a-z-]{2,}[^\Wsu'’]s (?:do|did|does|are|were|have|has|"
+    r"can|could|should|would|might|will|must)\b"
+    r"|\b(?:qué|que|welke) [\w-]{2,}(?:s|en)\b|\bwat zijn\b|\w, [\w-]+,? (?:and|or|und|oder|y|o|et|ou|e|en|of) \w"
+    r"|哪些|所有|全部|すべて|모든|모두",
+    re.I,
+)
+
+
+def asks_for_several(question: str) -> bool:
+    """Return whether a question asks for several things: a list, or a plural."""
+    return _SEVERAL.search(question) is not None
+
+
 LEAST_STEM = 6
 """Letters at the beginning that words of one family share, such as *supplies* and *supplier*."""
 

@@ -102,12 +102,12 @@ SELECT
     t.grant_id,
     t.subject_type,
     t.subject_id,
-    t.target_node_id,
+    t.target_node_id AS node_id,
     t.grant_type,
     t.granted_at,
     t.expires_at,
     t.revoked_at,
-    n.names
+    array_to_string(n.names, '/') AS node_path
 FROM neurigraph.permission_grants AS t
 INNER JOIN neurigraph.graph_index AS g ON t.target_node_id = g.node_id
 CROSS JOIN LATERAL (
@@ -138,9 +138,9 @@ WHERE g.node_id = %(node_id)s AND g.node_type = 'persona';
 -- name: list_personas
 SELECT
     g.node_id,
-    g.node_name,
-    g.record_count,
-    n.names
+    g.node_name AS name,
+    array_to_string(n.names, '/') AS path,
+    g.record_count
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
     SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names

@@ -159,10 +159,10 @@ FOR NO KEY UPDATE SKIP LOCKED;
 -- name: history
 -- The state history of a file, newest first.
 SELECT
-    l.event_type,
+    l.event_type AS event,
     l.triggered_by,
     l.occurred_at,
-    l.error_detail
+    l.error_detail AS error
 FROM neurigraph.compression_state_log AS l
 WHERE l.file_id = %(file_id)s
 ORDER BY l.entry DESC

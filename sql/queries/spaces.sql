@@ -25,7 +25,7 @@ SELECT
     p.space_id,
     p.name,
     p.container_tag,
-    p.metadata,
+    coalesce(p.metadata, jsonb_build_object()) AS metadata,
     p.entity_context,
     p.created_at,
     (SELECT count(*) FROM neurigraph.source_spaces AS m WHERE m.space_id = p.space_id) AS sources

@@ -32,6 +32,12 @@ FROM due AS d
 WHERE p.record_id = d.record_id
 RETURNING p.record_id, p.user_id, p.attempts;
 
+-- name: renew
+-- Renews leases that nobody has taken over: an attempt of another run has another number.
+UPDATE neurigraph.pending_verdicts AS p SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
+FROM unnest(%(record_ids)s::uuid [], %(attempts)s::integer []) AS h (record_id, attempts)
+WHERE p.record_id = h.record_id AND p.attempts = h.attempts;
+
 -- name: postpone
 UPDATE neurigraph.pending_verdicts SET
     next_attempt_at = now() + make_interval(secs => %(delay_seconds)s), last_error = %(error)s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -20,8 +21,8 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConfigurationError, InvalidInputError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import QUESTIONS, Source, exported_user, replace_text, restore, rewrite, seal
 from tests.support.files import StoredFile, store_file
@@ -127,7 +128,7 @@ def test_every_id_of_another_user(source: Source, installation: Installation, ex
     for question in QUESTIONS:
         asked = Question(question)
         answers = [
-            phase_one(installation.acting_for(claims).using(embedder=WordEmbedder()), asked)
+            search(installation.acting_for(claims).using(embedder=WordEmbedder()), asked)
             for claims in (source.claims, intruder)
         ]
         mine, others = (sorted((hit["title"], hit["score"]) for hit in answer.hits) for answer in answers)
@@ -206,6 +207,21 @@ def test_object_outside_the_store(installation: Installation, export: Path, key:
     with pytest.raises(InvalidInputError, match="not a valid name"):
         restore(installation, export, "exporter")
     assert outside.read_text() == "what only the server may read"
+    assert objects(installation) == {}
+
+
+def test_active_file_that_cannot_be_unpacked(installation: Installation, export: Path) -> None:
+    """Its checksum is right, and a restore unpacks it into the working copy."""
+    own, content = one_file(export), b"This is no gzip."
+    (export / "objects" / own["storage_path"]).write_bytes(content)
+    known = {"stored_bytes": len(content), "stored_sha256": f"\\x{hashlib.sha256(content).hexdigest()}"}
+    node = next(p for p in export.glob("nodes/*/file_manifest.jsonl") if own["file_id"] in p.read_text())
+    lie = rewrite(
+        str(node.relative_to(export)), lambda row: {**row, **known} if row["file_id"] == own["file_id"] else row
+    )
+    lie(export)
+    with pytest.raises(InvalidInputError, match="not what its row says"):
+        restore(installation, export, "exporter")
     assert objects(installation) == {}
 
 

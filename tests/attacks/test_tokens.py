@@ -27,6 +27,7 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.organizations import membership
 from neurigraph_pipelines.model.errors import UnauthenticatedError
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.access import Key
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ADMIN_KEY, SECRET
 from tests.support.api_server import serving
@@ -290,7 +291,7 @@ def test_refusals_give_no_reason(world: World, client: httpx.Client) -> None:
 # API keys
 
 
-def good_key(world: World, **more: Any) -> tuple[sharing.ApiKey, str]:
+def good_key(world: World, **more: Any) -> tuple[Key, str]:
     return sharing.issue_key(world.installation.database, world.alices, **more)
 
 

@@ -16,8 +16,8 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.dagster_stack import graphql
@@ -63,7 +63,7 @@ def end_conversation(installation: Installation, user: User, external_id: str) -
     )
     claims = Claims.of_user(user.user_id)
     with installation.database.agent(claims) as tx:
-        inbox.add_conversation(tx, user.user_id, conversation)
+        inbox.add_conversations(tx, user.user_id, [conversation])
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION, external_id=external_id)
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
 
@@ -73,7 +73,7 @@ def end_meeting(installation: Installation, user: User, external_id: str) -> Non
     said = (NewMessage(Role.USER, "The crane comes on Monday.", "Ilse"), NewMessage(Role.USER, "Good.", "Omar"))
     meeting = NewConversation(external_id, said, ended_at=datetime.now(UTC), event_kind=EventKind.MEETING)
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        Inbox(installation.context).add_conversation(tx, user.user_id, meeting)
+        Inbox(installation.context).add_conversations(tx, user.user_id, [meeting])
 
 
 def await_stored(installation: Installation, stack: LocalStack, count: int) -> None:
@@ -92,7 +92,7 @@ def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> 
         assert stack.api is not None
         end_conversation(embedded, user, "boathouse")
         await_stored(embedded, stack, 1)
-        answer = phase_one(
+        answer = search(
             embedded.acting_for(Claims.of_user(user.user_id)),
             Question("Which gutters does the boathouse get?"),
         )

@@ -19,6 +19,7 @@ from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.retention import Archived
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import POISON, context, derived, hidden_records, through_all_doors, traces
 from tests.support.memories import ingest, plain_context, rows, stored
@@ -66,7 +67,7 @@ def swept(graph: SharedGraph, **options: Any) -> archive.Expiry:
     return archive.sweep(graph.installation.context, user_id=graph.owner.user_id, **options)
 
 
-def listed(graph: SharedGraph) -> list[archive.Archived]:
+def listed(graph: SharedGraph) -> list[Archived]:
     here = graph.installation
     return archive.page_of_archive(here.database, here.cursors, graph.owners).items
 
@@ -181,7 +182,8 @@ def test_who_may_set_what(graph: SharedGraph) -> None:
     given = retention.set_tier(act(), record_id, Tier.SHORT, expires_at=later, reason="the trial ends")
     assert (given.tier, given.expires_at, given.expiry_reason) == (Tier.SHORT, later, "the trial ends")
     theirs = retention.retention_of(graph.installation.database, graph.personas, [record_id, other_id])
-    assert theirs == {record_id: retention.Retention(Tier.SHORT, later)}, "no reason, no counts, no other record"
+    shown = retention.KEPT.model_copy(update={"tier": Tier.SHORT, "expires_at": later})
+    assert theirs == {record_id: shown}, "no reason, no counts, no other record"
     with pytest.raises(ForbiddenError, match="shortens"):
         retention.set_tier(act(graph.personas), record_id, Tier.SHORT)
     assert retention.set_tier(act(graph.personas), record_id, Tier.MID).tier is Tier.MID

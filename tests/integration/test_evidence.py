@@ -206,28 +206,3 @@ def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:
         give_alias(database, guest, gil, AliasType.NAME, "Gilly")
     with pytest.raises(NotFoundError):
         give_alias(database, guest, graph.node("Elsewhere"), AliasType.NAME, "Gilly")
-
-
-def test_evidence_of_earlier_edges_is_derived(shared_installation: Installation) -> None:
-    """As a database of an earlier version has them: edges, names and candidates without evidence."""
-    graph = new_graph(shared_installation)
-    here, user_id = graph.here, graph.user.user_id
-    graph.remember("#Family/Ana Ana sings.")
-    records = [graph.remember(f"#Work/Dave Day {n}. @Ana:wife")[0] for n in range(4)]
-    with here.database.owner() as tx:
-        for table in ("edge_evidence", "mentions"):
-            # The triggers would take the edges along.
-            tx.execute(f"ALTER TABLE neurigraph.{table} DISABLE TRIGGER USER")
-            tx.execute(f"DELETE FROM neurigraph.{table} WHERE user_id = %s", [user_id])
-            tx.execute(f"ALTER TABLE neurigraph.{table} ENABLE TRIGGER USER")
-        tx.execute("SELECT neurigraph_private.derive_evidence(%s)", [user_id])
-    with here.database.agent(graph.claims) as tx:
-        (edge,) = shell(tx, graph.node("Family/Ana")).edges
-    assert (edge.evidence_count, edge.unproven_count) == (4, 2)
-    assert verify(here.context, user_id=user_id, read=False).findings == []
-    counts = []
-    for record_id in records:
-        erase(here, graph.claims, RECORD, record_id)
-        with here.database.agent(graph.claims) as tx:
-            counts.append([one.evidence_count for one in shell(tx, graph.node("Family/Ana")).edges])
-    assert counts == [[3], [2], [1], []]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -18,7 +17,6 @@ from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.lifecycle.erasure.forget import Preview
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind, objects_of, receipts
 from neurigraph_pipelines.lifecycle.quarantine import holding
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
@@ -32,8 +30,8 @@ from neurigraph_pipelines.model import (
     SubjectType,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.callers import plant_fact
 from tests.support.erasures import FACT, NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
@@ -106,9 +104,7 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
     assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
-    answer = phase_one(
-        here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}")
-    )
+    answer = search(here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}"))
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {to_erase}
 
 
@@ -176,7 +172,9 @@ def test_fact_is_erased_without_its_record(installation: Installation) -> None:
     converse(installation, claims, "#Family hello", "goodbye")
     (record_id,) = remember_all(installation).values()
     fact_id = plant_fact(installation, record_id)
-    assert planned(installation, claims, FACT, fact_id) == Preview(SubjectKind.FACT, fact_id, (), 0, 0, 0, 0, 0, 0)
+    expected = planned(installation, claims, FACT, fact_id)
+    assert (expected.subject_kind, expected.subject_id, expected.nodes) == (SubjectKind.FACT, fact_id, [])
+    assert (expected.records, expected.deltas, expected.files, expected.sources, expected.shared_sources) == (0,) * 5
     receipt = erase(installation, claims, FACT, fact_id)
     assert (receipt.erased["facts"], receipt.erased.get("records", 0)) == (1, 0)
     assert planned(installation, claims, RECORD, record_id).records == 1
@@ -220,7 +218,7 @@ def test_node_is_erased_with_subtree(installation: Installation) -> None:
     expected = planned(here, claims, NODE, top)
     receipt = erase(here, claims, NODE, top)
 
-    assert expected.nodes == (f"alice/Family/{gone}", f"alice/Family/{gone}/Letters")
+    assert expected.nodes == [f"alice/Family/{gone}", f"alice/Family/{gone}/Letters"]
     assert (expected.records, expected.sources, expected.shared_sources) == (2, 1, 1)
     assert {name: receipt.erased[name] for name in ("nodes", "records", "sources", "candidates")} == {
         "nodes": 2,
@@ -254,7 +252,7 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     spoken = tuple(replace(each, author=author.title()) for each in messages(f"#{node} {message}.", "@Ana:sister"))
     with here.database.agent(claims) as tx:
         ended = NewConversation(title, spoken, title=title, ended_at=spoken[0].occurred_at)
-        inbox.add_conversation(tx, user.user_id, ended)
+        inbox.add_conversations(tx, user.user_id, [ended])
     converse(here, claims, f"#Family/Dave {message} again.", "Goodbye.", external_id=f"{title} again")
     here.uploads.receive(claims, f"{file}.txt", [f"{upload} is in the file.".encode()])
     here.uploads.read_due(here.text_extractor)
@@ -332,27 +330,6 @@ def test_running_batch_restores_nothing(installation: Installation) -> None:
 
     assert (result.stored, result.returned) == ((), ())
     assert traces(here, gone) == []
-
-
-@pytest.mark.parametrize("versions", [1, 2])
-def test_old_nodes_are_erased(
-    shared_installation: Installation, later_node_ddl: Callable[[], int], versions: int
-) -> None:
-    here = shared_installation
-    user, claims = new_user(here)
-    gone = mark()
-    converse(here, claims, f"#Family {gone} says hello.", external_id=gone)
-    converse(here, claims, f"#Family/{gone} {gone} again.")
-    remember_all(here)
-    for _ in range(versions):
-        later_node_ddl()
-    below, family = node_at(here, claims, f"Family/{gone}"), node_at(here, claims, "Family")
-    (record,) = rows(here, "SELECT record_id FROM neurigraph.record_index WHERE node_id = %s", family)
-    for kind, subject_id in ((NODE, below), (RECORD, record["record_id"])):
-        assert planned(here, claims, kind, subject_id).files == 1
-        assert erase(here, claims, kind, subject_id).erased["files"] == 1
-    assert traces(here, gone) == []
-    erase(here, claims, USER, user.user_id)
 
 
 def test_running_conversation_continues(installation: Installation) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -12,7 +11,6 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.database.statements import newest
 from neurigraph_pipelines.exchange.sharing import Subject, add_node, grant
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import User
@@ -22,8 +20,8 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
@@ -59,7 +57,7 @@ class Shared:
 
     def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return phase_one(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
+        return search(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims).hits}
@@ -75,7 +73,7 @@ def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str
     conversation = NewConversation(external_id, said, title=external_id, ended_at=START)
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
-        inbox.add_conversation(tx, claims.user_id, conversation, Privacy.PRIVATE if private else Privacy.SHARED)
+        inbox.add_conversations(tx, claims.user_id, [conversation], Privacy.PRIVATE if private else Privacy.SHARED)
     return find_source(here.database, claims, external_id)
 
 
@@ -251,21 +249,6 @@ def test_persona_loses_what_it_sent_when_that_becomes_private(world: Shared) -> 
         for table in ("sources", "messages"):
             found = [row for row in world.seen(sender, f"neurigraph.{table}") if row["source_id"] == source]
             assert len(found) == shown, (table, privacy)
-
-
-def test_old_nodes_hide_private_records(world: Shared, later_node_ddl: Callable[[], int]) -> None:
-    here = world.here
-    set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
-    schema = schemas_of(here, world.user)["Family"]
-    later_node_ddl()
-    assert len(world.found(world.friend)) == 2
-    set_privacy(here.database, world.owner, world.private_source, Privacy.PRIVATE)
-    (node,) = rows(here, "SELECT node_ddl_version FROM neurigraph.graph_index WHERE node_id = %s", world.node_id)
-    assert node["node_ddl_version"] == newest("node")
-    assert len(world.seen(world.friend, f'"{schema}".metadata_records')) == 1
-    # A search leaves it out in a node of any version.
-    later_node_ddl()
-    assert world.found(world.friend) == {str(world.shared_id)}
 
 
 def test_privacy_by_api_and_cli(installation: Installation) -> None:

@@ -14,8 +14,9 @@ import pytest
 from neurigraph_pipelines.access.authentication import authenticate
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.faces.cli import entry
-from neurigraph_pipelines.lifecycle.quarantine.suggestions import RESTATED, Suspicion, looks_like_instruction, suggest
+from neurigraph_pipelines.lifecycle.quarantine.suggestions import RESTATED, looks_like_instruction, suggest
 from neurigraph_pipelines.model import Claims, SubjectType
+from neurigraph_pipelines.views.quarantines import Suspicion
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import describe

@@ -22,8 +22,8 @@ from neurigraph_pipelines.model import Claims, NewConversation, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.views.kinds import SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
@@ -65,7 +65,7 @@ class World:
 
     def ask(self, claims: Claims, query: str = SECRET) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return phase_one(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
+        return search(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims, query: str = SECRET) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims, query).hits}
@@ -81,7 +81,7 @@ def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str
     details = SourceDetails(container_tags=tags)
     conversation = NewConversation(external_id, said, title=external_id, ended_at=START, details=details)
     with here.database.agent(claims) as tx:
-        Inbox(here.context).add_conversation(tx, claims.user_id, conversation)
+        Inbox(here.context).add_conversations(tx, claims.user_id, [conversation])
     return find_source(here.database, claims, external_id) if claims.role == "user" else UUID(int=0)
 
 
@@ -196,7 +196,7 @@ def test_source_moves_between_spaces_at_once(world: World) -> None:
     assert added.sources == 2
     assert world.found(world.bound) == {str(world.shown_id), str(world.secret_id)}
     page = spaces.page_of_sources(database, here.cursors, world.owner, garden.space_id)
-    assert {row["external_id"] for row in page.items} == {"open talk", "secret talk"}
+    assert {one.external_id for one in page.items} == {"open talk", "secret talk"}
     spaces.remove_sources(database, world.owner, garden.space_id, [world.secret_source])
     assert world.found(world.bound) == {str(world.shown_id)}
     with pytest.raises(NotFoundError):

@@ -260,4 +260,4 @@ def test_report_adds_up(installation: Installation) -> None:
     assert occupied == totals.active_bytes + totals.dormant_bytes
     assert [u.slug for u in storage_report(installation.database, user_id=other.user.user_id)] == [other.user.slug]
     state = control.node_state(installation.database, user[1], asleep.place.node_id)
-    assert (state.state, state.totals.saved_bytes) == ("dormant", sizes["size"][1] - sizes["stored"][1])
+    assert (state.state, state.saved_bytes) == ("dormant", sizes["size"][1] - sizes["stored"][1])

@@ -7,11 +7,12 @@ from uuid import UUID, uuid4
 
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.lifecycle.erasure.forget import Preview, forget, preview
-from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.forget import forget, preview
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, node_rows, plain_context, schemas_of, stored
 from tests.support.word_traces import found_in_database, found_in_objects
@@ -19,11 +20,11 @@ from tests.support.word_traces import found_in_database, found_in_objects
 FACT, RECORD, NODE, USER = SubjectKind.FACT, SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.USER
 
 
-def erase(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Receipt:
+def erase(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Erasure:
     return forget(here.acting_for(claims), Subject(kind, subject_id), through="tests")
 
 
-def planned(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Preview:
+def planned(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> ErasurePreview:
     return preview(here.database, claims, Subject(kind, subject_id))
 
 

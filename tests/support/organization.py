@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 
 from neurigraph_pipelines.access.authentication import authenticate
 from neurigraph_pipelines.exchange.organizations import invitations, membership
-from neurigraph_pipelines.exchange.organizations.membership import Organization
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.views.kinds import MemberRole
+from neurigraph_pipelines.views.organizations import Organization
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, messages, new_user, plain_context
 

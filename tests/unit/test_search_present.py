@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from neurigraph_pipelines.lifecycle.retention import Retention
+from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model import Period, Tier, Voice
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
@@ -105,7 +105,8 @@ def test_explanation_and_superseded_are_shown_if_asked_for() -> None:
 
 
 def test_what_expires_says_when_and_why() -> None:
-    (hit,) = present(FOUND, expiry={"r1": Retention(Tier.SHORT, MAY, "for a day")}).hits
+    kept = KEPT.model_copy(update={"tier": Tier.SHORT, "expires_at": MAY, "expiry_reason": "for a day"})
+    (hit,) = present(FOUND, expiry={"r1": kept}).hits
     assert (hit["tier"], hit["expires_at"], hit["expiry_reason"]) == ("short", MAY.isoformat(), "for a day")
 
 

@@ -6,16 +6,16 @@ from uuid import UUID
 
 from neurigraph_pipelines.exchange.organizations.membership import get_organization
 from neurigraph_pipelines.lifecycle.erasure import forget
-from neurigraph_pipelines.lifecycle.erasure.forget import Preview
-from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
 from neurigraph_pipelines.views.kinds import MemberRole
 
 
-def preview_organization(database: Database, claims: Claims, organization_id: UUID) -> Preview:
+def preview_organization(database: Database, claims: Claims, organization_id: UUID) -> ErasurePreview:
     """Return what a deletion would erase, private sources counted, as their owner's deletion erases them, too.
 
     Raises:
@@ -26,7 +26,7 @@ def preview_organization(database: Database, claims: Claims, organization_id: UU
     return forget.preview(database, graph, Subject(SubjectKind.USER, organization_id))
 
 
-def delete_organization(context: Context, organization_id: UUID, *, through: str) -> Receipt:
+def delete_organization(context: Context, organization_id: UUID, *, through: str) -> Erasure:
     """Erase an organization with its graph, members, keys and invitations, permanently.
 
     Raises:

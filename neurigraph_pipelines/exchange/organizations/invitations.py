@@ -6,15 +6,13 @@ one answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import api_key_hash, new_api_key, require_owner
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.organizations.membership import (
     MAX_NAME,
-    Organization,
     decide,
     get_organization,
     issue_key,
@@ -25,32 +23,13 @@ from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, 
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.kinds import MemberRole
+from neurigraph_pipelines.views.organizations import Invitation, Organization
 
 DEFAULT_HOURS = 24 * 7.0
 MAX_HOURS = 24 * 90.0
 
 _CODE_PREFIX = "ngi_"
 _QUERIES = statements("organizations")
-
-
-@dataclass(frozen=True, slots=True)
-class Invitation:
-    """An invitation, without its code.
-
-    Attributes:
-        label: Whom it is for, as the inviter wrote it.
-        created_by, used_by: Users.
-    """
-
-    invitation_id: UUID
-    role: MemberRole
-    label: str
-    created_by: UUID
-    created_at: datetime
-    expires_at: datetime
-    used_at: datetime | None
-    used_by: UUID | None
-    revoked_at: datetime | None
 
 
 def invite(
@@ -150,5 +129,4 @@ def _invitations(
     database: Database, claims: Claims, organization_id: UUID, invitation_id: UUID | None, with_ended: bool = True
 ) -> list[Invitation]:
     values = {"organization_id": organization_id, "invitation_id": invitation_id, "with_ended": with_ended}
-    rows = database.ask(claims, _QUERIES["invitations"], values)
-    return [Invitation(**{**row, "role": MemberRole(row["role"])}) for row in rows]
+    return ask_views(database, claims, _QUERIES["invitations"], Invitation, values)

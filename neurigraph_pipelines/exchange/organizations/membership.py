@@ -7,8 +7,6 @@ caller is absent. ``invitations`` lets users join; ``lifecycle.erasure.departure
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,52 +14,25 @@ from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access.authentication import api_key_hash, key_of, new_api_key, require_owner
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import create_graph
 from neurigraph_pipelines.lifecycle.erasure.forget import settle_departure
-from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.erasures import Erasure
 from neurigraph_pipelines.views.kinds import MemberRole
+from neurigraph_pipelines.views.organizations import Member, Organization
 
 MAX_NAME = 300
 MAX_OWNED = 20
 """Organizations that one user may own."""
 
 _QUERIES = statements("organizations")
-
-
-@dataclass(frozen=True, slots=True)
-class Organization:
-    """A graph that several users share.
-
-    Attributes:
-        organization_id: Also the id of its graph.
-        role: The caller's.
-        members: How many there are.
-    """
-
-    organization_id: UUID
-    slug: str
-    name: str
-    metadata: dict[str, Any]
-    created_at: datetime
-    role: MemberRole
-    members: int
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A user who shares the graph of an organization."""
-
-    member_id: UUID
-    slug: str
-    role: MemberRole
-    joined_at: datetime
 
 
 def create(
@@ -120,8 +91,7 @@ def adopt(database: Database, organization_id: UUID, user_id: UUID) -> None:
 
 def list_organizations(database: Database, claims: Claims) -> list[Organization]:
     """Return the organizations that the caller is a member of, by slug."""
-    rows = database.ask(claims, _QUERIES["list_organizations"], {"organization_id": None})
-    return [_organization(row) for row in rows]
+    return _organizations(database, claims, None)
 
 
 def get_organization(database: Database, claims: Claims, organization_id: UUID) -> Organization:
@@ -130,9 +100,10 @@ def get_organization(database: Database, claims: Claims, organization_id: UUID) 
     Raises:
         NotFoundError: The caller is no member of it.
     """
-    for row in database.ask(claims, _QUERIES["list_organizations"], {"organization_id": organization_id}):
-        return _organization(row)
-    raise NotFoundError
+    found = _organizations(database, claims, organization_id)
+    if not found:
+        raise NotFoundError
+    return found[0]
 
 
 def change(
@@ -165,10 +136,10 @@ def list_members(database: Database, claims: Claims, organization_id: UUID) -> l
     Raises:
         NotFoundError: The caller is no member of it.
     """
-    rows = database.ask(claims, _QUERIES["list_members"], {"organization_id": organization_id})
-    if not rows:
+    found = ask_views(database, claims, _QUERIES["list_members"], Member, {"organization_id": organization_id})
+    if not found:
         raise NotFoundError
-    return [Member(row["member_id"], row["slug"], MemberRole(row["role"]), row["joined_at"]) for row in rows]
+    return found
 
 
 def change_role(database: Database, claims: Claims, organization_id: UUID, member_id: UUID, role: MemberRole) -> Member:
@@ -193,7 +164,7 @@ def change_role(database: Database, claims: Claims, organization_id: UUID, membe
 
 def end_membership(
     context: Context, organization_id: UUID, member_id: UUID, *, forget: bool = False, through: str
-) -> list[Receipt]:
+) -> list[Erasure]:
     """End a membership: the caller's own, or another one that the caller may end.
 
     The member has no access from the next statement on. Private sources are forgotten; shared ones stay unless the
@@ -270,8 +241,9 @@ def _issue(database: Database, claims: Claims, organization_id: UUID, key: str, 
         raise NotFoundError
 
 
-def _organization(row: Mapping[str, Any]) -> Organization:
-    return Organization(**{**row, "role": MemberRole(row["role"])})
+def _organizations(database: Database, claims: Claims, organization_id: UUID | None) -> list[Organization]:
+    values = {"organization_id": organization_id}
+    return ask_views(database, claims, _QUERIES["list_organizations"], Organization, values)
 
 
 def _name(text: str) -> str:

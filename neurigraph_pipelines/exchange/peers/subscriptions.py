@@ -13,11 +13,12 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.peers.peering import Peering
 from neurigraph_pipelines.exchange.peers.signatures import checked_key
 from neurigraph_pipelines.graph.provisioning import find_root, provision_node
-from neurigraph_pipelines.lifecycle.erasure.forget import Preview, forget, preview
-from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.forget import forget, preview
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
 
 LAG_SECONDS = 600.0
 """A mirror is current if its last complete pull began within this time."""
@@ -136,7 +137,7 @@ def all_peers(database: Database) -> list[Peer]:
     return [_peer(row) for row in rows if row["peer_id"] in keyed]
 
 
-def preview_removal(peering: Peering, name: str) -> Preview:
+def preview_removal(peering: Peering, name: str) -> ErasurePreview:
     """Return what removing a peer would forget, without removing anything.
 
     Raises:
@@ -147,7 +148,7 @@ def preview_removal(peering: Peering, name: str) -> Preview:
     return preview(peering.context.database, claims, Subject(SubjectKind.NODE, peer.mount_node_id))
 
 
-def remove(peering: Peering, name: str, through: str) -> Receipt:
+def remove(peering: Peering, name: str, through: str) -> Erasure:
     """Remove a peer: its key, its mount node, and all that is mirrored of it.
 
     Raises:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.access.authentication import require_owner, require_visible
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.webhooks.outbox import Outbox, hash_of
@@ -21,6 +20,7 @@ from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, 
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.model.webhooks import ANY_EVENT, EVENTS, KINDS_OF_EVENTS
 from neurigraph_pipelines.views.kinds import DeliveryState, WebhookState
+from neurigraph_pipelines.views.webhooks import Delivery, Webhook, WebhookWithSecret
 
 MAX_WEBHOOKS = 20
 """Webhooks of one user."""
@@ -34,58 +34,13 @@ _AUTHOR = re.compile(r"(user|persona):[0-9a-f-]{36}|pipeline")
 _QUERIES = statements("webhooks")
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """One address that is called.
-
-    Attributes:
-        waiting, delivered, dead: How many deliveries are in that state; finished ones are dropped after some days.
-        secret: Signs its messages; only after it was made or rotated, since it is not shown again.
-    """
-
-    webhook_id: UUID
-    url: str
-    events: tuple[str, ...]
-    path_glob: str | None
-    author: str | None
-    state: WebhookState
-    rotated_until: datetime | None
-    created_at: datetime
-    waiting: int
-    delivered: int
-    dead: int
-    secret: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One event for one webhook.
-
-    Attributes:
-        last_status: That the receiver answered last, if it answered.
-        last_error: Why the last attempt failed, if no status says so.
-    """
-
-    delivery_id: UUID
-    event_id: UUID
-    event: str
-    occurred_at: datetime
-    state: DeliveryState
-    attempts: int
-    last_status: int | None
-    last_error: str | None
-    next_attempt_at: datetime | None
-    created_at: datetime
-    finished_at: datetime | None
-
-
 def add(
     outbox: Outbox,
     url: str,
     events: Sequence[str] = (ANY_EVENT,),
     path_glob: str | None = None,
     author: str | None = None,
-) -> Webhook:
+) -> WebhookWithSecret:
     """Add a webhook and return it with its secret, which is not shown again.
 
     Args:
@@ -109,17 +64,16 @@ def add(
             raise ConflictError(f"a user has at most {MAX_WEBHOOKS} webhooks: remove one first")
         values = {"webhook_id": webhook_id, "user_id": claims.user_id, "secret_hash": hash_of(secret)}
         tx.execute(_QUERIES["add"], {**values, **wanted})
-    return get_webhook(outbox.context.database, claims, webhook_id, secret)
+    return _with_secret(get_webhook(outbox.context.database, claims, webhook_id), secret)
 
 
 def list_webhooks(database: Database, claims: Claims) -> list[Webhook]:
     """Return the caller's webhooks, oldest first."""
     require_owner(claims)
-    rows = database.ask(claims, _QUERIES["webhooks"], {"user_id": claims.user_id, "webhook_id": None})
-    return [_webhook(row) for row in rows]
+    return _webhooks(database, claims, None)
 
 
-def get_webhook(database: Database, claims: Claims, webhook_id: UUID, secret: str | None = None) -> Webhook:
+def get_webhook(database: Database, claims: Claims, webhook_id: UUID) -> Webhook:
     """Return one webhook.
 
     Raises:
@@ -127,10 +81,10 @@ def get_webhook(database: Database, claims: Claims, webhook_id: UUID, secret: st
     """
     require_visible(database, claims, "webhook", webhook_id)
     require_owner(claims)
-    rows = database.ask(claims, _QUERIES["webhooks"], {"user_id": claims.user_id, "webhook_id": webhook_id})
-    if not rows:
+    found = _webhooks(database, claims, webhook_id)
+    if not found:
         raise NotFoundError
-    return _webhook({**rows[0], "secret": secret})
+    return found[0]
 
 
 def change(outbox: Outbox, webhook_id: UUID, changes: Mapping[str, Any]) -> Webhook:
@@ -156,7 +110,7 @@ def remove(database: Database, claims: Claims, webhook_id: UUID) -> None:
         tx.execute(_QUERIES["remove"], {"webhook_id": webhook_id})
 
 
-def rotate(outbox: Outbox, webhook_id: UUID) -> Webhook:
+def rotate(outbox: Outbox, webhook_id: UUID) -> WebhookWithSecret:
     """Give a webhook another secret and return it. For a day, messages are signed with both."""
     database, claims = outbox.context.database, outbox.context.claims
     get_webhook(database, claims, webhook_id)
@@ -167,7 +121,7 @@ def rotate(outbox: Outbox, webhook_id: UUID) -> Webhook:
         secret = outbox.secret_of(webhook_id, row["secret_version"] + 1)
         values = {"version": row["secret_version"] + 1, "secret_hash": hash_of(secret), "seconds": ROTATION_SECONDS}
         tx.execute(_QUERIES["rotate"], {"webhook_id": webhook_id, **values})
-    return get_webhook(database, claims, webhook_id, secret)
+    return _with_secret(get_webhook(database, claims, webhook_id), secret)
 
 
 def replay(database: Database, claims: Claims, webhook_id: UUID, delivery_id: UUID | None = None) -> int:
@@ -224,8 +178,7 @@ def get_delivery(database: Database, claims: Claims, webhook_id: UUID, delivery_
 
 def deliveries(database: Database, claims: Claims, values: Mapping[str, Any]) -> list[Delivery]:
     """Return deliveries that the query finds."""
-    rows = database.ask(claims, _QUERIES["deliveries"], values)
-    return [Delivery(**{**row, "state": DeliveryState(row["state"])}) for row in rows]
+    return ask_views(database, claims, _QUERIES["deliveries"], Delivery, values)
 
 
 def _checked(
@@ -246,5 +199,10 @@ def _checked(
     return {"url": url, "events": list(dict.fromkeys(events)), "path_glob": path_glob, "author": author}
 
 
-def _webhook(row: Mapping[str, Any]) -> Webhook:
-    return Webhook(**{**row, "events": tuple(row["events"]), "state": WebhookState(row["state"])})
+def _webhooks(database: Database, claims: Claims, webhook_id: UUID | None) -> list[Webhook]:
+    values = {"user_id": claims.user_id, "webhook_id": webhook_id}
+    return ask_views(database, claims, _QUERIES["webhooks"], Webhook, values)
+
+
+def _with_secret(webhook: Webhook, secret: str) -> WebhookWithSecret:
+    return WebhookWithSecret(**dict(webhook), secret=secret)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 from fastapi import APIRouter
 from pydantic import Field
 
@@ -13,9 +10,9 @@ from neurigraph_pipelines.access.accounts import MAX_EMAIL, MAX_NAME, MAX_PASSWO
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.responses import access as responses
-from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.views import access as views
+from neurigraph_pipelines.views.scalars import Scalar
 
 SIGN_IN_BYTES = 16 * 1024
 """Longest body of a sign-in: the longest name and password, with every character escaped."""
@@ -48,16 +45,16 @@ class SignIn(Form):
     password: str = Field(max_length=MAX_PASSWORD)
 
 
-@router.get("/account", response_model=responses.Account)
-def get_account(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/account")
+def get_account(caller: Caller, installation: InstallationDep) -> views.Account:
     """Return what the user states about themselves."""
-    return asdict(accounts.get_account(installation.database, caller))
+    return accounts.get_account(installation.database, caller)
 
 
-@router.patch("/account", response_model=responses.Account)
-def change_account(body: ChangeAccount, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.patch("/account")
+def change_account(body: ChangeAccount, caller: Caller, installation: InstallationDep) -> views.Account:
     """Change it. Only the user sees it."""
-    return asdict(accounts.change_account(installation.database, caller, body.model_dump(exclude_unset=True)))
+    return accounts.change_account(installation.database, caller, body.model_dump(exclude_unset=True))
 
 
 @router.put("/account/password", status_code=204)
@@ -72,11 +69,11 @@ def remove_password(caller: Caller, installation: InstallationDep) -> None:
     accounts.set_password(installation.database, caller, None)
 
 
-@router.post("/sign-in", status_code=201, response_model=responses.SignedIn)
-def sign_in(body: SignIn, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/sign-in", status_code=201)
+def sign_in(body: SignIn, installation: InstallationDep) -> views.SignedIn:
     """Exchange a name and a password for a key that expires after twelve hours.
 
     Ten wrong passwords within a quarter of an hour close a name until it is over.
     """
     here = installation.homes.of_sign_in(body.user)
-    return asdict(accounts.sign_in(here.database, here.secret, body.user, body.password))
+    return accounts.sign_in(here.database, here.secret, body.user, body.password)

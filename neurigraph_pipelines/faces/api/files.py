@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 from uuid import UUID
 
@@ -13,14 +13,13 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.problems import documented, retry_after
-from neurigraph_pipelines.faces.api.responses import files as responses
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.model.errors import RehydratingError
-from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, OpenedFile, open_file, open_message
+from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, OpenedFile, message_view, open_file, open_message
+from neurigraph_pipelines.views import files as views
 
 router = APIRouter(prefix="/files", tags=["retrieval"], responses=documented(401, 404, 422, 503))
 
@@ -32,22 +31,22 @@ _LARGEST_SEQ = 2**31 - 1
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
-@router.get("/{file_id}", response_model=responses.File)
-def file_state(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/{file_id}")
+def file_state(file_id: UUID, caller: Caller, installation: InstallationDep) -> views.File:
     """Return the state of a file. This does not count as an access."""
-    return presentation.file(control.file_state(installation.database, caller, file_id))
+    return control.file_state(installation.database, caller, file_id)
 
 
-@router.post("/{file_id}/touch", response_model=responses.File)
-def touch(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/{file_id}/touch")
+def touch(file_id: UUID, caller: Caller, installation: InstallationDep) -> views.File:
     """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-    return presentation.file(control.touch(installation.acting_for(caller), file_id))
+    return control.touch(installation.acting_for(caller), file_id)
 
 
-@router.post("/{file_id}/compress", response_model=responses.File, responses=documented(403, 409))
-def compress(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/{file_id}/compress", responses=documented(403, 409))
+def compress(file_id: UUID, caller: Caller, installation: InstallationDep) -> views.File:
     """Make a file dormant now. Nothing happens if it is dormant already."""
-    return presentation.file(control.compress(installation.acting_for(caller), file_id))
+    return control.compress(installation.acting_for(caller), file_id)
 
 
 @router.post(
@@ -60,11 +59,11 @@ def compress(file_id: UUID, caller: Caller, installation: InstallationDep) -> di
             "content": {
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
                 TRANSCRIPT_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
-                "application/json": {"schema": responses.Message.model_json_schema()},
+                "application/json": {"schema": views.Message.model_json_schema()},
             },
         },
         202: {
-            "model": responses.Rehydrating,
+            "model": views.Rehydrating,
             "description": "Another caller is decompressing the file: ask again after `Retry-After`.",
         },
     },
@@ -86,7 +85,7 @@ async def open_by_id(
     context = installation.acting_for(caller)
     if message is not None:
         opened = await run_in_threadpool(open_message, context, file_id, message)
-        return JSONResponse(responses.Message(**presentation.message(opened)).model_dump(mode="json"))
+        return JSONResponse(message_view(opened).model_dump(mode="json"))
     until = time.monotonic() + wait
     while True:
         try:

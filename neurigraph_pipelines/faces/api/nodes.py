@@ -16,7 +16,6 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses.files import NodeFiles
 from neurigraph_pipelines.faces.api.responses.records import Records
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph import navigation
@@ -26,6 +25,7 @@ from neurigraph_pipelines.model import NodeType
 from neurigraph_pipelines.retrieval.listing import nodes as listing
 from neurigraph_pipelines.retrieval.listing.nodes import NodeFilter
 from neurigraph_pipelines.views import graph as views
+from neurigraph_pipelines.views.files import NodeFiles
 
 MAX_TREE_NODES = 5_000
 """Most nodes of one page of the tree."""
@@ -102,10 +102,10 @@ def profile(node_id: UUID, caller: Caller, installation: InstallationDep) -> vie
     return profile_of(installation.database, caller, node_id)
 
 
-@router.get("/nodes/{node_id}/state", response_model=NodeFiles)
-def node_state(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/nodes/{node_id}/state")
+def node_state(node_id: UUID, caller: Caller, installation: InstallationDep) -> NodeFiles:
     """Return the states of a node's files and the bytes that they occupy."""
-    return presentation.node_state(control.node_state(installation.database, caller, node_id))
+    return control.node_state(installation.database, caller, node_id)
 
 
 @router.get("/nodes/{node_id}/records", response_model=Records)

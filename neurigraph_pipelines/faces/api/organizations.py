@@ -5,7 +5,6 @@ Callers are users with a key of their own graph, or members with a key of the or
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,16 +14,15 @@ from pydantic import Field
 from neurigraph_pipelines.exchange.organizations import deletion, invitations, membership
 from neurigraph_pipelines.exchange.organizations.invitations import DEFAULT_HOURS, MAX_HOURS
 from neurigraph_pipelines.exchange.organizations.membership import MAX_NAME
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.erasures import ACCEPTED, DryRun
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.responses import organizations as responses
 from neurigraph_pipelines.lifecycle.erasure import receipts
-from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.views import organizations as views
 from neurigraph_pipelines.views.kinds import MemberRole
+from neurigraph_pipelines.views.scalars import Scalar
 
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
 _LABEL: dict[str, Any] = {"maxLength": MAX_NAME}
@@ -83,10 +81,11 @@ _Forget = Annotated[
 @router.post(
     "/organizations",
     status_code=201,
-    response_model=responses.OrganizationWithKey,
     responses=documented(409, 413),
 )
-def create_organization(body: NewOrganization, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+def create_organization(
+    body: NewOrganization, caller: Caller, installation: InstallationDep
+) -> views.OrganizationWithKey:
     """Create an organization that the caller owns. The answer has a key of the caller for it, shown only here."""
     made, key = membership.create(
         installation.database,
@@ -96,73 +95,66 @@ def create_organization(body: NewOrganization, caller: Caller, installation: Ins
         body.metadata,
         opaque_schema_names=installation.settings.opaque_schema_names,
     )
-    return {**asdict(made), "api_key": key}
+    return views.OrganizationWithKey(**dict(made), api_key=key)
 
 
-@router.get("/organizations", response_model=responses.Organizations)
-def list_organizations(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/organizations")
+def list_organizations(caller: Caller, installation: InstallationDep) -> views.Organizations:
     """List the organizations of the caller, by slug."""
-    return {"organizations": [asdict(one) for one in membership.list_organizations(installation.database, caller)]}
+    return views.Organizations(organizations=membership.list_organizations(installation.database, caller))
 
 
-@router.get("/organizations/{organization_id}", response_model=responses.Organization)
-def organization(organization_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/organizations/{organization_id}")
+def organization(organization_id: UUID, caller: Caller, installation: InstallationDep) -> views.Organization:
     """Return an organization of the caller."""
-    return asdict(membership.get_organization(installation.database, caller, organization_id))
+    return membership.get_organization(installation.database, caller, organization_id)
 
 
-@router.patch("/organizations/{organization_id}", response_model=responses.Organization, responses=documented(413))
+@router.patch("/organizations/{organization_id}", responses=documented(413))
 def change_organization(
     organization_id: UUID, body: ChangeOrganization, caller: Caller, installation: InstallationDep
-) -> dict[str, Any]:
+) -> views.Organization:
     """Change the name or the metadata of an organization, as its owner or admin."""
-    return asdict(
-        membership.change(installation.database, caller, organization_id, name=body.name, metadata=body.metadata)
-    )
+    return membership.change(installation.database, caller, organization_id, name=body.name, metadata=body.metadata)
 
 
 @router.delete(
     "/organizations/{organization_id}",
-    response_model=responses.Deleted,
-    responses=documented(409) | {202: {**ACCEPTED[202], "model": responses.Deleted}},
+    responses=documented(409) | {202: {**ACCEPTED[202], "model": views.Deleted}},
 )
 def delete_organization(
     organization_id: UUID, caller: Caller, installation: InstallationDep, response: Response, dry_run: DryRun = False
-) -> dict[str, Any]:
+) -> views.Deleted:
     """Erase an organization with its graph, permanently, as its owner."""
     if dry_run:
         found = deletion.preview_organization(installation.database, caller, organization_id)
-        return {"preview": asdict(found), "receipt": None}
+        return views.Deleted(preview=found, receipt=None)
     receipt = deletion.delete_organization(installation.acting_for(caller), organization_id, through="api")
     if receipt.finished_at is None:
         response.status_code = 202
-    with installation.database.pipeline() as tx:
-        objects = receipts.objects_of(tx, receipt.erasure_id)
-    return {"preview": None, "receipt": presentation.receipt(receipt, objects)}
+    return views.Deleted(preview=None, receipt=receipts.with_objects(installation.database, receipt))
 
 
-@router.get("/organizations/{organization_id}/members", response_model=responses.Members)
-def list_members(organization_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/organizations/{organization_id}/members")
+def list_members(organization_id: UUID, caller: Caller, installation: InstallationDep) -> views.Members:
     """List the members of an organization, the first to join first."""
     found = membership.list_members(installation.database, caller, organization_id)
-    return {"members": [asdict(one) for one in found]}
+    return views.Members(members=found)
 
 
 @router.patch(
     "/organizations/{organization_id}/members/{member_id}",
-    response_model=responses.Member,
     responses=documented(409, 413),
 )
 def change_member(
     organization_id: UUID, member_id: UUID, body: ChangeMember, caller: Caller, installation: InstallationDep
-) -> dict[str, Any]:
+) -> views.Member:
     """Give a member another role, as an owner. There is always an owner."""
-    return asdict(membership.change_role(installation.database, caller, organization_id, member_id, body.role))
+    return membership.change_role(installation.database, caller, organization_id, member_id, body.role)
 
 
 @router.delete(
     "/organizations/{organization_id}/members/{member_id}",
-    response_model=responses.Departure,
     responses=documented(409),
 )
 def remove_member(
@@ -171,34 +163,35 @@ def remove_member(
     caller: Caller,
     installation: InstallationDep,
     forget: _Forget = False,
-) -> dict[str, Any]:
+) -> views.Departure:
     """Leave an organization, or remove a member. Access ends at once, and the member's private sources are erased."""
     done = membership.end_membership(
         installation.acting_for(caller), organization_id, member_id, forget=forget, through="api"
     )
-    return {"forgotten": [presentation.receipt(one) for one in done]}
+    return views.Departure(forgotten=done)
 
 
 @router.post(
     "/organizations/{organization_id}/keys",
     status_code=201,
-    response_model=responses.MemberKey,
     responses=documented(413),
 )
 def issue_member_key(
     organization_id: UUID, body: NewMemberKey, caller: Caller, installation: InstallationDep
-) -> dict[str, Any]:
+) -> views.MemberKey:
     """Issue another key of the caller's own membership. It is shown only here."""
-    return {"api_key": membership.issue_key(installation.database, caller, organization_id, body.label)}
+    key = membership.issue_key(installation.database, caller, organization_id, body.label)
+    return views.MemberKey(api_key=key)
 
 
 @router.post(
     "/organizations/{organization_id}/invitations",
     status_code=201,
-    response_model=responses.InvitationWithCode,
     responses=documented(409, 413),
 )
-def invite(organization_id: UUID, body: NewInvitation, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+def invite(
+    organization_id: UUID, body: NewInvitation, caller: Caller, installation: InstallationDep
+) -> views.InvitationWithCode:
     """Create an invitation: an admin for members, an owner for any role. The code is shown only here."""
     made, code = invitations.invite(
         installation.database,
@@ -209,36 +202,35 @@ def invite(organization_id: UUID, body: NewInvitation, caller: Caller, installat
         invitee_id=body.invitee_id,
         hours=body.hours,
     )
-    return {**asdict(made), "code": code}
+    return views.InvitationWithCode(**dict(made), code=code)
 
 
-@router.get("/organizations/{organization_id}/invitations", response_model=responses.Invitations)
+@router.get("/organizations/{organization_id}/invitations")
 def list_invitations(
     organization_id: UUID,
     caller: Caller,
     installation: InstallationDep,
     all_of_them: Annotated[bool, Query(alias="all", description="Include used, expired and revoked ones.")] = False,
-) -> dict[str, Any]:
+) -> views.Invitations:
     """List the invitations of an organization, newest first. Members see none."""
     found = invitations.list_invitations(installation.database, caller, organization_id, with_ended=all_of_them)
-    return {"invitations": [asdict(one) for one in found]}
+    return views.Invitations(invitations=found)
 
 
-@router.delete("/organizations/{organization_id}/invitations/{invitation_id}", response_model=responses.Invitation)
+@router.delete("/organizations/{organization_id}/invitations/{invitation_id}")
 def revoke_invitation(
     organization_id: UUID, invitation_id: UUID, caller: Caller, installation: InstallationDep
-) -> dict[str, Any]:
+) -> views.Invitation:
     """Revoke an invitation. Revoking it again changes nothing."""
-    return asdict(invitations.revoke_invitation(installation.database, caller, organization_id, invitation_id))
+    return invitations.revoke_invitation(installation.database, caller, organization_id, invitation_id)
 
 
 @router.post(
     "/invitations/accept",
     status_code=201,
-    response_model=responses.OrganizationWithKey,
     responses=documented(413),
 )
-def accept_invitation(body: Acceptance, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+def accept_invitation(body: Acceptance, caller: Caller, installation: InstallationDep) -> views.OrganizationWithKey:
     """Become a member with the code of an invitation. The answer has a key for the organization, shown only here."""
     joined, key = invitations.accept(installation.database, caller, body.code, label=body.label)
-    return {**asdict(joined), "api_key": key}
+    return views.OrganizationWithKey(**dict(joined), api_key=key)

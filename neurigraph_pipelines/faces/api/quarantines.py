@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import quarantines as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.lifecycle.quarantine import holding, rules, suggestions
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.views import quarantines as views
 from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(prefix="/quarantines", tags=["quarantine"], responses=documented(401, 403, 404, 422, 503))
@@ -24,18 +22,18 @@ router = APIRouter(prefix="/quarantines", tags=["quarantine"], responses=documen
 _MOST_READ = 1_000
 
 
-@router.post("", status_code=201, response_model=responses.Quarantine, responses=documented(413))
-def quarantine(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("", status_code=201, responses=documented(413))
+def quarantine(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> views.Quarantine:
     """Put memories out of every retrieval at once, and keep them. The same conditions are in force once."""
     _look(installation, caller, body)
-    return presentation.quarantine(holding.quarantine(installation.acting_for(caller), body.rule, body.reason))
+    return holding.quarantine(installation.acting_for(caller), body.rule, body.reason)
 
 
-@router.post("/preview", response_model=responses.QuarantinePreview, responses=documented(413))
-def preview(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/preview", responses=documented(413))
+def preview(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> views.QuarantinePreview:
     """Return what a quarantine would hide, and hide nothing."""
     _look(installation, caller, body)
-    return asdict(rules.preview(installation.database, caller, body.rule))
+    return rules.preview(installation.database, caller, body.rule)
 
 
 def _look(installation: Installation, caller: Claims, body: requests.NewQuarantine) -> None:
@@ -43,35 +41,35 @@ def _look(installation: Installation, caller: Claims, body: requests.NewQuaranti
     look(installation, caller, source_id=body.source_id, persona_id=body.persona_id)
 
 
-@router.get("", response_model=responses.Quarantines)
+@router.get("")
 def list_quarantines(
     caller: Owner,
     installation: InstallationDep,
     all_of_them: Annotated[bool, Query(alias="all", description="Include released ones.")] = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Quarantines:
     """List the quarantines of the graph, newest first: what they meet, who asked for them, when and why."""
     found = rules.page_of_quarantines(
         installation.database, installation.cursors, caller, with_released=all_of_them, limit=limit, cursor=cursor
     )
-    return found.shown("quarantines", presentation.quarantine)
+    return found.into(views.Quarantines)
 
 
-@router.get("/suggestions", response_model=responses.Suggestions)
+@router.get("/suggestions")
 def suggest(
     caller: Owner,
     installation: InstallationDep,
     records: Annotated[
         int, Query(ge=1, le=_MOST_READ, description="How many of the newest records are read.")
     ] = suggestions.RECORDS_READ,
-) -> dict[str, Any]:
+) -> views.Suggestions:
     """Return what may belong into quarantine: hidden instructions, stuffed keywords, restatements and floods."""
     found = suggestions.suggest(installation.acting_for(caller), records=records)
-    return {"suggestions": [presentation.suggestion(one) for one in found]}
+    return views.Suggestions(suggestions=found)
 
 
-@router.delete("/{quarantine_id}", response_model=responses.Quarantine)
-def release(quarantine_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.delete("/{quarantine_id}")
+def release(quarantine_id: UUID, caller: Owner, installation: InstallationDep) -> views.Quarantine:
     """End a quarantine: what no other one holds is found again, as before. Repeating it changes nothing."""
-    return presentation.quarantine(holding.release(installation.acting_for(caller), quarantine_id))
+    return holding.release(installation.acting_for(caller), quarantine_id)

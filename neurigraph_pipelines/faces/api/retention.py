@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -11,18 +10,17 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from neurigraph_pipelines.access.authentication import require_visible
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Owner
 from neurigraph_pipelines.faces.api.idempotency import IsRepeated
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import RecordGuard
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.responses import retention as responses
 from neurigraph_pipelines.lifecycle import archive, retention
 from neurigraph_pipelines.lifecycle.erasure import purging
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.views import retention as views
 
 router = APIRouter(tags=["retention"], responses=documented(401, 403, 404, 422, 503))
 
@@ -60,20 +58,20 @@ class NewPurge(Form):
     dry_run: bool = Field(default=False, description="Only count.")
 
 
-@router.get("/records/{record_id}/retention", response_model=responses.Retention)
-def shown(record_id: UUID, caller: Caller, installation: InstallationDep) -> retention.Retention:
+@router.get("/records/{record_id}/retention")
+def shown(record_id: UUID, caller: Caller, installation: InstallationDep) -> views.Retention:
     """Return how long a memory is meant to be kept, and how often it was read."""
     return retention.retention_of(installation.database, caller, [record_id]).get(record_id, retention.KEPT)
 
 
-@router.put("/records/{record_id}/retention", response_model=responses.Retention, responses=documented(412))
+@router.put("/records/{record_id}/retention", responses=documented(412))
 def keep(
     record_id: UUID,
     body: NewTier,
     caller: Caller,
     installation: InstallationDep,
     guard: RecordGuard,
-) -> retention.Retention:
+) -> views.Retention:
     """Set how long a memory is kept: `short`, `mid` or `long`. Others than the owner only lengthen it."""
     return retention.set_tier(
         installation.acting_for(caller),
@@ -85,42 +83,43 @@ def keep(
     )
 
 
-@router.post("/records/{record_id}/promote", response_model=responses.Retention, responses=documented(409, 412))
+@router.post("/records/{record_id}/promote", responses=documented(409, 412))
 def promote(
     record_id: UUID, caller: Caller, installation: InstallationDep, guard: RecordGuard, is_repeated: IsRepeated
-) -> retention.Retention:
+) -> views.Retention:
     """Move a memory to the next tier: `short`, `mid`, `long`."""
     if is_repeated:
         return shown(record_id, caller, installation)
     return retention.promote(installation.acting_for(caller), record_id, guard=guard)
 
 
-@router.get("/archive", response_model=responses.Archive)
+@router.get("/archive")
 def list_archive(
     caller: Owner, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
-) -> dict[str, Any]:
+) -> views.Archive:
     """List the archive, those archived last first."""
     found = archive.page_of_archive(installation.database, installation.cursors, caller, limit=limit, cursor=cursor)
-    return found.shown("records", presentation.archived)
+    return found.into(views.Archive)
 
 
-@router.post("/archive", response_model=responses.ArchiveChange, responses=documented(413))
-def add(body: NewArchived, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/archive", responses=documented(413))
+def add(body: NewArchived, caller: Owner, installation: InstallationDep) -> views.ArchiveChange:
     """Put memories out of every default read, and keep them. Returns those that were not in the archive before."""
     for record_id in body.record_ids:
         require_visible(installation.database, caller, "kept record", record_id)
-    return {"record_ids": archive.archive(installation.acting_for(caller), body.record_ids, body.reason)}
+    done = archive.archive(installation.acting_for(caller), body.record_ids, body.reason)
+    return views.ArchiveChange(record_ids=done)
 
 
-@router.post("/archive/restore", response_model=responses.ArchiveChange, responses=documented(413))
-def restore(body: Records, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/archive/restore", responses=documented(413))
+def restore(body: Records, caller: Owner, installation: InstallationDep) -> views.ArchiveChange:
     """Bring memories back from the archive with the tiers that they had."""
-    return {"record_ids": archive.restore(installation.acting_for(caller), body.record_ids)}
+    done = archive.restore(installation.acting_for(caller), body.record_ids)
+    return views.ArchiveChange(record_ids=done)
 
 
-@router.post("/archive/purge", response_model=responses.Purge, responses=documented(413))
-def purge(body: NewPurge, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/archive/purge", responses=documented(413))
+def purge(body: NewPurge, caller: Owner, installation: InstallationDep) -> views.Purge:
     """Forget what has been in the archive for so many days, for good: each memory with a receipt."""
     age = timedelta(days=body.older_than_days)
-    done = purging.purge(installation.acting_for(caller), age, through=_THROUGH, dry_run=body.dry_run)
-    return asdict(done)
+    return purging.purge(installation.acting_for(caller), age, through=_THROUGH, dry_run=body.dry_run)

@@ -8,21 +8,20 @@ from uuid import UUID
 
 from fastapi import APIRouter, BackgroundTasks, Query
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.responses import retrieval as responses
-from neurigraph_pipelines.faces.api.responses.files import UnstoredMessages
 from neurigraph_pipelines.faces.api.sight import look
-from neurigraph_pipelines.retrieval import ask as phase_two
+from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
 from neurigraph_pipelines.retrieval.fact_queries import query_facts
-from neurigraph_pipelines.retrieval.query import search as phase_one
-from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
+from neurigraph_pipelines.retrieval.query import search as searching
+from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
+from neurigraph_pipelines.views.files import UnstoredMessages
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
@@ -34,7 +33,7 @@ def search(
     """Search memories and messages for a question. No file is opened."""
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
-    found = phase_one.search(
+    found = searching.search(
         installation.acting_for(caller),
         body.question,
         asked_at=body.asked_at,
@@ -64,7 +63,7 @@ def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> di
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
     return asdict(
-        phase_two.ask(
+        answering.ask(
             installation.acting_for(caller),
             body.question,
             asked_at=body.asked_at,
@@ -72,14 +71,14 @@ def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> di
     )
 
 
-@router.get("/unstored/{source_id}", response_model=UnstoredMessages)
+@router.get("/unstored/{source_id}")
 def unstored(
     source_id: UUID,
     caller: Caller,
     installation: InstallationDep,
     from_message: Annotated[int, Query(ge=1, le=2**31 - 1, description="Number of the first message.")] = 1,
     limit: Annotated[int, Query(ge=1, le=MAX_MESSAGES, description="Maximum number of messages.")] = 100,
-) -> dict[str, Any]:
+) -> UnstoredMessages:
     """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
     found = open_unstored(installation.acting_for(caller), source_id, from_message=from_message, limit=limit)
-    return presentation.unstored(found)
+    return unstored_view(found)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
@@ -13,16 +12,16 @@ from neurigraph_pipelines.faces.api import access_forms
 from neurigraph_pipelines.faces.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import access as responses
 from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.views import access as views
 
 router = APIRouter(tags=["access"], responses=documented(401, 403, 404, 422, 503))
 
 _All = Annotated[bool, Query(alias="all", description="Include expired and revoked ones.")]
 
 
-@router.post("/keys", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
-def issue_key(body: access_forms.NewKey, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/keys", status_code=201, responses=documented(413))
+def issue_key(body: access_forms.NewKey, caller: Owner, installation: InstallationDep) -> views.IssuedKey:
     """Issue a key for the user, a persona or a third party."""
     look(installation, caller, persona_id=body.persona_id)
     key, secret = sharing.issue_key(
@@ -33,49 +32,46 @@ def issue_key(body: access_forms.NewKey, caller: Owner, installation: Installati
         expires_at=body.expires_at,
         container_tags=body.container_tags,
     )
-    return {**asdict(key), "api_key": secret}
+    return views.IssuedKey(**dict(key), api_key=secret)
 
 
-@router.get("/keys", response_model=responses.Keys)
+@router.get("/keys")
 def list_keys(
     caller: Owner,
     installation: InstallationDep,
     all_of_them: _All = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Keys:
     """List the keys of the graph without their secrets, newest first."""
     found = sharing.page_of_keys(
         installation.database, installation.cursors, caller, with_ended=all_of_them, limit=limit, cursor=cursor
     )
-    return found.shown("keys", asdict)
+    return found.into(views.Keys)
 
 
-@router.post("/keys/{key_id}/rotate", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
+@router.post("/keys/{key_id}/rotate", status_code=201, responses=documented(413))
 def rotate_key(
     key_id: UUID, caller: Owner, installation: InstallationDep, body: access_forms.KeyRotation | None = None
-) -> dict[str, Any]:
+) -> views.IssuedKey:
     """Issue a key that replaces another. The old key stays valid for `grace_seconds`."""
     grace = body.grace_seconds if body is not None else 0.0
     key, secret = sharing.rotate_key(installation.database, caller, key_id, grace_seconds=grace)
-    return {**asdict(key), "api_key": secret}
+    return views.IssuedKey(**dict(key), api_key=secret)
 
 
-@router.delete("/keys/{key_id}", response_model=responses.Key)
-def revoke_key(key_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.delete("/keys/{key_id}")
+def revoke_key(key_id: UUID, caller: Owner, installation: InstallationDep) -> views.Key:
     """Revoke a key, which is rejected from the next call on. Revoking it again changes nothing."""
-    return asdict(sharing.revoke_key(installation.database, caller, key_id))
+    return sharing.revoke_key(installation.database, caller, key_id)
 
 
 @router.post(
     "/grants",
     status_code=201,
-    response_model=responses.Grant,
-    responses={200: {"model": responses.Grant, "description": "The grant exists already."}, **documented(413)},
+    responses={200: {"model": views.Grant, "description": "The grant exists already."}, **documented(413)},
 )
-def grant(
-    body: access_forms.NewGrant, response: Response, caller: Owner, installation: InstallationDep
-) -> dict[str, Any]:
+def grant(body: access_forms.NewGrant, response: Response, caller: Owner, installation: InstallationDep) -> views.Grant:
     """Grant a persona or a third party access to exactly one node."""
     assert body.subject is not None, "NewGrant requires a subject"
     look(installation, caller, persona_id=body.persona_id, node_id=body.node_id)
@@ -84,10 +80,10 @@ def grant(
     )
     if not created:
         response.status_code = 200
-    return asdict(granted)
+    return granted
 
 
-@router.get("/grants", response_model=responses.Grants)
+@router.get("/grants")
 def list_grants(
     caller: Owner,
     installation: InstallationDep,
@@ -95,7 +91,7 @@ def list_grants(
     all_of_them: _All = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Grants:
     """List the grants of the graph or of one node, newest first."""
     found = sharing.page_of_grants(
         installation.database,
@@ -106,10 +102,10 @@ def list_grants(
         limit=limit,
         cursor=cursor,
     )
-    return found.shown("grants", asdict)
+    return found.into(views.Grants)
 
 
-@router.delete("/grants/{grant_id}", response_model=responses.Grant)
-def revoke(grant_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.delete("/grants/{grant_id}")
+def revoke(grant_id: UUID, caller: Owner, installation: InstallationDep) -> views.Grant:
     """Revoke a grant, which ends with the next statement. Revoking it again changes nothing."""
-    return asdict(sharing.revoke(installation.database, caller, grant_id))
+    return sharing.revoke(installation.database, caller, grant_id)

@@ -9,11 +9,12 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.model import Tier
-from neurigraph_pipelines.model.sources import MAX_ORIGIN_LENGTH, MAX_URL_LENGTH, Scalar, SourceDetails
+from neurigraph_pipelines.model.sources import MAX_ORIGIN_LENGTH, MAX_URL_LENGTH, SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
+from neurigraph_pipelines.views.scalars import Scalar
 
 _ORIGIN = "The program or site that it comes from, such as `slack`."
 _TYPE = "What it is. The bytes of a file decide over a stated format."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -14,11 +12,11 @@ from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDe
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.responses import spaces as responses
 from neurigraph_pipelines.faces.api.sight import look
-from neurigraph_pipelines.model.sources import Scalar
 from neurigraph_pipelines.model.spaces import MAX_ENTITY_CONTEXT_LENGTH, MAX_NAME_LENGTH
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.views import spaces as views
+from neurigraph_pipelines.views.scalars import Scalar
 
 MAX_SOURCES = 1_000
 """Most sources that one request adds or removes."""
@@ -61,65 +59,63 @@ class Sources(Form):
     source_ids: list[UUID] = Field(min_length=1, max_length=MAX_SOURCES)
 
 
-@router.post("", status_code=201, response_model=responses.Space, responses=documented(409, 413))
-def add_space(body: NewSpace, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("", status_code=201, responses=documented(409, 413))
+def add_space(body: NewSpace, caller: Owner, installation: InstallationDep) -> views.Space:
     """Make a space. A tag that a write names for the first time makes one, too."""
     context = installation.acting_for(caller)
-    return asdict(
-        spaces.add_space(
-            context, body.container_tag, name=body.name, metadata=body.metadata, entity_context=body.entity_context
-        )
+    return spaces.add_space(
+        context, body.container_tag, name=body.name, metadata=body.metadata, entity_context=body.entity_context
     )
 
 
-@router.get("", response_model=responses.Spaces)
+@router.get("")
 def list_spaces(
     caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
-) -> dict[str, Any]:
+) -> views.Spaces:
     """List spaces, newest first. A key that is bound to spaces sees those; a persona sees none."""
     found = spaces.page_of_spaces(installation.database, installation.cursors, caller, limit=limit, cursor=cursor)
-    return found.shown("spaces", asdict)
+    return found.into(views.Spaces)
 
 
-@router.get("/{space_id}", response_model=responses.Space)
-def space(space_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/{space_id}")
+def space(space_id: UUID, caller: Caller, installation: InstallationDep) -> views.Space:
     """Return a space."""
-    return asdict(spaces.get_space(installation.database, caller, space_id))
+    return spaces.get_space(installation.database, caller, space_id)
 
 
-@router.patch("/{space_id}", response_model=responses.Space, responses=documented(413))
-def change_space(space_id: UUID, body: ChangeSpace, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.patch("/{space_id}", responses=documented(413))
+def change_space(space_id: UUID, body: ChangeSpace, caller: Owner, installation: InstallationDep) -> views.Space:
     """Change a space."""
     changes = body.model_dump(exclude_unset=True)
-    return asdict(spaces.change_space(installation.acting_for(caller), space_id, changes))
+    return spaces.change_space(installation.acting_for(caller), space_id, changes)
 
 
-@router.delete("/{space_id}", response_model=responses.Space)
-def remove_space(space_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.delete("/{space_id}")
+def remove_space(space_id: UUID, caller: Owner, installation: InstallationDep) -> views.Space:
     """Remove a space, and return it as it was. Its sources stay where they are."""
-    return asdict(spaces.remove_space(installation.database, caller, space_id))
+    return spaces.remove_space(installation.database, caller, space_id)
 
 
-@router.get("/{space_id}/sources", response_model=responses.SourcesOfSpace)
+@router.get("/{space_id}/sources")
 def list_sources(
     space_id: UUID, caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
-) -> dict[str, Any]:
+) -> views.SourcesOfSpace:
     """List the sources of a space, those added last first."""
     found = spaces.page_of_sources(
         installation.database, installation.cursors, caller, space_id, limit=limit, cursor=cursor
     )
-    return found.shown("sources", dict)
+    return found.into(views.SourcesOfSpace)
 
 
-@router.post("/{space_id}/sources", response_model=responses.Space, responses=documented(413))
-def add_sources(space_id: UUID, body: Sources, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/{space_id}/sources", responses=documented(413))
+def add_sources(space_id: UUID, body: Sources, caller: Owner, installation: InstallationDep) -> views.Space:
     """Put sources into a space, with all that was remembered of them."""
     for source_id in body.source_ids:
         look(installation, caller, source_id=source_id)
-    return asdict(spaces.add_sources(installation.database, caller, space_id, body.source_ids))
+    return spaces.add_sources(installation.database, caller, space_id, body.source_ids)
 
 
-@router.delete("/{space_id}/sources/{source_id}", response_model=responses.Space)
-def remove_source(space_id: UUID, source_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.delete("/{space_id}/sources/{source_id}")
+def remove_source(space_id: UUID, source_id: UUID, caller: Owner, installation: InstallationDep) -> views.Space:
     """Take a source out of a space. It stays in the graph and in other spaces."""
-    return asdict(spaces.remove_sources(installation.database, caller, space_id, [source_id]))
+    return spaces.remove_sources(installation.database, caller, space_id, [source_id])

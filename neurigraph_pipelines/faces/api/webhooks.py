@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -15,8 +14,8 @@ from neurigraph_pipelines.faces.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.responses import webhooks as responses
 from neurigraph_pipelines.model.webhooks import ANY_EVENT
+from neurigraph_pipelines.views import webhooks as views
 from neurigraph_pipelines.views.kinds import DeliveryState
 
 _EVENTS = "Names of events, such as `record.stored`, `record.*` or `*`."
@@ -51,32 +50,32 @@ class Replay(Form):
     delivery_id: UUID | None = Field(default=None, description="One finished delivery; null for all dead ones.")
 
 
-@router.post("/webhooks", status_code=201, response_model=responses.WebhookWithSecret, responses=documented(409, 413))
-def add_webhook(body: NewWebhook, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/webhooks", status_code=201, responses=documented(409, 413))
+def add_webhook(body: NewWebhook, caller: Owner, installation: InstallationDep) -> views.WebhookWithSecret:
     """Add a webhook. The answer has its secret, which is not shown again."""
     outbox = installation.webhooks.acting_for(caller)
-    return asdict(subscriptions.add(outbox, body.url, body.events, body.path_glob, body.author))
+    return subscriptions.add(outbox, body.url, body.events, body.path_glob, body.author)
 
 
-@router.get("/webhooks", response_model=responses.Webhooks)
-def list_webhooks(caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/webhooks")
+def list_webhooks(caller: Owner, installation: InstallationDep) -> views.Webhooks:
     """List the caller's webhooks, oldest first."""
-    return {"webhooks": [asdict(one) for one in subscriptions.list_webhooks(installation.database, caller)]}
+    return views.Webhooks(webhooks=subscriptions.list_webhooks(installation.database, caller))
 
 
-@router.get("/webhooks/{webhook_id}", response_model=responses.Webhook)
-def webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/webhooks/{webhook_id}")
+def webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> views.Webhook:
     """Return a webhook, with how many deliveries wait, arrived and were given up."""
-    return asdict(subscriptions.get_webhook(installation.database, caller, webhook_id))
+    return subscriptions.get_webhook(installation.database, caller, webhook_id)
 
 
-@router.patch("/webhooks/{webhook_id}", response_model=responses.Webhook, responses=documented(409, 413))
+@router.patch("/webhooks/{webhook_id}", responses=documented(409, 413))
 def change_webhook(
     webhook_id: UUID, body: ChangeWebhook, caller: Owner, installation: InstallationDep
-) -> dict[str, Any]:
+) -> views.Webhook:
     """Change a webhook, pause it, or let it go on."""
     outbox = installation.webhooks.acting_for(caller)
-    return asdict(subscriptions.change(outbox, webhook_id, body.model_dump(exclude_unset=True)))
+    return subscriptions.change(outbox, webhook_id, body.model_dump(exclude_unset=True))
 
 
 @router.delete("/webhooks/{webhook_id}", status_code=204)
@@ -85,19 +84,19 @@ def remove_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDe
     subscriptions.remove(installation.database, caller, webhook_id)
 
 
-@router.post("/webhooks/{webhook_id}/test", response_model=responses.Delivery, responses=documented(409))
-def test_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/webhooks/{webhook_id}/test", responses=documented(409))
+def test_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> views.Delivery:
     """Send a `webhook.test` event at once, and return what became of it."""
-    return asdict(deliver_test(installation.webhooks.acting_for(caller), webhook_id))
+    return deliver_test(installation.webhooks.acting_for(caller), webhook_id)
 
 
-@router.post("/webhooks/{webhook_id}/rotate", response_model=responses.WebhookWithSecret, responses=documented(409))
-def rotate_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/webhooks/{webhook_id}/rotate", responses=documented(409))
+def rotate_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> views.WebhookWithSecret:
     """Give a webhook another secret. For a day messages are signed with both."""
-    return asdict(subscriptions.rotate(installation.webhooks.acting_for(caller), webhook_id))
+    return subscriptions.rotate(installation.webhooks.acting_for(caller), webhook_id)
 
 
-@router.get("/webhooks/{webhook_id}/deliveries", response_model=responses.Deliveries)
+@router.get("/webhooks/{webhook_id}/deliveries")
 def list_deliveries(
     webhook_id: UUID,
     caller: Owner,
@@ -105,7 +104,7 @@ def list_deliveries(
     state: Annotated[DeliveryState | None, Query(description="Only deliveries in this state.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Deliveries:
     """List the deliveries of a webhook, newest first."""
     found = subscriptions.page_of_deliveries(
         installation.database,
@@ -116,10 +115,10 @@ def list_deliveries(
         limit=limit,
         cursor=cursor,
     )
-    return found.shown("deliveries", asdict)
+    return found.into(views.Deliveries)
 
 
-@router.post("/webhooks/{webhook_id}/replay", response_model=responses.Replayed, responses=documented(409, 413))
-def replay_deliveries(webhook_id: UUID, body: Replay, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/webhooks/{webhook_id}/replay", responses=documented(409, 413))
+def replay_deliveries(webhook_id: UUID, body: Replay, caller: Owner, installation: InstallationDep) -> views.Replayed:
     """Send dead deliveries again, or one that is finished."""
-    return {"replayed": subscriptions.replay(installation.database, caller, webhook_id, body.delivery_id)}
+    return views.Replayed(replayed=subscriptions.replay(installation.database, caller, webhook_id, body.delivery_id))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,9 +11,10 @@ import typer
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.exact_json import keep_exactly
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.access.accounts import Account
+    from neurigraph_pipelines.views.access import Account
 
 commands = typer.Typer()
 _account = typer.Typer(no_args_is_help=True, help="Show and change what a user states, and the password of the page.")
@@ -78,7 +78,7 @@ def _entered() -> str:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(keep_exactly(text.encode("utf-8", "surrogatepass"), names_twice=False))
     except ValueError as error:
         raise InvalidInputError(f"--metadata is no JSON: {error}") from None
     if not isinstance(found, dict):
@@ -89,5 +89,4 @@ def _object(text: str) -> dict[str, Any]:
 def _print(account: Account, as_json: bool) -> None:
     from neurigraph_pipelines.faces.cli import views
 
-    shown = asdict(account)
-    Output(as_json).result(shown, lambda: views.fields(shown))
+    Output(as_json).result(account, lambda: views.fields(dict(account)))

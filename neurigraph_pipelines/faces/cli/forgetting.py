@@ -9,7 +9,6 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -25,9 +24,9 @@ from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from neurigraph_pipelines.lifecycle.erasure.forget import Preview
-    from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject
+    from neurigraph_pipelines.lifecycle.erasure.receipts import Subject
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -73,7 +72,7 @@ def erase(
         yes: Do not ask for confirmation.
     """
     from neurigraph_pipelines.lifecycle.erasure import forget as domain
-    from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
+    from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind, with_objects
 
     output = Output(as_json)
     with opened() as installation:
@@ -82,7 +81,7 @@ def erase(
         if dry_run:
             if preview is None:
                 raise NotFoundError("it was erased already: `neurigraph erasures` shows the receipt")
-            output.result(asdict(preview), lambda: _preview_view(preview))
+            output.result(preview, lambda: _preview_view(preview))
             return
         if preview is not None and not yes:
             _confirm(preview)
@@ -99,7 +98,7 @@ def erase(
             )
         if subject.kind is SubjectKind.USER:
             installation.homes.directory.forget(subject.subject_id)
-        data = _with_objects(installation, receipt)
+        data = with_objects(installation.database, receipt)
     output.result(data, lambda: _receipt_view(receipt))
     if receipt.finished_at is None:
         raise TransientError("the erasure has begun and is not finished: `neurigraph erasures --finish` does the rest")
@@ -114,7 +113,7 @@ def erasures(
 ) -> None:
     """Show the receipts of erasures: ids, counts and checksums, without any erased text."""
     from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures
-    from neurigraph_pipelines.lifecycle.erasure.receipts import receipts
+    from neurigraph_pipelines.lifecycle.erasure.receipts import receipts, with_objects
 
     with opened() as installation:
         if finish:
@@ -122,7 +121,7 @@ def erasures(
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with installation.database.pipeline() as tx:
             found = receipts(tx, user_id, limit=limit)
-        data = {"erasures": [_with_objects(installation, receipt) for receipt in found]}
+        data = {"erasures": [with_objects(installation.database, receipt) for receipt in found]}
 
     def view() -> Any:
         from rich.console import Group
@@ -164,7 +163,7 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
 def _find(
     installation: Installation, claims: Claims, identifier: str | None, *, only_facts: bool
-) -> tuple[Subject, Preview | None]:
+) -> tuple[Subject, ErasurePreview | None]:
     """Return the subject and a preview of its erasure, which is None if that was done or begun before."""
     from neurigraph_pipelines.lifecycle.erasure.forget import preview
     from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind, receipts
@@ -191,7 +190,7 @@ def _find(
     raise NotFoundError(f"there is no {'fact' if only_facts else 'record, node or fact'} {argument(identifier)}")
 
 
-def _confirm(preview: Preview) -> None:
+def _confirm(preview: ErasurePreview) -> None:
     if not sys.stdin.isatty():
         raise InvalidInputError("this cannot be undone: confirm with --yes, or use --dry-run first")
     from rich.console import Console
@@ -200,14 +199,7 @@ def _confirm(preview: Preview) -> None:
     typer.confirm("Erase all of this permanently?", abort=True, err=True)
 
 
-def _with_objects(installation: Installation, receipt: Receipt) -> dict[str, Any]:
-    from neurigraph_pipelines.lifecycle.erasure.receipts import objects_of
-
-    with installation.database.pipeline() as tx:
-        return presentation.receipt(receipt, objects_of(tx, receipt.erasure_id))
-
-
-def _preview_view(preview: Preview) -> Any:
+def _preview_view(preview: ErasurePreview) -> Any:
     from neurigraph_pipelines.faces.cli import views
 
     return views.lines(
@@ -220,12 +212,13 @@ def _preview_view(preview: Preview) -> Any:
     )
 
 
-def _receipt_view(receipt: Receipt) -> Any:
+def _receipt_view(receipt: Erasure) -> Any:
     from neurigraph_pipelines.faces.cli import views
 
     def lines() -> Iterator[str]:
         when = f"finished {receipt.finished_at:%Y-%m-%d %H:%M:%S} UTC" if receipt.finished_at else "not finished"
-        yield f"{receipt.subject_kind} {receipt.subject_id}, requested {receipt.w:%Y-%m-%d %H:%M:%S} UTC, {when}"
+        asked = f"requested {receipt.requested_at:%Y-%m-%d %H:%M:%S} UTC"
+        yield f"{receipt.subject_kind} {receipt.subject_id}, {asked}, {when}"
         yield f"  receipt {receipt.erasure_id}, user {receipt.user_id}, through {receipt.requested_through}"
         erased = (f"{name.replace('_', ' ')} {count:,}" for name, count in receipt.erased.items())
         yield f"  erased: {', '.join(erased) or 'nothing'}"

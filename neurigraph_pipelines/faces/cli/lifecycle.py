@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.lifecycle.storage_report import StorageTotals
     from neurigraph_pipelines.lifecycle.verification import Finding, Verification
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.views.files import File, NodeFiles
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -55,20 +55,20 @@ def state(
         claims = claims_of(installation, user)
         try:
             file_id = file_id_of(installation, claims, identifier)
-            data = presentation.file(control.file_state(installation.database, claims, file_id))
+            data: File | NodeFiles = control.file_state(installation.database, claims, file_id)
         except (InvalidInputError, NotFoundError):
             data = _node_state(installation, claims, identifier)
     Output(as_json).result(data, lambda: _state_view(data))
 
 
-def _node_state(installation: Installation, claims: Claims, identifier: str) -> dict[str, Any]:
+def _node_state(installation: Installation, claims: Claims, identifier: str) -> NodeFiles:
     from neurigraph_pipelines.lifecycle import control
 
     try:
         node = control.node_state(installation.database, claims, node_id_of(installation, claims, identifier))
     except NotFoundError:
         raise NotFoundError(f"there is no file, record or node {identifier!r}") from None
-    return presentation.node_state(node)
+    return node
 
 
 @commands.command()
@@ -79,7 +79,7 @@ def touch(identifier: _FileId, user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         claims = claims_of(installation, user)
         file_id = file_id_of(installation, claims, identifier)
-        data = presentation.file(control.touch(installation.acting_for(claims), file_id))
+        data = control.touch(installation.acting_for(claims), file_id)
     Output(as_json).result(data, lambda: _state_view(data))
 
 
@@ -152,7 +152,7 @@ def _compress_one(installation: Installation, claims: Claims, identifier: str, d
     from neurigraph_pipelines.model import CompressionState
 
     file_id = file_id_of(installation, claims, identifier)
-    before = asdict(control.file_state(installation.database, claims, file_id))
+    before = dict(control.file_state(installation.database, claims, file_id))
     if not dry_run:
         control.compress(installation.acting_for(claims), file_id)
     report = SweepReport(nodes=1)
@@ -299,7 +299,7 @@ def _totals(totals: StorageTotals) -> dict[str, int]:
     return {**asdict(totals), "saved_bytes": totals.saved_bytes}
 
 
-def _state_view(data: Mapping[str, Any]) -> Any:
+def _state_view(data: File | NodeFiles) -> Any:
     from neurigraph_pipelines.faces.cli import views
 
     return views.state(data)

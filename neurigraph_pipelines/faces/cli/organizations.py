@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -16,8 +15,8 @@ from neurigraph_pipelines.views.kinds import MemberRole
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from neurigraph_pipelines.exchange.organizations.membership import Member, Organization
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.views.organizations import Member, Organization
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -62,7 +61,7 @@ def list_organizations(user: User, as_json: Json = False) -> None:
     with opened() as installation:
         found = membership.list_organizations(installation.database, claims_of(installation, user))
     shown = [_line(one) for one in found] or ["There is no organization."]
-    Output(as_json).result({"organizations": [asdict(one) for one in found]}, lambda: _lines(*shown))
+    Output(as_json).result({"organizations": found}, lambda: _lines(*shown))
 
 
 @_org.command("members")
@@ -76,7 +75,7 @@ def list_members(organization: Slug, user: User, as_json: Json = False) -> None:
             installation.database, claims, _organization(installation, claims, organization).organization_id
         )
     shown = [f"{one.slug}  {one.role}, since {one.joined_at:%Y-%m-%d}" for one in found]
-    Output(as_json).result({"members": [asdict(one) for one in found]}, lambda: _lines(*shown))
+    Output(as_json).result({"members": found}, lambda: _lines(*shown))
 
 
 @_org.command("invite")
@@ -98,7 +97,7 @@ def invite(
             installation.database, claims, organization_id, role, label=argument(label), hours=hours
         )
     told = f"{made.invitation_id}  {made.role}, until {made.expires_at:%Y-%m-%d %H:%M} UTC"
-    Output(as_json).result({**asdict(made), "code": code}, lambda: _lines(told, f"code: {code}"))
+    Output(as_json).result({**dict(made), "code": code}, lambda: _lines(told, f"code: {code}"))
 
 
 @_org.command("invitations")
@@ -120,7 +119,7 @@ def list_invitations(
             invitations.revoke_invitation(installation.database, claims, organization_id, wanted)
         found = invitations.list_invitations(installation.database, claims, organization_id, with_ended=with_ended)
     shown = [f"{one.invitation_id}  {one.role} {one.label}".rstrip() for one in found] or ["There is no invitation."]
-    Output(as_json).result({"invitations": [asdict(one) for one in found]}, lambda: _lines(*shown))
+    Output(as_json).result({"invitations": found}, lambda: _lines(*shown))
 
 
 @_org.command("join")
@@ -149,7 +148,7 @@ def adopt(
         owner = claims_of(installation, user)
         membership.adopt(installation.database, graph, owner.user_id)
         made = _organization(installation, owner, organization)
-    Output(as_json).result(asdict(made), lambda: _lines(_line(made)))
+    Output(as_json).result(made, lambda: _lines(_line(made)))
 
 
 @_org.command("role")
@@ -168,7 +167,7 @@ def change_role(
         organization_id = _organization(installation, claims, organization).organization_id
         member_id = _member(installation, claims, organization_id, member).member_id
         changed = membership.change_role(installation.database, claims, organization_id, member_id, role)
-    Output(as_json).result(asdict(changed), lambda: _lines(f"{changed.slug} is {changed.role}."))
+    Output(as_json).result(changed, lambda: _lines(f"{changed.slug} is {changed.role}."))
 
 
 @_org.command("leave")
@@ -199,7 +198,6 @@ def remove(organization: Slug, member: MemberSlug, user: User, as_json: Json = F
 def delete(organization: Slug, user: User, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Erase an organization with its graph. This cannot be undone."""
     from neurigraph_pipelines.exchange.organizations import deletion
-    from neurigraph_pipelines.faces import presentation
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -207,10 +205,10 @@ def delete(organization: Slug, user: User, dry_run: DryRun = False, as_json: Jso
         if dry_run:
             found = deletion.preview_organization(installation.database, claims, wanted)
             told = f"This would erase {counted(len(found.nodes), 'node')} and {counted(found.records, 'record')}."
-            Output(as_json).result(asdict(found), lambda: _lines(told))
+            Output(as_json).result(found, lambda: _lines(told))
             return
         receipt = deletion.delete_organization(installation.acting_for(claims), wanted, through=_COMMAND)
-    Output(as_json).result(presentation.receipt(receipt), lambda: _lines(f"Erased {organization}."))
+    Output(as_json).result(receipt, lambda: _lines(f"Erased {organization}."))
 
 
 def _end(
@@ -223,12 +221,11 @@ def _end(
     as_json: bool,
 ) -> None:
     from neurigraph_pipelines.exchange.organizations import membership
-    from neurigraph_pipelines.faces import presentation
 
     context = installation.acting_for(claims)
     done = membership.end_membership(context, organization_id, member_id, forget=forget, through=_COMMAND)
     told = f"The membership has ended. Erased: {counted(len(done), 'record')}."
-    Output(as_json).result({"forgotten": [presentation.receipt(one) for one in done]}, lambda: _lines(told))
+    Output(as_json).result({"forgotten": done}, lambda: _lines(told))
 
 
 def _organization(installation: Installation, claims: Claims, slug: str) -> Organization:
@@ -250,7 +247,7 @@ def _member(installation: Installation, claims: Claims, organization_id: UUID, s
 
 
 def _print_with_key(one: Organization, key: str, as_json: bool) -> None:
-    Output(as_json).result({**asdict(one), "api_key": key}, lambda: _lines(_line(one), f"key: {key}"))
+    Output(as_json).result({**dict(one), "api_key": key}, lambda: _lines(_line(one), f"key: {key}"))
 
 
 def _line(one: Organization) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted, more
 from neurigraph_pipelines.faces.cli.session import (
     Cursor,
@@ -25,9 +23,9 @@ from neurigraph_pipelines.faces.cli.session import (
 )
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.lifecycle.quarantine.rules import Preview, Quarantine, Rule
-    from neurigraph_pipelines.lifecycle.quarantine.suggestions import Suggestion
+    from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.views.quarantines import Conditions, Quarantine, QuarantinePreview, Suggestion
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -63,10 +61,10 @@ def add(
         rule = _rule(installation, claims, source, key, persona, since, until)
         if dry_run:
             met = rules.preview(installation.database, claims, rule)
-            Output(as_json).result({"dry_run": True, **asdict(met)}, lambda: _preview_view(met))
+            Output(as_json).result({"dry_run": True, **dict(met)}, lambda: _preview_view(met))
             return
         held = holding.quarantine(installation.acting_for(claims), rule, argument(reason))
-    Output(as_json).result(presentation.quarantine(held), _lines(_line(held), f"Undo: {_release(held, user)}"))
+    Output(as_json).result(held, _lines(_line(held), f"Undo: {_release(held, user)}"))
 
 
 @_group.command("release")
@@ -79,7 +77,7 @@ def release(
     quarantine_id = parse_id(quarantine, "quarantine", "quarantine list")
     with opened() as installation:
         released = holding.release(installation.acting_for(claims_of(installation, user)), quarantine_id)
-    Output(as_json).result(presentation.quarantine(released), _lines(_line(released)))
+    Output(as_json).result(released, _lines(_line(released)))
 
 
 @_group.command("list")
@@ -99,7 +97,7 @@ def list_quarantines(
             installation.database, installation.cursors, claims, with_released=all_of_them, limit=limit, cursor=cursor
         )
     shown = [*map(_line, found.items), *more(found.next_cursor)] or ["Nothing is in quarantine."]
-    Output(as_json).result(found.shown("quarantines", presentation.quarantine), _lines(*shown))
+    Output(as_json).result(found.shown("quarantines"), _lines(*shown))
 
 
 @_group.command("suggest")
@@ -118,7 +116,7 @@ def suggest(
         context = installation.acting_for(claims_of(installation, user))
         found = suggestions.suggest(context, records=records)
     shown = [line for one in found for line in _suggestion(one, user)] or ["Nothing looks suspicious."]
-    Output(as_json).result({"suggestions": [presentation.suggestion(one) for one in found]}, _lines(*shown))
+    Output(as_json).result({"suggestions": found}, _lines(*shown))
 
 
 def _rule(
@@ -150,13 +148,13 @@ def _persona(installation: Installation, claims: Claims, place: str) -> UUID:
         return node_id_of(installation, claims, place)
 
 
-def _conditions(rule: Rule | Quarantine) -> str:
+def _conditions(rule: Conditions) -> str:
     named = {
         "--source": rule.source_id,
         "--key": rule.key_id,
         "--persona": rule.persona_id,
-        "--from": rule.received_from and rule.received_from.isoformat(),
-        "--until": rule.received_until and rule.received_until.isoformat(),
+        "--from": rule.received_after and rule.received_after.isoformat(),
+        "--until": rule.received_before and rule.received_before.isoformat(),
     }
     return " ".join(f"{name} {value}" for name, value in named.items() if value is not None)
 
@@ -184,7 +182,7 @@ def _suggestion(found: Suggestion, user: str) -> tuple[str, str]:
     return f"{kind}: {found.detail}", f"    {command}"
 
 
-def _preview_view(met: Preview) -> Any:
+def _preview_view(met: QuarantinePreview) -> Any:
     from neurigraph_pipelines.faces.cli import views
 
     already = f", of which {met.hidden_already:,} are in quarantine already" if met.hidden_already else ""

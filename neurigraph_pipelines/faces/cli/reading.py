@@ -121,12 +121,12 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
-    from neurigraph_pipelines.retrieval import ask as phase_two
+    from neurigraph_pipelines.retrieval import ask as answering
 
     with opened() as installation:
         claims = claims_of(installation, user, space)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
-        reply = phase_two.ask(
+        reply = answering.ask(
             installation.acting_for(claims),
             question,
             asked_at=question.at or _now(),
@@ -194,7 +194,7 @@ def open_file(
     A dormant file is decompressed first. If another process is decompressing it and needs longer than --wait, the exit
     code is 6.
     """
-    from neurigraph_pipelines.retrieval import open as phase_two
+    from neurigraph_pipelines.retrieval import open as opening
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -207,10 +207,11 @@ def open_file(
             return
         try:
             if message is not None:
-                one = phase_two.open_message(context, file_id, message)
-                data, view, content = presentation.message(one), partial(_message_view, one), iter([one.text.encode()])
+                one = opening.open_message(context, file_id, message)
+                data: Any = opening.message_view(one)
+                view, content = partial(_message_view, one), iter([one.text.encode()])
             else:
-                file = phase_two.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
+                file = opening.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
         except NotFoundError:
             raise NotFoundError(
@@ -224,7 +225,7 @@ def open_file(
 
 def _show_unstored(context: Context, identifier: str, message: int | None, output: Output) -> bool:
     """Show the messages of a source that are not stored yet, or say what they became; False if there is none."""
-    from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
+    from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
 
     try:
         found = open_unstored(
@@ -234,13 +235,13 @@ def _show_unstored(context: Context, identifier: str, message: int | None, outpu
         return False
     if message is not None and found.messages and found.messages[0].seq != message:
         return False
-    data = presentation.unstored(found)
+    data = unstored_view(found)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
         records = [f"stored as {record_id}" for record_id in found.record_ids]
-        return views.stacked(views.transcript(data["messages"]), views.lines(*records))
+        return views.stacked(views.transcript([one.model_dump() for one in data.messages]), views.lines(*records))
 
     output.result(data, view)
     return True
@@ -273,9 +274,10 @@ def _file_view(file: OpenedFile) -> Any:
 
 def _message_view(message: OpenedMessage) -> Any:
     from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.retrieval.open import message_view
 
     is_named = message.author is not None or message.event is not None
-    return views.lines(f"{views.sayer(presentation.message(message))}: {message.text}" if is_named else message.text)
+    return views.lines(f"{views.sayer(dict(message_view(message)))}: {message.text}" if is_named else message.text)
 
 
 def _write(output: Output, path: Path, file_id: UUID, content: Iterable[bytes]) -> None:

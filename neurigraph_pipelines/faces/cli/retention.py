@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted, more
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -27,8 +26,8 @@ from neurigraph_pipelines.faces.cli.session import (
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.lifecycle.archive import Archived, Expiry
-    from neurigraph_pipelines.lifecycle.retention import Retention
+    from neurigraph_pipelines.lifecycle.archive import Expiry
+    from neurigraph_pipelines.views.retention import Archived, Retention
 
 commands = typer.Typer()
 _group = typer.Typer(no_args_is_help=True, help="Put memories out of every read, bring them back, or forget them.")
@@ -66,7 +65,7 @@ def tier(
             expires_at=moment("--expires-at", expires_at),
             reason=argument(reason) if reason is not None else None,
         )
-    Output(as_json).result(asdict(kept), _lines(_kept(kept)))
+    Output(as_json).result(kept, _lines(_kept(kept)))
 
 
 @commands.command()
@@ -77,7 +76,7 @@ def promote(identifier: _RecordId, user: UserSlug, as_json: Json = False) -> Non
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
         kept = retention.promote(context, record_id_of(identifier))
-    Output(as_json).result(asdict(kept), _lines(_kept(kept)))
+    Output(as_json).result(kept, _lines(_kept(kept)))
 
 
 @_group.command("add")
@@ -105,7 +104,7 @@ def list_archive(user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_js
         claims = claims_of(installation, user)
         found = archive.page_of_archive(installation.database, installation.cursors, claims, limit=limit, cursor=cursor)
     shown = [*map(_line, found.items), *more(found.next_cursor)] or ["The archive is empty."]
-    Output(as_json).result(found.shown("records", presentation.archived), _lines(*shown))
+    Output(as_json).result(found.shown("records"), _lines(*shown))
 
 
 @_group.command("restore")
@@ -141,7 +140,7 @@ def purge(
     else:
         said = [f"Forgot {_memories(len(done.erasure_ids))}: `neurigraph erasures` shows the receipts."]
     said += [f"{done.left:,} are left for the next call."] if done.left else []
-    Output(as_json).result(asdict(done), _lines(*said))
+    Output(as_json).result(done, _lines(*said))
     if done.failed:
         raise typer.Exit(_NOT_ALL)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -26,8 +25,9 @@ from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.exchange.sharing import ApiKey, Grant, Subject
+    from neurigraph_pipelines.exchange.sharing import Subject
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.views.access import Grant, Key
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -77,7 +77,7 @@ def add_key(
             expires_at=moment("--expires", expires),
             container_tags=[argument(one) for one in space or ()],
         )
-    Output(as_json).result({"user": user, **asdict(key), "api_key": secret}, _lines(secret))
+    Output(as_json).result({"user": user, **dict(key), "api_key": secret}, _lines(secret))
 
 
 @_keys.command("list")
@@ -92,7 +92,7 @@ def list_keys(
         found = sharing.page_of_keys(
             installation.database, installation.cursors, claims, with_ended=all_of_them, limit=limit, cursor=cursor
         )
-    Output(as_json).result(found.shown("keys", asdict), _lines(*map(_key_line, found.items), *more(found.next_cursor)))
+    Output(as_json).result(found.shown("keys"), _lines(*map(_key_line, found.items), *more(found.next_cursor)))
 
 
 @_keys.command("rotate")
@@ -108,7 +108,7 @@ def rotate_key(
     with opened() as installation:
         claims = claims_of(installation, user)
         key, secret = sharing.rotate_key(installation.database, claims, _id(key_id, "key"), grace_seconds=grace)
-    Output(as_json).result({"user": user, **asdict(key), "api_key": secret}, _lines(secret))
+    Output(as_json).result({"user": user, **dict(key), "api_key": secret}, _lines(secret))
 
 
 @_keys.command("revoke")
@@ -122,7 +122,7 @@ def revoke_key(
 
     with opened() as installation:
         key = sharing.revoke_key(installation.database, claims_of(installation, user), _id(key_id, "key"))
-    Output(as_json).result(asdict(key), _lines(_key_line(key)))
+    Output(as_json).result(key, _lines(_key_line(key)))
 
 
 @_personas.command("add")
@@ -161,7 +161,7 @@ def list_personas(user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         found = personas.list_personas(installation.database, claims_of(installation, user))
     Output(as_json).result(
-        {"personas": [asdict(persona) for persona in found]},
+        {"personas": found},
         _lines(*(f"{one.node_id}  {one.path}  {counted(one.record_count, 'record')}" for one in found)),
     )
 
@@ -192,7 +192,7 @@ def grant(
             GrantType.READ_WRITE if write else GrantType.READ,
             expires_at=moment("--expires", expires),
         )
-    Output(as_json).result({**asdict(granted), "new": created}, _lines(_grant_line(granted)))
+    Output(as_json).result({**dict(granted), "new": created}, _lines(_grant_line(granted)))
 
 
 @commands.command()
@@ -222,7 +222,7 @@ def grants(
             cursor=cursor,
         )
     shown = [*map(_grant_line, found.items), *more(found.next_cursor)]
-    Output(as_json).result(found.shown("grants", asdict), _lines(*shown))
+    Output(as_json).result(found.shown("grants"), _lines(*shown))
 
 
 @commands.command()
@@ -236,7 +236,7 @@ def revoke(
 
     with opened() as installation:
         revoked = sharing.revoke(installation.database, claims_of(installation, user), _id(grant_id, "grant"))
-    Output(as_json).result(asdict(revoked), _lines(_grant_line(revoked)))
+    Output(as_json).result(revoked, _lines(_grant_line(revoked)))
 
 
 def _subject(
@@ -267,7 +267,7 @@ def _lines(*texts: str) -> Callable[[], Any]:
     return view
 
 
-def _key_line(key: ApiKey) -> str:
+def _key_line(key: Key) -> str:
     holder = f"{key.role} {key.subject_id}" if key.subject_id else key.role
     used = f"last used {key.last_used_at:%Y-%m-%d %H:00}" if key.last_used_at else "not used yet"
     return _joined([str(key.key_id), holder, key.label, used], key.expires_at, key.revoked_at)

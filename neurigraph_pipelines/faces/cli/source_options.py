@@ -12,7 +12,8 @@ from neurigraph_pipelines.faces.cli.session import argument
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.model.sources import Scalar, SourceDetails
+    from neurigraph_pipelines.model.sources import SourceDetails
+    from neurigraph_pipelines.views.scalars import Scalar
 
 Origin = Annotated[str | None, typer.Option(help="The program or site that it comes from, such as slack.")]
 Type = Annotated[

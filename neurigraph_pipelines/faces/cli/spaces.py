@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.model.spaces import Space
+    from neurigraph_pipelines.views.spaces import Space
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -52,7 +51,7 @@ def list_spaces(user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_jso
         claims = claims_of(installation, user)
         found = page_of_spaces(installation.database, installation.cursors, claims, limit=limit, cursor=cursor)
     shown = [*map(_line, found.items), *more(found.next_cursor)] or ["There is no space."]
-    Output(as_json).result(found.shown("spaces", asdict), lambda: _lines(*shown))
+    Output(as_json).result(found.shown("spaces"), lambda: _lines(*shown))
 
 
 @_spaces.command("show")
@@ -64,10 +63,10 @@ def show(tag: Tag, user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_
         found = page_of_sources(
             installation.database, installation.cursors, claims, space.space_id, limit=limit, cursor=cursor
         )
-    sources = [f"  {one['source_id']}  {one['kind']}  {one['title'] or one['external_id']}" for one in found.items]
+    sources = [f"  {one.source_id}  {one.kind}  {one.title or one.external_id}" for one in found.items]
     about = [f"  {space.entity_context}"] if space.entity_context else []
     Output(as_json).result(
-        {**asdict(space), "sources_in_it": found.shown("sources", dict)},
+        {**dict(space), "sources_in_it": found.shown("sources")},
         lambda: _lines(_line(space), *about, *sources, *more(found.next_cursor)),
     )
 
@@ -111,7 +110,7 @@ def remove(tag: Tag, user: UserSlug, as_json: Json = False) -> None:
 
     with _space(tag, user) as (installation, claims, space):
         removed = remove_space(installation.database, claims, space.space_id)
-    Output(as_json).result(asdict(removed), lambda: _lines(f"Removed {removed.container_tag}; its sources stay."))
+    Output(as_json).result(removed, lambda: _lines(f"Removed {removed.container_tag}; its sources stay."))
 
 
 @contextmanager
@@ -129,7 +128,7 @@ def _space(tag: str, user: str) -> Iterator[tuple[Installation, Claims, Space]]:
 
 
 def _print(space: Space, as_json: bool) -> None:
-    Output(as_json).result(asdict(space), lambda: _lines(_line(space)))
+    Output(as_json).result(space, lambda: _lines(_line(space)))
 
 
 def _line(space: Space) -> str:

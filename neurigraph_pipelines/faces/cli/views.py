@@ -25,6 +25,7 @@ from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.views.facts import FoundFact
+from neurigraph_pipelines.views.files import File, NodeFiles
 from neurigraph_pipelines.views.graph import ListedNode, Shell, TreeNode
 
 EXCERPT_CHARACTERS = 300
@@ -303,16 +304,14 @@ def failures(found: Sequence[Failure]) -> RenderableType:
     return Group(*parts)
 
 
-def state(found: Mapping[str, Any]) -> RenderableType:
+def state(found: File | NodeFiles) -> RenderableType:
     """Return the state of a file with its state history, or the states of a node's files."""
     parts: list[RenderableType] = [
-        fields({name.replace("_", " "): value for name, value in found.items() if name != "history"})
+        fields({name.replace("_", " "): value for name, value in found if name != "history"})
     ]
-    for change in found.get("history", ()):
-        why = f": {change['error']}" if change["error"] else ""
-        parts.append(
-            plain(f"{_date(change['occurred_at'])}  {change['event']} by {change['triggered_by']}{why}", "dim")
-        )
+    for change in found.history if isinstance(found, File) else ():
+        why = f": {change.error}" if change.error else ""
+        parts.append(plain(f"{_date(change.occurred_at)}  {change.event} by {change.triggered_by}{why}", "dim"))
     return Group(*parts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ from neurigraph_pipelines.views.kinds import DeliveryState
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from neurigraph_pipelines.exchange.webhooks.subscriptions import Delivery, Webhook
+    from neurigraph_pipelines.views.webhooks import Delivery, Webhook, WebhookWithSecret
 
 commands = typer.Typer()
 _webhooks = typer.Typer(no_args_is_help=True, help="Let addresses of yours be called when something happens.")
@@ -43,7 +42,7 @@ def add(
     with opened() as installation:
         outbox = installation.webhooks.acting_for(claims_of(installation, user))
         made = subscriptions.add(outbox, url, event or ["*"], path, author)
-    _print(made, as_json)
+    _print_with_secret(made, as_json)
 
 
 @_webhooks.command("list")
@@ -54,7 +53,7 @@ def list_webhooks(user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         found = subscriptions.list_webhooks(installation.database, claims_of(installation, user))
     shown = [_line(one) for one in found] or ["There is no webhook."]
-    Output(as_json).result({"webhooks": [_shown(one) for one in found]}, lambda: _lines(*shown))
+    Output(as_json).result({"webhooks": found}, lambda: _lines(*shown))
 
 
 @_webhooks.command("show")
@@ -108,7 +107,7 @@ def send_test(webhook: WebhookId, user: UserSlug, as_json: Json = False) -> None
 
     with opened() as installation:
         sent = deliver_test(installation.webhooks.acting_for(claims_of(installation, user)), _id(webhook))
-    Output(as_json).result(asdict(sent), lambda: _lines(_line_of_delivery(sent)))
+    Output(as_json).result(sent, lambda: _lines(_line_of_delivery(sent)))
 
 
 @_webhooks.command("rotate")
@@ -118,7 +117,7 @@ def rotate(webhook: WebhookId, user: UserSlug, as_json: Json = False) -> None:
 
     with opened() as installation:
         made = subscriptions.rotate(installation.webhooks.acting_for(claims_of(installation, user)), _id(webhook))
-    _print(made, as_json)
+    _print_with_secret(made, as_json)
 
 
 @_webhooks.command("deliveries")
@@ -144,7 +143,7 @@ def deliveries(
             cursor=cursor,
         )
     shown = [*map(_line_of_delivery, found.items), *more(found.next_cursor)] or ["There is no delivery."]
-    Output(as_json).result(found.shown("deliveries", asdict), lambda: _lines(*shown))
+    Output(as_json).result(found.shown("deliveries"), lambda: _lines(*shown))
 
 
 @_webhooks.command("replay")
@@ -170,14 +169,12 @@ def _id(webhook: str) -> Any:
     return parse_id(webhook, "webhook", "webhooks list")
 
 
-def _shown(webhook: Webhook) -> dict[str, Any]:
-    """Return a webhook without a secret that is not there."""
-    return {name: value for name, value in asdict(webhook).items() if name != "secret" or value is not None}
-
-
 def _print(webhook: Webhook, as_json: bool) -> None:
-    secret = [f"secret: {webhook.secret}"] if webhook.secret is not None else []
-    Output(as_json).result(_shown(webhook), lambda: _lines(_line(webhook), *secret))
+    Output(as_json).result(webhook, lambda: _lines(_line(webhook)))
+
+
+def _print_with_secret(webhook: WebhookWithSecret, as_json: bool) -> None:
+    Output(as_json).result(webhook, lambda: _lines(_line(webhook), f"secret: {webhook.secret}"))
 
 
 def _line(webhook: Webhook) -> str:

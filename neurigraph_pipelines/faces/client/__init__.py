@@ -11,21 +11,19 @@ from neurigraph_pipelines.faces.client.failures import (
     Changed,
     Conflict,
     Denied,
+    Gone,
     Invalid,
     NotFound,
     Unavailable,
 )
 from neurigraph_pipelines.faces.client.models import (
     Appended,
-    Archived,
     Citation,
     Hit,
-    Kept,
     Message,
     MessageHit,
     Node,
     Note,
-    Purge,
     Record,
     Reply,
     SearchResult,
@@ -35,6 +33,8 @@ from neurigraph_pipelines.faces.client.synchronous import Memory
 from neurigraph_pipelines.views.fact_queries import QueriedFacts as FactQueryResult
 from neurigraph_pipelines.views.facts import Fact, StatedFact
 from neurigraph_pipelines.views.links import Link
+from neurigraph_pipelines.views.retention import Archived, Purge
+from neurigraph_pipelines.views.retention import Retention as Kept
 
 __all__ = [
     "ApiError",
@@ -47,6 +47,7 @@ __all__ = [
     "Denied",
     "Fact",
     "FactQueryResult",
+    "Gone",
     "Hit",
     "Invalid",
     "Kept",

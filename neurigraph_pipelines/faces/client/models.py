@@ -210,33 +210,19 @@ class Node(_Answer):
     etag: str | None = None
 
 
-class Kept(_Answer):
-    """How long a memory is meant to be kept; ``expires_at`` is None for good."""
+class Digest(_Answer):
+    """What several memories say, in a few sentences; ``days`` is None of one that names its memories."""
 
-    tier: Tier
-    expires_at: datetime | None = None
-    expiry_reason: str | None = None
-    access_count: int | None = None
-    access_days: int | None = None
-
-
-class Archived(_Answer):
-    """A memory in the archive."""
-
-    record_id: UUID
+    digest_id: UUID
+    node_id: UUID | None = None
+    days: int | None = None
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    covers: str
     title: str
-    node_path: str
-    tier: Tier
-    archived_at: datetime
-    archived_by: str
-    archived_reason: str
-
-
-class Purge(_Answer):
-    """What was forgotten of the archive, or would be."""
-
-    dry_run: bool
+    text: str
     records: int
-    erasure_ids: list[UUID]
-    failed: list[UUID]
-    left: int
+    facts: int
+    made_by: str
+    made_at: datetime
+    derived_from: list[UUID]

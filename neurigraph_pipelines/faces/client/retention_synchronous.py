@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.models import Archived, Kept, Purge, Tier
+from neurigraph_pipelines.faces.client.models import Tier
+from neurigraph_pipelines.views.retention import Archived, Purge
+from neurigraph_pipelines.views.retention import Retention as Kept
 
 
 class Retention(ABC):

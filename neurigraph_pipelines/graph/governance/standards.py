@@ -1,18 +1,18 @@
 """Standards of nodes: what personas and jobs may do there, resolved field by field up the path.
 
-The database resolves them (``sql/routines/actions.sql``) and enforces what they say about writing.
+The database resolves them (``sql/functions/actions.sql``) and enforces what they say about writing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.views.actions import Setting, Standard
 
 _QUERIES = statements("actions")
@@ -30,19 +30,6 @@ def standard_of(database: Database, claims: Claims, node_id: UUID) -> Standard:
     return Standard(
         standard={row["field"]: Setting(value=_value(row), from_node_id=row["from_node_id"]) for row in rows}
     )
-
-
-def standard_for_jobs(tx: Transaction, node_id: UUID) -> dict[str, str | int | None]:
-    """Return the fields of the standard that holds at a node.
-
-    Args:
-        tx: A transaction of the pipeline.
-    """
-    return _values(tx.execute(_QUERIES["standard_for_jobs"], {"node_id": node_id}).fetchall())
-
-
-def _values(rows: Iterable[Mapping[str, Any]]) -> dict[str, str | int | None]:
-    return {row["field"]: _value(row) for row in rows}
 
 
 def _value(row: Mapping[str, Any]) -> str | int | None:

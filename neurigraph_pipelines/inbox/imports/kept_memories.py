@@ -11,9 +11,10 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id, moment, objects_of, text_of
 from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
-from neurigraph_pipelines.model.sources import Scalar, SourceDetails
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS, is_container_tag
 from neurigraph_pipelines.views.kinds import DocumentType
+from neurigraph_pipelines.views.scalars import Scalar
 
 
 def of_mem0(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:

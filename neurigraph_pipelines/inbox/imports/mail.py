@@ -17,6 +17,7 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.utils import getaddresses, parseaddr, parsedate_to_datetime
 from io import BufferedReader, BytesIO
+from pathlib import PurePath
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id
@@ -24,14 +25,18 @@ from neurigraph_pipelines.inbox.imports.mail_attributions import UNKNOWN, Letter
 from neurigraph_pipelines.inbox.imports.mail_bodies import content_of, header
 from neurigraph_pipelines.inbox.imports.mail_notices import why_left_out
 from neurigraph_pipelines.inbox.imports.mail_quotes import Said, writers_of
-from neurigraph_pipelines.inbox.imports.source import Reading
+from neurigraph_pipelines.inbox.imports.source import Part, Reading
 from neurigraph_pipelines.inbox.imports.text import split
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import spoken
 from neurigraph_pipelines.text.outlook_message import MAGIC, mail_bytes
+from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 from neurigraph_pipelines.views.kinds import Channel
+
+MAX_MEMBER_BYTES = 512 * 1024**2
+"""A larger mailbox in a zip is refused, because it is read in memory."""
 
 MAX_MAIL_BYTES = 64 * 1024**2
 """A longer message is rejected: mail servers stop earlier."""
@@ -96,7 +101,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
             if reason is not None:
                 left_out[reason] += 1
                 continue
-            thread, time = _thread(head, threads)
+            thread, time = _thread(head)
             threads.setdefault(thread, []).append(_Place(offset, length, time))
         if not threads and not left_out:
             raise InvalidInputError(f"{reading.part.name} contains no e-mail.")
@@ -109,7 +114,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
 @contextmanager
 def _opened(reading: Reading) -> Iterator[BufferedReader]:
     """Open a file of mails; one that Outlook saved is turned into an e-mail."""
-    with reading.part.path.open("rb") as file:
+    with _seekable(reading) as file:
         if not file.peek(len(MAGIC)).startswith(MAGIC):
             yield file
             return
@@ -119,6 +124,34 @@ def _opened(reading: Reading) -> Iterator[BufferedReader]:
             raise InvalidInputError(f"{reading.part.name} is a damaged message of Outlook: save it again.") from error
         raw: Any = BytesIO(data)  # the type of a reader is invariant in its inner stream
         yield BufferedReader(raw)
+
+
+@contextmanager
+def _seekable(reading: Reading) -> Iterator[BufferedReader]:
+    part = reading.part
+    if part.member is None:
+        with part.path.open("rb") as file:
+            yield file
+        return
+    if part.size > MAX_MEMBER_BYTES:
+        raise InvalidInputError(f"{part.name} has more than {MAX_MEMBER_BYTES:,} bytes: unpack it and import it alone.")
+    with part.open() as stream:
+        raw: Any = BytesIO(stream.read())  # a thread is read by its places in the file
+    file = BufferedReader(raw)
+    start = file.peek(_MAX_FROM_BYTES)
+    if start and not is_mail(start, PurePath(part.member).suffix):
+        raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
+    yield file
+
+
+def sent_at(part: Part) -> tuple[float, str]:
+    """Return when the first mail of a file was sent, for the order of the files of a zip."""
+    try:
+        with part.open() as stream:
+            time = _time(_parsed(stream.read(_MAX_HEAD_BYTES)))
+    except READ_ERRORS:  # what reads it says so
+        time = None
+    return (time.timestamp() if time is not None else 0.0), part.name
 
 
 def _heads(stream: BufferedReader) -> Iterator[tuple[int, int, EmailMessage]]:
@@ -146,7 +179,7 @@ def _parsed(data: bytes) -> EmailMessage:
     return email.message_from_bytes(data, _class=EmailMessage, policy=email.policy.default)
 
 
-def _thread(head: EmailMessage, threads: dict[str, list[_Place]]) -> tuple[str, datetime | None]:
+def _thread(head: EmailMessage) -> tuple[str, datetime | None]:
     """Return the id of a message's thread, and its time.
 
     A thread has the id of its first message, which ``References`` names first (RFC 5322, 3.6.4). An answer that names
@@ -157,7 +190,8 @@ def _thread(head: EmailMessage, threads: dict[str, list[_Place]]) -> tuple[str, 
         found = _ID.search(header(head, name))
         if found is not None:
             return found[1], time
-    return derived_id("mail", header(head, "From"), header(head, "Subject"), time, len(threads)), time
+    sender = parseaddr(header(head, "From"))[1]
+    return derived_id("mail", sender, header(head, "Subject"), header(head, "Date")), time
 
 
 def _time(head: EmailMessage) -> datetime | None:
@@ -205,7 +239,7 @@ def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int) -> Iter
     if not words and not others and not content.inner:
         words = subject
     found = _ID.search(header(mail, "Message-ID"))
-    key = found[1] if found else derived_id("m", time, name, words or content.text)
+    key = found[1] if found else derived_id("m", time, address, words or content.text)
     yield from _pieces(Said(words, name or address or UNKNOWN, time), key, max_bytes)
     for number, one in enumerate(others, 1):
         yield from _pieces(replace(one, time=one.time or time), f"{key}#forwarded-{number}", max_bytes)

@@ -29,17 +29,20 @@ _FIRST_YEAR_OF_ZIPS = 1980
 """The year of members whose time was not written."""
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_MAILS = re.compile(r"(?:.*/)?[^/]+\.(?:eml|mbox|msg)", re.IGNORECASE)
+_NOTE = re.compile(r".+\.(?:md|markdown)", re.IGNORECASE)
 _MEMBERS = (
     re.compile(r"(?:.*/)?(?:conversations([-_]\d+)?|memories|projects(?:/[^/]+)?)\.json"),
     re.compile(r"(?:.+/)?[^/]+/\d{4}-\d\d-\d\d\.json"),
     re.compile(r"(?:.*/)?(?:_chat|[^/]*WhatsApp[^/]*)\.txt"),
-    re.compile(r".+/[^/]*Gemini[^/]*/[^/]+\.json"),
+    re.compile(r".+/[^/]*Gemini[^/]*/[^/]+\.(?:json|html)"),
     re.compile(r"(?:.*/)?messages/[^/]+/[^/]+/message_\d+\.json"),
     re.compile(r"(?:.*/)?Google Chat/Groups/[^/]+/messages\.json"),
     re.compile(r"(?:.*/)?result\.json"),
+    _MAILS,
 )
 """Names inside the zips of ChatGPT, Claude and DeepSeek, of Slack, of WhatsApp, and of Gemini's, Messenger's, Google
-Chat's and Telegram's. The first that any member has decides."""
+Chat's and Telegram's, and mails. The first that any member has decides."""
 
 
 class _Counted(io.RawIOBase):
@@ -191,12 +194,17 @@ def _written(info: zipfile.ZipInfo) -> float | None:
 
 
 def unread_members(path: Path) -> list[str]:
-    """Return the names of chats inside a zip that belong to another program than those that are read."""
+    """Return the names of chats inside a zip that belong to another program than those that are read.
+
+    Of a zip of mails, return those of all other files.
+    """
     if not zipfile.is_zipfile(path):
         return []
     with zipfile.ZipFile(path) as archive:
         names = [info.filename for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]
     deciding = next((pattern for pattern in _MEMBERS if any(map(pattern.fullmatch, names))), None)
+    if deciding is _MAILS:
+        return [name for name in names if not name.endswith("/") and not _MAILS.fullmatch(name)]
     others = [pattern for pattern in _MEMBERS if pattern is not deciding]
     return [
         name
@@ -208,7 +216,8 @@ def unread_members(path: Path) -> list[str]:
 def _conversations_in(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the members with conversations, by the first of ``_MEMBERS`` that any has."""
     listed = [info for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]
-    for pattern in _MEMBERS:
+    has_notes = any(_NOTE.fullmatch(info.filename) for info in listed)  # then mails are files beside notes
+    for pattern in _MEMBERS if not has_notes else _MEMBERS[:-1]:
         found = [info for info in listed if pattern.fullmatch(info.filename)]
         if found:
             return found

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from neurigraph_pipelines.inbox.imports.vault import MAX_NOTES
+from neurigraph_pipelines.inbox.imports.vault import MAX_NOTES, NOTES
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.text.encodings import decoded
 from neurigraph_pipelines.text.note_dates import stated_time
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
-_SUFFIXES = (".md", ".markdown")
 _PAGE_ID = re.compile(r"(?:%20| )[0-9a-f]{32}(?=\.md\b|\.csv\b|/|\)|$)")
 """What Notion adds to the names of pages."""
 
@@ -135,7 +134,7 @@ def _members(path: Path, stack: ExitStack) -> list[_Member]:
 def _is_note(name: str) -> bool:
     parts = PurePosixPath(name).parts
     hidden = any(part.startswith(".") and part not in (".", "..") for part in parts)
-    return name.lower().endswith(_SUFFIXES) and not hidden and parts[:1] != ("__MACOSX",)
+    return name.lower().endswith(NOTES) and not hidden and parts[:1] != ("__MACOSX",)
 
 
 def _is_safe(name: str) -> bool:

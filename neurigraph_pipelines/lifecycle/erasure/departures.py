@@ -10,20 +10,21 @@ from collections.abc import Callable
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.lifecycle.erasure.receipts import Receipt, Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.erasures import Erasure
 
 _QUERIES = statements("departures")
 
 
-Erase = Callable[[Context, Subject], Receipt]
+Erase = Callable[[Context, Subject], Erasure]
 """Forgets a record of the graph whose owner's claims the context has."""
 
 
-def settle(context: Context, organization_id: UUID, member_id: UUID, erase: Erase) -> list[Receipt] | None:
+def settle(context: Context, organization_id: UUID, member_id: UUID, erase: Erase) -> list[Erasure] | None:
     """Forget what goes with a member who has left.
 
     Args:
@@ -37,7 +38,7 @@ def settle(context: Context, organization_id: UUID, member_id: UUID, erase: Eras
     """
     values = {"organization_id": organization_id, "member_id": member_id}
     graph = context.acting_for(Claims.of_user(organization_id))
-    receipts: list[Receipt] = []
+    receipts: list[Erasure] = []
     while True:
         with context.database.owner() as tx:
             if tx.execute(_QUERIES["lock_departure"], values).fetchone() is None:

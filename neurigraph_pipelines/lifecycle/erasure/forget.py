@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from psycopg import OperationalError, sql
@@ -26,7 +25,7 @@ from neurigraph_pipelines.lifecycle.erasure.journal import (
     objects_of_user,
     remove_objects,
 )
-from neurigraph_pipelines.lifecycle.erasure.receipts import Erasure, Receipt, Subject, SubjectKind, erasure, receipt
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, Subject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.lifecycle.erasure.rows import RowsEraser, nodes_below
 from neurigraph_pipelines.lifecycle.erasure.subjects import record_of, require_home, require_subject, rows_of
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
@@ -34,6 +33,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
 
 NODES_AT_ONCE = 20
 """Nodes per transaction: dropping one takes about seventy locks, of 6,400 that a server has by default."""
@@ -45,29 +45,7 @@ _QUERIES = statements("erasure")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What an erasure would remove.
-
-    Attributes:
-        nodes: Paths of the nodes that would be erased, parents first.
-        object_bytes: Size of the objects of their files.
-        sources: Number of conversations, events, uploads and notes that would be erased completely; for a user, all.
-        shared_sources: Number of sources that remain because of other records or unstored parts.
-    """
-
-    subject_kind: SubjectKind
-    subject_id: UUID
-    nodes: tuple[str, ...]
-    records: int
-    deltas: int
-    files: int
-    object_bytes: int
-    sources: int
-    shared_sources: int
-
-
-def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
+def preview(database: Database, claims: Claims, subject: Subject) -> ErasurePreview:
     """Return what an erasure would remove, without removing anything.
 
     Raises:
@@ -79,7 +57,17 @@ def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
         if subject.kind in (SubjectKind.RECORD, SubjectKind.FACT):
             record_id = record_of(tx, claims.user_id, subject)
             if record_id is None:
-                return Preview(subject.kind, subject.subject_id, (), 0, 0, 0, 0, 0, 0)
+                return ErasurePreview(
+                    subject_kind=subject.kind,
+                    subject_id=subject.subject_id,
+                    nodes=[],
+                    records=0,
+                    deltas=0,
+                    files=0,
+                    object_bytes=0,
+                    sources=0,
+                    shared_sources=0,
+                )
             return _preview_record(tx, claims, subject, record_id)
         nodes = nodes_below(tx, claims.user_id, subject.subject_id if subject.kind is SubjectKind.NODE else None)
         totals = StorageTotals()
@@ -94,7 +82,7 @@ def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
             claims,
             subject,
             node_ids=[node.node_id for node in nodes],
-            nodes=tuple("/".join(node.names) for node in reversed(nodes)),
+            nodes=["/".join(node.names) for node in reversed(nodes)],
             files=totals.files,
             object_bytes=totals.active_bytes + totals.dormant_bytes,
         )
@@ -124,7 +112,7 @@ def forget(
     through: str,
     on_done: Progress | None = None,
     guard: Guard = FREE,
-) -> Receipt:
+) -> Erasure:
     """Erase a subject with all derived data, permanently.
 
     If the subject was erased before, this returns the same receipt. An unfinished erasure is continued. Once the first
@@ -158,7 +146,7 @@ def forget(
             return receipt(tx, erasure_id)
 
 
-def finish_erasures(context: Context) -> list[Receipt]:
+def finish_erasures(context: Context) -> list[Erasure]:
     """Finish all erasures, and departures of members, that a crash or an error of the object store interrupted.
 
     Raises:
@@ -167,7 +155,7 @@ def finish_erasures(context: Context) -> list[Receipt]:
     with context.database.pipeline() as tx:
         unfinished = [row["erasure_id"] for row in tx.execute(_QUERIES["unfinished"])]
         left = departures.unsettled(tx)
-    finished: list[Receipt] = []
+    finished: list[Erasure] = []
     failures: list[NeurigraphError] = []
     for erasure_id in unfinished:
         try:
@@ -184,7 +172,7 @@ def finish_erasures(context: Context) -> list[Receipt]:
     return finished
 
 
-def settle_departure(context: Context, organization_id: UUID, member_id: UUID, *, through: str) -> list[Receipt] | None:
+def settle_departure(context: Context, organization_id: UUID, member_id: UUID, *, through: str) -> list[Erasure] | None:
     """Forget what goes with a member who has left an organization, as ``departures.settle`` says."""
     return departures.settle(
         context, organization_id, member_id, lambda graph, subject: forget(graph, subject, through=through)
@@ -226,7 +214,7 @@ def _begin(context: Context, subject: Subject, through: str, guard: Guard) -> tu
     return give_way(database.owner, begin)
 
 
-def _take_step(tx: Transaction, work: Erasure, strays: Mapping[UUID, Sequence[str]]) -> int:
+def _take_step(tx: Transaction, work: ErasureState, strays: Mapping[UUID, Sequence[str]]) -> int:
     """Erase a record or a fact, or some nodes; of a user, end the memberships and all keys.
 
     Returns:
@@ -235,6 +223,7 @@ def _take_step(tx: Transaction, work: Erasure, strays: Mapping[UUID, Sequence[st
     if work.rows_erased:
         return 0
     if work.subject.kind is SubjectKind.USER:
+        tx.execute(_QUERIES["note_ended_keys"], {"erasure_id": work.erasure_id})
         departures.close_memberships(tx, work.user_id)
         tx.execute(_QUERIES["revoke_keys"], {"user_id": work.user_id})
         return 0
@@ -249,7 +238,7 @@ def _take_step(tx: Transaction, work: Erasure, strays: Mapping[UUID, Sequence[st
     return 0
 
 
-def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt:
+def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Erasure:
     """Erase the rows and then the objects. Each step finds what is left to do, so it can be repeated."""
     database, objects = context.database, context.objects
     with database.owner() as tx:
@@ -288,7 +277,7 @@ def _settle_all(context: Context, user_id: UUID) -> None:
         settle_departure(context, organization_id, member_id, through="forgotten user")
 
 
-def _erase_rows(context: Context, work: Erasure, on_done: Progress) -> None:
+def _erase_rows(context: Context, work: ErasureState, on_done: Progress) -> None:
     """Erase a record, a fact, or nodes in batches until none is left, since new ones may appear meanwhile."""
     if work.subject.kind is SubjectKind.USER:
         while erased := give_way(
@@ -319,7 +308,7 @@ def _strays_of(context: Context, user_id: UUID, subject: Subject) -> Mapping[UUI
     return objects_of_records(context.objects, owner["slug"], record_ids) if record_ids else {}
 
 
-def _preview_record(tx: Transaction, claims: Claims, subject: Subject, wanted: UUID) -> Preview:
+def _preview_record(tx: Transaction, claims: Claims, subject: Subject, wanted: UUID) -> ErasurePreview:
     place = tx.execute(_QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": wanted}).fetchone()
     assert place is not None
     schema = sql.Identifier(place["schema_name"])
@@ -341,10 +330,10 @@ def _preview(
     *,
     files: int,
     object_bytes: int,
-    nodes: tuple[str, ...] = (),
+    nodes: Sequence[str] = (),
     record_id: UUID | None = None,
     node_ids: list[UUID] | None = None,
-) -> Preview:
+) -> ErasurePreview:
     row = tx.execute(
         _QUERIES["preview"], {"user_id": claims.user_id, "record_id": record_id, "node_ids": node_ids}
     ).fetchone()
@@ -353,7 +342,8 @@ def _preview(
         inbox = tx.execute(_QUERIES["count_of_inbox"], {"user_id": claims.user_id}).fetchone()
         assert inbox is not None
         row["sources"] = inbox["sources"]
-    return Preview(subject.kind, subject.subject_id, nodes, files=files, object_bytes=object_bytes, **row)
+    stated = {"subject_kind": subject.kind, "subject_id": subject.subject_id, "files": files}
+    return ErasurePreview.model_validate({**stated, **row, "nodes": nodes, "object_bytes": object_bytes})
 
 
 def _silent(_: str, __: int) -> None:

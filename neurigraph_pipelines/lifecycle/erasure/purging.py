@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,28 +13,12 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.retention import Purge
 
 MAX_PURGED = 1_000
 """Most records of one call."""
 
 _QUERIES = statements("retention")
-
-
-@dataclass(slots=True)
-class Purge:
-    """What a purge forgot, or would forget.
-
-    Attributes:
-        records: Records that have been in the archive for as long.
-        failed: Records that stay for now, because others read or write them.
-        left: Records that the next call forgets.
-    """
-
-    dry_run: bool
-    records: int
-    erasure_ids: list[UUID] = field(default_factory=list)
-    failed: list[UUID] = field(default_factory=list)
-    left: int = 0
 
 
 class _StillArchived(Guard):
@@ -76,15 +59,18 @@ def purge(
         found = tx.execute(_QUERIES["purgeable"], values).fetchall()
     counted = found[0]["counted"] if found else 0
     if dry_run:
-        return Purge(dry_run, counted)
-    done = Purge(dry_run, counted, left=counted - len(found))
+        return Purge(dry_run=True, records=counted, erasure_ids=[], failed=[], left=0)
+    erasure_ids: list[UUID] = []
+    failed: list[UUID] = []
+    gone = 0
     for row in found:
         record_id, guard = row["record_id"], _StillArchived(row["record_id"], row["before"])
         try:
             receipt = forget(context, Subject(SubjectKind.RECORD, record_id), through=through, guard=guard)
-            done.erasure_ids.append(receipt.erasure_id)
+            erasure_ids.append(receipt.erasure_id)
         except NotFoundError:  # restored, or erased, meanwhile
-            done.records -= 1
+            gone += 1
         except NeurigraphError:
-            done.failed.append(record_id)
-    return done
+            failed.append(record_id)
+    left = counted - len(found)
+    return Purge(dry_run=False, records=counted - gone, erasure_ids=erasure_ids, failed=failed, left=left)

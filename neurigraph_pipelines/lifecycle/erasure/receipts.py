@@ -7,31 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.erasures import ErasedObject, Erasure, ErasureWithObjects
+from neurigraph_pipelines.views.erasures import SubjectKind as SubjectKind
 
 MAX_RECEIPTS = 200
 """Most receipts in one page."""
 
+_KEPT = ("sources", "originals")  # the hashes of ended keys beside them are for ``authenticate`` alone
 _QUERIES = statements("erasure")
-
-
-class SubjectKind(StrEnum):
-    """The kinds of subjects that can be erased."""
-
-    FACT = "fact"
-    RECORD = "record"
-    NODE = "node"
-    USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,41 +36,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
-    """The receipt of one erasure.
-
-    Attributes:
-        user_id: The owner, who requested the erasure.
-        requested_through: The interface of the request.
-        w: Time of the request.
-        finished_at: Time at which the last row and object were removed; None before.
-        erased: Number of erased rows and objects by kind; ``object_bytes`` is the size of the objects.
-        kept: Ids that remain because other data needs them: ``sources`` with other records or unstored parts, and
-            ``originals`` of uploads with other records.
-    """
-
-    erasure_id: UUID
-    user_id: UUID
-    subject_kind: SubjectKind
-    subject_id: UUID
-    requested_through: str
-    w: datetime
-    finished_at: datetime | None
-    erased: dict[str, int]
-    kept: dict[str, list[UUID]]
-
-
-@dataclass(frozen=True, slots=True)
-class ErasedObject:
-    """An object that a row referred to; ``sha256`` is the checksum of its stored bytes, in hex."""
-
-    sha256: str | None
-    size_bytes: int
-    removed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
+class ErasureState:
     """The subject and progress of an erasure, for the functions that carry it out."""
 
     erasure_id: UUID
@@ -95,26 +54,26 @@ def add_to_receipt(
         {
             "erasure_id": erasure_id,
             "erased": Jsonb({name: count for name, count in erased.items() if count}),
-            "kept": Jsonb({name: sorted(map(str, kept.get(name, ()))) for name in ("sources", "originals")}),
+            "kept": Jsonb({name: sorted(map(str, kept.get(name, ()))) for name in _KEPT}),
         },
     )
 
 
-def erasure(tx: Transaction, erasure_id: UUID) -> Erasure:
+def erasure(tx: Transaction, erasure_id: UUID) -> ErasureState:
     """Return the subject and progress of an erasure."""
     row = _row(tx, erasure_id)
     subject = Subject(SubjectKind(row["subject_kind"]), row["subject_id"])
-    return Erasure(erasure_id, row["user_id"], subject, row["rows_erased_at"] is not None)
+    return ErasureState(erasure_id, row["user_id"], subject, row["rows_erased_at"] is not None)
 
 
-def receipt(tx: Transaction, erasure_id: UUID) -> Receipt:
+def receipt(tx: Transaction, erasure_id: UUID) -> Erasure:
     """Return the receipt of one erasure."""
     return _receipt(_row(tx, erasure_id))
 
 
 def receipts(
     tx: Transaction, user_id: UUID | None = None, *, limit: int = MAX_RECEIPTS, after: Position | None = None
-) -> list[Receipt]:
+) -> list[Erasure]:
     """Return the receipts that the transaction's role may see, newest first.
 
     Args:
@@ -130,23 +89,29 @@ def receipts(
 
 def page_of_receipts(
     database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None
-) -> Page[Receipt]:
+) -> Page[Erasure]:
     """Return a page of the receipts of the caller's erasures, newest first.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[Receipt]:
+    def read(after: Position | None, most: int) -> list[Erasure]:
         with database.agent(claims) as tx:
             return receipts(tx, claims.user_id, limit=most, after=after)
 
-    return cursors.page(claims, "erasures", {}, limit, cursor, read, lambda one: (one.w, one.erasure_id))
+    return cursors.page(claims, "erasures", {}, limit, cursor, read, lambda one: (one.requested_at, one.erasure_id))
 
 
 def objects_of(tx: Transaction, erasure_id: UUID) -> list[ErasedObject]:
     """Return the objects of one erasure that rows referred to."""
-    return [ErasedObject(**row) for row in tx.execute(_QUERIES["objects"], {"erasure_id": erasure_id})]
+    return views_of(tx, _QUERIES["objects"], ErasedObject, {"erasure_id": erasure_id})
+
+
+def with_objects(database: Database, found: Erasure) -> ErasureWithObjects:
+    """Return a receipt with the objects of its erasure."""
+    with database.pipeline() as tx:  # the claims of an erased user are no longer valid
+        return ErasureWithObjects(**dict(found), objects=objects_of(tx, found.erasure_id))
 
 
 def _row(tx: Transaction, erasure_id: UUID) -> dict[str, Any]:
@@ -155,15 +120,7 @@ def _row(tx: Transaction, erasure_id: UUID) -> dict[str, Any]:
     return row
 
 
-def _receipt(row: Mapping[str, Any]) -> Receipt:
-    return Receipt(
-        row["erasure_id"],
-        row["user_id"],
-        SubjectKind(row["subject_kind"]),
-        row["subject_id"],
-        row["requested_through"],
-        row["w_coordinate"],
-        row["finished_at"],
-        {name: int(count) for name, count in sorted(row["erased"].items())},
-        {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items())},
-    )
+def _receipt(row: Mapping[str, Any]) -> Erasure:
+    erased = {name: int(count) for name, count in sorted(row["erased"].items())}
+    kept = {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items()) if name in _KEPT}
+    return Erasure.model_validate({**row, "requested_at": row["w_coordinate"], "erased": erased, "kept": kept})

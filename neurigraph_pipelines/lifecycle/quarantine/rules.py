@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,11 +11,13 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.quarantines import Quarantine, QuarantinePreview
 
 MAX_REASON = 500
 
@@ -42,32 +44,6 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantine:
-    """An entry of the log.
-
-    Attributes:
-        requested_by: Who put it in force: ``user:`` and an id, with the key or door that was used.
-        released_at: When it ended; None while it is in force.
-        records: How many records it holds now.
-        revisions: How many changes of other records it hides now.
-    """
-
-    quarantine_id: UUID
-    source_id: UUID | None
-    key_id: UUID | None
-    persona_id: UUID | None
-    received_from: datetime | None
-    received_until: datetime | None
-    reason: str
-    requested_by: str
-    created_at: datetime
-    released_by: str | None
-    released_at: datetime | None
-    records: int
-    revisions: int
-
-
-@dataclass(frozen=True, slots=True)
 class MetRecord:
     """A record that a rule meets; ``messages`` counts those of its messages that meet it."""
 
@@ -77,25 +53,6 @@ class MetRecord:
     messages: int
     created_at: datetime
     quarantined: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a quarantine would hide.
-
-    Attributes:
-        hidden_already: How many of the records another quarantine holds.
-        revisions: How many changes of records it would hide: titles, summaries, keywords, supersessions and moves.
-        revised_record_ids: The records that would show what they were without these changes.
-    """
-
-    records: int
-    messages: int
-    nodes: int
-    hidden_already: int
-    record_ids: list[UUID]
-    revisions: int
-    revised_record_ids: list[UUID]
 
 
 def checked(tx: Transaction, claims: Claims, rule: Rule) -> Rule:
@@ -136,7 +93,7 @@ def as_row(rule: Rule, user_id: UUID) -> Jsonb:
     return Jsonb({**stated, "user_id": str(user_id)})
 
 
-def preview(database: Database, claims: Claims, rule: Rule) -> Preview:
+def preview(database: Database, claims: Claims, rule: Rule) -> QuarantinePreview:
     """Return what a quarantine would hide, without hiding anything.
 
     Raises:
@@ -149,14 +106,14 @@ def preview(database: Database, claims: Claims, rule: Rule) -> Preview:
         revised = [
             row["record_id"] for row in tx.execute(_QUERIES["revisions_met"], {"rule": as_row(rule, claims.user_id)})
         ]
-    return Preview(
-        len(records),
-        sum(one.messages for one in records),
-        len({one.node_id for one in records}),
-        sum(one.quarantined for one in records),
-        [one.record_id for one in records],
-        len(revised),
-        sorted(set(revised)),
+    return QuarantinePreview(
+        records=len(records),
+        messages=sum(one.messages for one in records),
+        nodes=len({one.node_id for one in records}),
+        hidden_already=sum(one.quarantined for one in records),
+        record_ids=[one.record_id for one in records],
+        revisions=len(revised),
+        revised_record_ids=sorted(set(revised)),
     )
 
 
@@ -203,6 +160,4 @@ def get_quarantine(database: Database, claims: Claims, quarantine_id: UUID) -> Q
 
 def _log(tx: Transaction, claims: Claims, wanted: Mapping[str, Any]) -> list[Quarantine]:
     everything = {"quarantine_id": None, "with_released": True, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
-    rows = tx.execute(_QUERIES["quarantines"], {"user_id": claims.user_id, **everything, **wanted})
-    names = [field.name for field in fields(Quarantine)]
-    return [Quarantine(**{name: row[name] for name in names}) for row in rows]
+    return views_of(tx, _QUERIES["quarantines"], Quarantine, {"user_id": claims.user_id, **everything, **wanted})

@@ -11,8 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,10 +19,10 @@ from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import StorageError
+from neurigraph_pipelines.views.quarantines import Conditions, Suggestion, Suspicion
 
 RECORDS_READ = 200
 """Newest records whose files are read in one check."""
@@ -54,32 +53,6 @@ _INSTRUCTIONS = (
 _INSTRUCTION = re.compile("|".join(_INSTRUCTIONS), re.IGNORECASE | re.DOTALL)
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
 _MOST_INVISIBLE = 10
-
-
-class Suspicion(StrEnum):
-    """Why something is suggested."""
-
-    HIDDEN_INSTRUCTIONS = "hidden_instructions"
-    INVISIBLE_TEXT = "invisible_text"
-    KEYWORD_STUFFING = "keyword_stuffing"
-    RESTATEMENT = "restatement"
-    FLOOD = "flood"
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """Something that may belong into quarantine.
-
-    Attributes:
-        rule: The quarantine that would hold it.
-        count: How often it was found: messages, passages or characters.
-        detail: One sentence with numbers, without remembered text.
-    """
-
-    suspicion: Suspicion
-    rule: Rule
-    count: int
-    detail: str
 
 
 def suggest(context: Context, user_id: UUID | None = None, *, records: int = RECORDS_READ) -> list[Suggestion]:
@@ -118,11 +91,11 @@ def _in_texts(context: Context, user_id: UUID | None, most: int) -> Iterator[Sug
     for source_id, count in instructions.items():
         if count:
             detail = f"{count} passages read like instructions to a model"
-            yield Suggestion(Suspicion.HIDDEN_INSTRUCTIONS, Rule(source_id=source_id), count, detail)
+            yield _suggestion(Suspicion.HIDDEN_INSTRUCTIONS, count, detail, source_id=source_id)
     for source_id, count in invisible.items():
         if count >= _MOST_INVISIBLE:
             detail = f"{count} invisible characters"
-            yield Suggestion(Suspicion.INVISIBLE_TEXT, Rule(source_id=source_id), count, detail)
+            yield _suggestion(Suspicion.INVISIBLE_TEXT, count, detail, source_id=source_id)
 
 
 def _text_of(context: Context, row: dict[str, Any]) -> str:
@@ -167,11 +140,16 @@ def _in_counts(context: Context, user_id: UUID | None) -> Iterator[Suggestion]:
                 restated[row["source_id"]] = max(restated[row["source_id"]], row["times"])
     for source_id, count in stuffed.items():
         detail = f"{count} passages repeat one word in more than {STUFFED_SHARE:.0%} of their words"
-        yield Suggestion(Suspicion.KEYWORD_STUFFING, Rule(source_id=source_id), count, detail)
+        yield _suggestion(Suspicion.KEYWORD_STUFFING, count, detail, source_id=source_id)
     for source_id, count in restated.items():
         detail = f"one statement is said {count} times"
-        yield Suggestion(Suspicion.RESTATEMENT, Rule(source_id=source_id), count, detail)
+        yield _suggestion(Suspicion.RESTATEMENT, count, detail, source_id=source_id)
     for row in floods:
-        rule = Rule(key_id=row["key_id"], received_from=row["hour"], received_until=row["until"])
+        met = {"key_id": row["key_id"], "received_after": row["hour"], "received_before": row["until"]}
         detail = f"{row['messages']} messages in an hour through {row['received_through']}, usually {row['usual']:.0f}"
-        yield Suggestion(Suspicion.FLOOD, rule, row["messages"], detail)
+        yield _suggestion(Suspicion.FLOOD, row["messages"], detail, **met)
+
+
+def _suggestion(suspicion: Suspicion, count: int, detail: str, **met: UUID | datetime | None) -> Suggestion:
+    rule = Conditions.model_validate(dict.fromkeys(Conditions.model_fields) | met)
+    return Suggestion(suspicion=suspicion, rule=rule, count=count, detail=detail)

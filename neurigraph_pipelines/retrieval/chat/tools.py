@@ -17,9 +17,10 @@ from neurigraph_pipelines.graph.navigation import find_node, shell
 from neurigraph_pipelines.model.chat import SEARCH, ToolCall, ToolSpec
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError, is_for_operators
-from neurigraph_pipelines.retrieval.ask import Passage, find_passages, places_of
+from neurigraph_pipelines.retrieval.ask import find_passages
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.open import open_messages
+from neurigraph_pipelines.retrieval.passages import Passage, places_of
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.visible import visible
 

@@ -136,7 +136,7 @@ class SearchCaches:
     """In-process search caches, one set per database. Thread-safe.
 
     Attributes:
-        answers: Results of phase one by asker and question; their version is the data version they come from.
+        answers: Results of ``find`` by asker and question; their version is the data version they come from.
         layers: The layers of nodes by node id; their version is the node's version and the embedding model.
         vectors: Vectors of the passages of packed layers by node id; their version is that of the packed layer.
         rows: The rows of the layers that an asker's last question was ranked by; their version is those layers.

@@ -25,7 +25,7 @@ from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
-from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.gathering import Gathered
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
@@ -71,9 +71,9 @@ class Lending:
         lent: What the facts add to the score of each passage; None if they add nothing.
     """
 
-    def __init__(self, facts: FactRows, evidence: Evidence, *, lends: bool) -> None:
+    def __init__(self, facts: FactRows, gathered: Gathered, *, lends: bool) -> None:
         self._facts = facts
-        self._met = facts.coverage(lexeme_keys(evidence.parsed.lexemes), evidence.rarities)
+        self._met = facts.coverage(lexeme_keys(gathered.parsed.lexemes), gathered.rarities)
         self._lent = LENT * _best(self._met, LENDING) if lends else np.zeros(facts.facts)
         self.lent = facts.lent(self._lent) if self._lent.any() else None
 
@@ -101,7 +101,7 @@ def wants_facts(context: Context, question: Question) -> bool:
 
 
 @measured("search.facts")
-def lending_of(context: Context, evidence: Evidence, nodes: Sequence[LoadedNode], rows: Rows) -> Lending:
+def lending_of(context: Context, gathered: Gathered, nodes: Sequence[LoadedNode], rows: Rows) -> Lending:
     """Return the facts of the searched nodes, measured by the question.
 
     Args:
@@ -110,10 +110,10 @@ def lending_of(context: Context, evidence: Evidence, nodes: Sequence[LoadedNode]
     # Unstored messages lie in no node, and a node may have several layers.
     node_ids = list(dict.fromkeys(node.anchor.node_id for node in nodes if node.anchor.node_id))
     lends = context.settings.retrieval.fact_lending
-    return Lending(load_facts(context, evidence, node_ids, rows), evidence, lends=lends)
+    return Lending(load_facts(context, gathered, node_ids, rows), gathered, lends=lends)
 
 
-def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], rows: Rows) -> FactRows:
+def load_facts(context: Context, gathered: Gathered, node_ids: Sequence[str], rows: Rows) -> FactRows:
     """Return the facts of some nodes that the caller sees, joined to the rows that are ranked.
 
     They are kept until anything of the graph changes, and then read again only of nodes whose facts are others.
@@ -121,7 +121,7 @@ def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], ro
     """
     cache, key = search_caches(context).fact_rows, graph_key(context)
     # A fact becomes hidden from everybody but the owner when its time has come, without a change.
-    version = evidence.view.shells.data_version if context.claims.role == "user" else None
+    version = gathered.view.shells.data_version if context.claims.role == "user" else None
     kept = cache.get(key, version) if version is not None else None
     if kept is not None and kept.rows is rows:
         return kept

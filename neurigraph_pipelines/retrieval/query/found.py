@@ -1,4 +1,4 @@
-"""What phase one finds, as typed values between the ranking and ``present``."""
+"""The records and messages that ``find`` finds, as typed values between the ranking and ``present``."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class FoundMessage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of phase one.
+    """The result of ``find``.
 
     Attributes:
         records: Best first.

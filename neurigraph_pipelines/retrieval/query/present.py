@@ -1,4 +1,4 @@
-"""Step 6, present: the result of phase one in the shape of the HTTP API. No other module makes that shape."""
+"""Step 6, present: the result of ``find`` in the shape of the HTTP API. No other module makes that shape."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from neurigraph_pipelines.lifecycle.retention import KEPT, Retention
+from neurigraph_pipelines.lifecycle.retention import KEPT, in_search
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.views.retention import Retention
 
 ANCHORS_SHOWN = 10
 
@@ -82,7 +83,7 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
         "file_id": record.file_id,
         "file_state": record.file_state,
         "origin": _origin(found, restated),
-        **kept.shown(),
+        **in_search(kept),
     }
     if found.parts:
         hit["explain"] = dict(found.parts)

@@ -54,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer of phase one, as plain values in the shape of the HTTP API.
+    """An answer of ``search``, as plain values in the shape of the HTTP API.
 
     Attributes:
         notes: What the answer lacks, such as vectors, one sentence each.

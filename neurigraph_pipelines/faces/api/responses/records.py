@@ -7,9 +7,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.faces.api.responses.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 from neurigraph_pipelines.views.kinds import CompressionState, ContentType, SourceKind, Tier, TriggerType
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
+from neurigraph_pipelines.views.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 
 
 class Record(BaseModel):

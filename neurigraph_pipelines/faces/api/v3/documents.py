@@ -80,15 +80,17 @@ def document(document_id: UUID, caller: Caller, installation: InstallationDep) -
     found = get_document(installation.database, caller, document_id)
     records = found["record_ids"] if found["status"] is Status.COMPLETED else []
     details = shown_details(found["kind"], found["details"])
+    lost: list[str] = []
+    content = full_text(installation.acting_for(caller), found["kind"], records, lost) if records else None
     return {
         "id": document_id,
         "custom_id": found["external_id"],
         "title": found["title"],
-        "content": full_text(installation.acting_for(caller), found["kind"], records) if records else None,
+        "content": content,
         "summary": read_record(installation, caller, records[0])[1]["summary"] if records else None,
         "container_tags": found["container_tags"],
         "status": found["status"],
-        "error": found["error"],
+        "error": found["error"] or "; ".join(lost) or None,
         **_stated(details, found["received_at"]),
     }
 

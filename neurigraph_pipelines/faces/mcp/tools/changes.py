@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Result, plain
@@ -107,7 +105,7 @@ def forget(call: Call, given: ForgetArguments) -> Forgotten:
     installation, subjects = call.installation, given.subjects
     database, secret = installation.database, installation.secret
     if not given.token:
-        previews = [plain(asdict(erasure.preview(database, call.claims, subject))) for subject in subjects]
+        previews = [plain(dict(erasure.preview(database, call.claims, subject))) for subject in subjects]
         token, expires_at = confirmation(database, secret, call.claims, subjects)
         for one in previews:
             one["nodes"] = one["nodes"][:_NODES_SHOWN]
@@ -117,7 +115,7 @@ def forget(call: Call, given: ForgetArguments) -> Forgotten:
     for subject in subjects:
         stop_if_cancelled()
         receipt = erasure.forget(call.context, subject, through=ReceivedThrough.MCP)
-        receipts.append(plain(presentation.receipt(receipt)))
+        receipts.append(plain(dict(receipt)))
     return Forgotten(is_dry_run=False, receipts=receipts)
 
 

@@ -21,7 +21,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.migrations import migrate
-from neurigraph_pipelines.database.statements import newest
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.exchange.portability.stream import Hashed
+from neurigraph_pipelines.exchange.portability.tables import named_objects, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
 from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
@@ -73,7 +75,7 @@ def restore(
     folder.open()
     chosen = folder.find(backup_id)
     manifest = folder.manifest(chosen)
-    if manifest["shared_ddl"] > newest("shared") or manifest["node_ddl"] > newest("node"):
+    if manifest["shared_ddl"] > SHIPPED.newest:
         raise InvalidInputError(
             f"backup {chosen} was made by Neurigraph {manifest['neurigraph']}: restore it with that"
         )
@@ -128,10 +130,7 @@ def _put(
 ) -> bool:
     """Write an object unless it is there, and return whether it was written."""
     try:
-        found = hashlib.sha256()
-        for piece in objects.get(key):
-            found.update(piece)
-        if found.hexdigest() == content.sha256:
+        if Hashed(objects.get(key)).read() == content.sha256:
             listener.on_bytes(content.size_bytes)
             return False
         if not replace:
@@ -233,10 +232,8 @@ class _Target:
 
         with psycopg.connect(url, row_factory=dict_row) as tx, ThreadPoolExecutor(_WRITERS) as pool:
             tx.execute(QUERIES["become_owner"])
-            for node in tx.execute(QUERIES["nodes"]).fetchall():
-                query = QUERIES["active_files"].format(schema=sql.Identifier(node["schema_name"]))
-                for _ in pool.map(make, tx.execute(query).fetchall()):
-                    pass
+            for _ in pool.map(make, filter(needs_working_copy, named_objects(tx))):
+                pass
 
     def _count_users(self) -> int:
         with self._maintenance() as server:
@@ -258,11 +255,9 @@ class _Target:
 
 
 def _checked(chunks: Iterator[bytes], sha256: str) -> Iterator[bytes]:
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        digest.update(chunk)
-        yield chunk
-    if digest.hexdigest() != sha256:
+    dump = Hashed(chunks)
+    yield from dump
+    if dump.sha256 != sha256:
         raise DamagedObjectError("the database of the backup is damaged: restore another backup")
 
 

@@ -1,0 +1,191 @@
+"""Find records, messages and facts in metadata layers for a parsed question; no file is opened.
+
+Runs the steps gather, select, load and rank. ``search`` calls it, and adds times in the question's words, other
+wordings, reranking, conflicts, expiry and the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.locks import retry_not_found
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.index.unstored import Unstored
+from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.facts import (
+    LENDING,
+    RankedFact,
+    lending_of,
+    show_facts,
+    wants_facts,
+)
+from neurigraph_pipelines.retrieval.query.found import (
+    UNSTORED,
+    Found,
+    FoundRecord,
+    as_of_moment,
+    found_messages,
+    found_records,
+)
+from neurigraph_pipelines.retrieval.query.gathering import Gathered, gather
+from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
+from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
+from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
+from neurigraph_pipelines.retrieval.query.rationale import rationale_of
+from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
+from neurigraph_pipelines.retrieval.query.select import Anchor, select_nodes
+from neurigraph_pipelines.retrieval.query.warming import stage
+from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.facts import FoundFact
+
+NODES_WARMED = 5
+"""Nodes of the best records whose neighbourhood is staged."""
+
+UNSTORED_CHARACTERS = 4_000
+"""Most characters that an answer shows of a message that is not stored yet."""
+
+WORDS_ALONE = "this answer comes from words alone"
+"""What a note says if no vectors were compared."""
+
+_QUERIES = statements("search")
+
+
+class _Searched(NamedTuple):
+    """What was searched: ``nodes`` are those selected, by their numbers, and then the one of unstored messages."""
+
+    gathered: Gathered
+    anchored: Sequence[LoadedNode]
+    nodes: Sequence[LoadedNode]
+    unstored: Unstored | None
+    ranked: tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]
+
+
+@retry_not_found
+def find(context: Context, parsed: ParsedQuestion) -> Found:
+    """Return the result for a question, from the cache as long as nothing changed that it depends on.
+
+    If the embedder cannot be reached, the result comes from words alone: late is worse than lexical. So it does if the
+    embedder's model is not the one whose vectors the user has in use; vectors of two models are never compared.
+
+    Raises:
+        NotFoundError: The node to search below does not exist or is not visible.
+    """
+    settings, answers = context.settings, search_caches(context).answers
+    if not settings.retrieval.answer_cache_entries:
+        return _find_uncached(context, parsed)[0]
+    limits = settings.retrieval
+    bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, limits.fact_lending)
+    key = (graph_key(context), parsed.question, context.embedder.model, settings.language, bounds)
+    if answers.peek(key) is not None:
+        version = context.database.ask_value(context.claims, _QUERIES["data_version"])
+        cached: Found | None = answers.get(key, version)
+        if cached is not None:
+            return cached
+    found, version = _find_uncached(context, parsed)
+    if version is not None:
+        answers.put(key, found, settings.retrieval.answer_cache_entries, version=version)
+    return found
+
+
+def _find_uncached(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | None]:
+    """Return the result, and the data version as long as which it may be cached."""
+    loaded = _rank_in_nodes(context, parsed)
+    if loaded is None:
+        return Found(facts=() if parsed.question.include_facts else None), None
+    gathered, anchored, nodes, unstored, (records, messages, facts) = loaded
+    view, is_owner, question = gathered.view, context.claims.role == "user", parsed.question
+    # Callers other than the owner may see less with the next question, and nothing says when.
+    version = gathered.data_version if is_owner else None
+    anchors = tuple(dict.fromkeys(node.anchor for node in anchored))
+    said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))
+    hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, said, is_owner=is_owner))
+    found = Found(
+        tuple(hits),
+        tuple(said),
+        anchors,
+        enriched("warming", lambda: stage(context, view.shells, _best_nodes(hits)), lambda: 0),
+        tuple(_notes(context, gathered)),
+        enriched("facts", lambda: show_facts(context, facts, question.limit, version), tuple[FoundFact, ...])
+        if question.include_facts
+        else None,
+        enriched("rationale", lambda: rationale_of(context, view, anchors, facts), lambda: None)
+        if question.explain
+        else None,
+    )
+    return found, version if view.embedding.record is not None else None
+
+
+def _best_nodes(hits: Sequence[FoundRecord]) -> list[Anchor]:
+    return list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]
+
+
+def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:
+    """Return the part of an unstored message that a question is about."""
+    return excerpt(text, frozenset(parsed.lexemes), lexer_of(context.settings.language), UNSTORED_CHARACTERS)
+
+
+def _rank_in_nodes(context: Context, parsed: ParsedQuestion) -> _Searched | None:
+    """Return the gathered values, the selected nodes and what was found in them; None if the caller sees nothing.
+
+    They are gathered again if the user moved to another embedding model before the layers were read, or if a layer
+    was packed again before its vectors were; if that happens twice, it is read from the node's tables.
+    """
+    packs, gone = True, False
+    while (gathered := gather(context, parsed)) is not None:
+        anchored = load_nodes(context, gathered, select_nodes(gathered), packs=packs)
+        if anchored is None:
+            continue
+        nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
+        unstored = gathered.unstored.without(node.layer for node in nodes) if gathered.unstored else None
+        if unstored is not None and unstored.sources:
+            nodes.append(LoadedNode(UNSTORED, unstored.layer))
+        try:
+            return _Searched(gathered, anchored, nodes, unstored, _rank(context, gathered, nodes))
+        except VectorsGoneError as error:
+            for node_id in error.node_ids:
+                search_caches(context).layers.drop(node_id)
+            packs, gone = not gone, True
+    return None
+
+
+def _rank(
+    context: Context, gathered: Gathered, nodes: Sequence[LoadedNode]
+) -> tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]:
+    if not nodes:
+        return (), (), ()
+    boosts, question = [node.anchor.boost for node in nodes], gathered.parsed.question
+    layers, rows = tuple(node.layer for node in nodes), gathered.rows
+    if rows is None or rows.layers != layers:
+        rows = cached_rows(context, layers)
+    lending = (
+        enriched("facts", lambda: lending_of(context, gathered, nodes, rows), lambda: None)
+        if wants_facts(context, question)
+        else None
+    )
+    lent = lending.lent if lending is not None else None
+    records, messages, score = rank(rows, boosts, ranking_query(gathered), vectors_of(context, rows), lent)
+    if lending is None:
+        return records, messages, ()
+    most = max(2 * question.limit, LENDING)
+    return records, messages, enriched("facts", lambda: lending.best(score, most), list[RankedFact])
+
+
+def _notes(context: Context, gathered: Gathered) -> list[str]:
+    model, in_use, notes = context.embedder.model, gathered.view.shells.model, []
+    if gathered.view.embedding.record is None:
+        notes.append(f"The embedder could not be reached: {WORDS_ALONE}.")
+    elif in_use not in (None, model):
+        notes.append(
+            f"The vectors in use are of {in_use} and the embedder is {model}: {WORDS_ALONE} until a backfill of "
+            "record_embeddings has moved all records."
+        )
+    if gathered.unstored is not None and gathered.unstored.is_cut:
+        most = context.settings.retrieval.unstored_messages
+        notes.append(f"More messages wait to be stored than a question searches: the newest, at most {most:,}.")
+    return notes

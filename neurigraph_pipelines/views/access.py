@@ -1,0 +1,107 @@
+"""Users, accounts, keys, grants and personas."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import GrantType, SubjectType
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
+from neurigraph_pipelines.views.scalars import Scalar
+
+
+class User(View):
+    """A user that was created, with a first API key that is shown only here."""
+
+    user_id: UUID
+    slug: str
+    root_node_id: UUID
+    api_key: str
+
+
+class Account(View):
+    """What a user states about themselves."""
+
+    user_id: UUID
+    slug: str
+    display_name: str | None
+    email: str | None
+    metadata: dict[str, Scalar]
+    has_password: bool = Field(description="Whether a password opens the page.")
+
+
+class SignedIn(View):
+    """A key of a user who signed in, shown only here."""
+
+    key_id: UUID
+    api_key: str
+    expires_at: datetime
+
+
+class Key(View):
+    """An API key, without its secret."""
+
+    key_id: UUID
+    role: Literal["user", "persona", "third_party", "member"]
+    subject_id: str | None = Field(
+        description="The persona (id of its node) or third party that holds the key; null for the user's own keys."
+    )
+    label: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="Rounded to the hour.")
+    container_tags: list[str] | None = Field(description="The spaces that the key is bound to; null is no limit.")
+
+
+class IssuedKey(Key):
+    """An API key that was just created, with its secret."""
+
+    api_key: str = Field(description="The secret. It is shown only here.")
+
+
+class Keys(View):
+    """A page of the keys of a graph, newest first."""
+
+    keys: list[Key]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class Grant(View):
+    """Access of one persona or third party to one node."""
+
+    grant_id: UUID
+    subject_type: SubjectType
+    subject_id: str = Field(description="Node id of the persona, or name of the third party.")
+    node_id: UUID
+    node_path: str
+    grant_type: GrantType
+    granted_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class Grants(View):
+    """A page of the grants of a graph, newest first."""
+
+    grants: list[Grant]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class Persona(View):
+    """A node with keys of its own, whose holders read it and the nodes below it."""
+
+    node_id: UUID
+    name: str
+    path: str
+    record_count: int
+
+
+class Personas(View):
+    """The personas of a graph, by path."""
+
+    personas: list[Persona]

@@ -1,0 +1,3 @@
+"""The type of what metadata hold under a name."""
+
+Scalar = str | int | float | bool

@@ -1,0 +1,49 @@
+"""Spaces and the sources in them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import SourceKind
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
+
+
+class Space(View):
+    """A named set of sources."""
+
+    space_id: UUID
+    name: str
+    container_tag: str
+    entity_context: str | None = Field(description="What language models are told about its sources.")
+    created_at: datetime
+    sources: int = Field(description="How many of its sources the caller sees.")
+    metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")
+
+
+class Spaces(View):
+    """A page of spaces, newest first."""
+
+    spaces: list[Space]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class SourceOfSpace(View):
+    """A source that is in a space."""
+
+    source_id: UUID
+    kind: SourceKind
+    external_id: str
+    title: str | None
+    added_at: datetime
+
+
+class SourcesOfSpace(View):
+    """A page of the sources of a space, those added last first."""
+
+    sources: list[SourceOfSpace]
+    next_cursor: str | None = NEXT_CURSOR
