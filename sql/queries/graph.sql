@@ -253,7 +253,7 @@ SELECT
     s.valid::text AS valid,
     o.node_id,
     o.node_name,
-    o.compression_state,
+    o.compression_state AS node_state,
     CASE WHEN e.from_node_id = %(node_id)s THEN 'out' ELSE 'in' END AS direction
 FROM neurigraph.edge_sums(
     ARRAY(
@@ -270,10 +270,10 @@ ORDER BY s.evidence_count DESC, e.relation, o.node_name;
 -- name: children_of_node
 SELECT
     g.node_id,
-    g.node_name,
+    g.node_name AS name,
     g.node_type,
-    g.concept_kind,
-    g.compression_state,
+    g.concept_kind AS kind,
+    g.compression_state AS state,
     CASE
         WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)

@@ -67,8 +67,8 @@ def test_owner_ends_denies_and_takes_back(graph: Graph) -> None:
     denied = say(Stance.DENIES)
     assert valid(graph) == "{}"
     with here.database.agent(claims) as tx:
-        (shown,) = shell(tx, graph.node("Family/Ana"))["edges"]
-    assert (shown["valid"], shown["evidence_count"]) == ("{}", 1)
+        (shown,) = shell(tx, graph.node("Family/Ana")).edges
+    assert (shown.valid, shown.evidence_count) == ("{}", 1)
     take_back_evidence(here.database, claims, edge, denied.evidence_id)
     asserted = say(Stance.ASSERTS, JUNE, None)
     assert edge_of(here.database, claims, edge).strength == 1

@@ -87,14 +87,14 @@ def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
     graph.remember("#Work/Dave Ana again. @Ana:wife")
     ana, database = graph.node("Family/Ana"), here.database
     with database.agent(claims) as tx:
-        (edge,) = shell(tx, ana)["edges"]
-    assert (edge["evidence_count"], edge["unproven_count"]) == (2, 0)
-    found = edge_of(database, claims, edge["edge_id"])
+        (edge,) = shell(tx, ana).edges
+    assert (edge.evidence_count, edge.unproven_count) == (2, 0)
+    found = edge_of(database, claims, edge.edge_id)
     assert (found.from_name, found.to_name, found.relation, found.valid) == ("Dave", "Ana", "wife", "{(,)}")
-    page = page_of_evidence(database, here.cursors, claims, edge["edge_id"], limit=1)
+    page = page_of_evidence(database, here.cursors, claims, edge.edge_id, limit=1)
     assert str(page.items[0].title).startswith("#Work/Dave Ana again.")
     assert page.items[0].messages == [1]
-    rest = page_of_evidence(database, here.cursors, claims, edge["edge_id"], cursor=page.next_cursor)
+    rest = page_of_evidence(database, here.cursors, claims, edge.edge_id, cursor=page.next_cursor)
     assert [(one.record_id, one.proven, one.stance) for one in rest.items] == [(first, True, "asserts")]
     spoken = page_of_mentions(database, here.cursors, claims, ana, MentionRole.MENTION)
     assert {str(one.title).partition(" ")[0] for one in spoken.items} == {"#Work/Dave", "#Family/Ana"}
@@ -177,8 +177,8 @@ def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:
 
     def boss() -> dict[str, Any]:
         with database.agent(guest) as tx:
-            edges = shell(tx, gil)["edges"]
-        return {edge["relation"]: (edge["evidence_count"], edge["edge_id"]) for edge in edges}
+            edges = shell(tx, gil).edges
+        return {edge.relation: (edge.evidence_count, edge.edge_id) for edge in edges}
 
     assert [(label, count) for label, (count, _) in boss().items()] == [("boss", 2)], "not what closed nodes say"
     edge_id = boss()["boss"][1]

@@ -136,11 +136,11 @@ def test_tables_and_counts_hide_private_records(world: Shared) -> None:
         assert SECRET_WORD not in repr(found), table
         assert str(world.private_source) not in repr(found), table
     with world.here.database.agent(world.owner) as tx:
-        assert navigation.shell(tx, world.node_id)["record_count"] == 2
+        assert navigation.shell(tx, world.node_id).record_count == 2
         assert len(navigation.records(tx, world.node_id)) == 2
     with world.here.database.agent(world.friend) as tx:
         shell = navigation.shell(tx, world.node_id)
-        assert (shell["record_count"], shell["edges"]) == (1, [])
+        assert (shell.record_count, shell.edges) == (1, [])
         assert SECRET_WORD not in repr(shell)
         assert "lover" not in repr(shell)
         assert len(navigation.records(tx, world.node_id)) == 1
@@ -186,13 +186,13 @@ def test_privacy_covers_all_records_of_source(world: Shared) -> None:
     assert world.found(world.friend) == {str(world.shared_id), str(world.private_id)}
     with here.database.agent(world.friend) as tx:
         assert SECRET_WORD.capitalize() in repr(world.ask(world.friend)) or SECRET_WORD in repr(world.ask(world.friend))
-        assert navigation.shell(tx, world.node_id)["record_count"] == 2
+        assert navigation.shell(tx, world.node_id).record_count == 2
     set_privacy(here.database, world.owner, world.private_source, Privacy.PRIVATE)
     assert world.found(world.friend) == {str(world.shared_id)}
     with here.database.agent(world.friend) as tx:
         shell = navigation.shell(tx, world.node_id)
-    assert "Off" not in shell["keywords"]
-    assert shell["record_count"] == 1
+    assert "Off" not in shell.keywords
+    assert shell.record_count == 1
     assert not verify(here.context).findings
 
 

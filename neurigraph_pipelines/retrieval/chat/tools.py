@@ -175,12 +175,12 @@ class Toolbox:
                 node_id = find_node(tx, claims.user_id, named)
             found = shell(tx, node_id)
         edges = [
-            {"relation": one["relation"], "direction": one["direction"], "node": one["node_name"]}
-            for one in found["edges"][:MOST_EDGES]
+            {"relation": one.relation, "direction": one.direction, "node": one.node_name}
+            for one in found.edges[:MOST_EDGES]
         ]
         self.neighbours = list(dict.fromkeys([*self.neighbours, *(one["node"] for one in edges)]))
         lines = [f"{one['relation']} {'→' if one['direction'] == 'out' else '←'} {one['node']}" for one in edges]
-        return Outcome("\n".join(lines) or "nothing", {"node": found["node_path"], "edges": edges})
+        return Outcome("\n".join(lines) or "nothing", {"node": found.path, "edges": edges})
 
     def _disputes(self, _: Mapping[str, Any]) -> Outcome:
         said = notes_of(self.context, places_of(self.passages), self.own_records)

@@ -1,4 +1,4 @@
-"""Response bodies about nodes, the records in them, and the tree."""
+"""Nodes with their profiles and edges, and the tree."""
 
 from __future__ import annotations
 
@@ -6,32 +6,24 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import (
-    CompressionState,
-    ConceptKind,
-    ContentType,
-    NodeType,
-    SourceKind,
-    Tier,
-    TriggerType,
-)
-from neurigraph_pipelines.views.retention import EXPIRES_AT, EXPIRY_REASON, TIER
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import CompressionState, ConceptKind, NodeType
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 LANGUAGE = Field(
     description="Language of most memories at the node, such as `de`; `other` without a stemmer, null without memories."
 )
 
 
-class NewNode(BaseModel):
+class NewNode(View):
     """A node that was created."""
 
     node_id: UUID
 
 
-class Child(BaseModel):
+class Child(View):
     """A node directly below another."""
 
     node_id: UUID
@@ -42,7 +34,7 @@ class Child(BaseModel):
     record_count: int
 
 
-class Edge(BaseModel):
+class Edge(View):
     """A relation, with the node at its other end. Strength and counts are over the evidence that the caller sees."""
 
     edge_id: UUID
@@ -57,14 +49,14 @@ class Edge(BaseModel):
     direction: Literal["in", "out"]
 
 
-class Descriptor(BaseModel):
+class Descriptor(View):
     """A frequent entity or topic of a node's memories."""
 
     word: str
     weight: float = Field(description="The share of the memories that have it.")
 
 
-class Centroid(BaseModel):
+class Centroid(View):
     """What some of a node's memories gather around."""
 
     share: float
@@ -73,7 +65,7 @@ class Centroid(BaseModel):
     descriptors: list[str] = Field(description="Entities and topics that set these memories apart.")
 
 
-class Drift(BaseModel):
+class Drift(View):
     """The newest memories of a node compared with those before."""
 
     distance: float = Field(
@@ -84,7 +76,7 @@ class Drift(BaseModel):
     recent_from: datetime = Field(description="When the first of the newest memories occurred.")
 
 
-class Profile(BaseModel):
+class Profile(View):
     """What characterises the memories of a node, without those below it.
 
     The owner's is made of all current memories, everybody else's of shared ones.
@@ -102,7 +94,7 @@ class Profile(BaseModel):
     rebuilt_at: datetime
 
 
-class NodeProfile(BaseModel):
+class NodeProfile(View):
     """A node with its profile."""
 
     node_id: UUID
@@ -112,7 +104,7 @@ class NodeProfile(BaseModel):
     )
 
 
-class Shell(BaseModel):
+class Shell(View):
     """The part of a node that is always open: identity, state, profile, children and edges."""
 
     node_id: UUID
@@ -135,56 +127,7 @@ class Shell(BaseModel):
     edges: list[Edge]
 
 
-class Record(BaseModel):
-    """One row of a node's metadata layer, with its file."""
-
-    record_id: UUID
-    title: str
-    summary: str
-    content_type: ContentType
-    trigger_type: TriggerType | None
-    embedding_pending: bool
-    entities: list[str]
-    topics: list[str]
-    dates: list[str]
-    relationships: list[str]
-    occurred_at: datetime
-    created_at: datetime
-    file_id: UUID | None
-    file_name: str | None
-    file_state: CompressionState | None
-    size_bytes: int | None
-    stored_bytes: int | None
-    tier: Tier = TIER
-    expires_at: datetime | None = EXPIRES_AT
-    expiry_reason: str | None = EXPIRY_REASON
-
-
-class Records(BaseModel):
-    """A page of records, newest first."""
-
-    records: list[Record]
-    next_cursor: str | None = NEXT_CURSOR
-
-
-class ListedRecord(Record):
-    """A record of a list, with its node and source."""
-
-    node_id: UUID
-    node_path: str
-    source_kind: SourceKind
-    source_id: UUID
-    superseded_by: UUID | None = Field(description="The newer memory that replaces this one in searches.")
-
-
-class ListedRecords(BaseModel):
-    """A page of records, those stored last first."""
-
-    records: list[ListedRecord]
-    next_cursor: str | None = NEXT_CURSOR
-
-
-class ListedNode(BaseModel):
+class ListedNode(View):
     """A node of a list."""
 
     node_id: UUID
@@ -203,14 +146,14 @@ class ListedNode(BaseModel):
     created_at: datetime
 
 
-class Nodes(BaseModel):
+class Nodes(View):
     """A page of nodes, parents before their children."""
 
     nodes: list[ListedNode]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class TreeEdge(BaseModel):
+class TreeEdge(View):
     """A relation of a node to another one."""
 
     relation: str
@@ -218,7 +161,7 @@ class TreeEdge(BaseModel):
     strength: float = Field(description="From 0 to 1, over the evidence that the caller sees.")
 
 
-class TreeNode(BaseModel):
+class TreeNode(View):
     """A node with everything below it."""
 
     node_id: UUID
@@ -238,4 +181,9 @@ class Tree(TreeNode):
     """The topmost node that the caller sees, with everything visible below it."""
 
     others: list[TreeNode] = Field(description="Other nodes that were granted, one by one; empty for the owner.")
+
+
+class TreePage(Tree):
+    """A page of the tree: some nodes with those above them."""
+
     next_cursor: str | None = Field(description="Continues a graph that is larger than `limit`; null on the last page.")
