@@ -16,7 +16,6 @@ from neurigraph_pipelines.faces.client.failures import (
     Unavailable,
 )
 from neurigraph_pipelines.faces.client.models import (
-    Appended,
     Citation,
     Fact,
     FactQueryResult,
@@ -25,7 +24,6 @@ from neurigraph_pipelines.faces.client.models import (
     Message,
     MessageHit,
     Node,
-    Note,
     Record,
     Reply,
     SearchResult,
@@ -33,6 +31,7 @@ from neurigraph_pipelines.faces.client.models import (
     StatedFact,
 )
 from neurigraph_pipelines.faces.client.synchronous import Memory
+from neurigraph_pipelines.views.inbox import Appended, Note
 from neurigraph_pipelines.views.retention import Archived, Purge
 from neurigraph_pipelines.views.retention import Retention as Kept
 
