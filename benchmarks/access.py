@@ -16,8 +16,8 @@ from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.exchange.sharing import Subject, grant
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 
 SIZES = ((1_000, 20), (5_000, 200))
@@ -108,7 +108,7 @@ def _searcher(installation: Installation, graph: Graph, claims: Claims) -> Calla
     settings = installation.settings.changed(answer_cache_entries=0)
     embedder, questions = SyntheticEmbedder(graph.questions), cycle(graph.questions)
     context = installation.acting_for(claims).using(embedder=embedder, settings=settings)
-    return lambda: phase_one(context, Question(next(questions).text))
+    return lambda: search(context, Question(next(questions).text))
 
 
 def _reader(installation: Installation, _: Graph, claims: Claims) -> Callable[[], object]:

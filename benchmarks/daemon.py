@@ -17,8 +17,8 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims, SourceKind
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -95,7 +95,7 @@ class _Application:
         """Return whether a search finds its record."""
         installation = self._installation
         question = Question(f"What did I file under {reference(number_)}?")
-        answer = phase_one(installation.acting_for(self._claims), question)
+        answer = search(installation.acting_for(self._claims), question)
         return any(hit["stored"] and hit["source_external_id"] == f"chat-{number_}" for hit in answer.hits)
 
     def store_here(self) -> None:

@@ -199,7 +199,7 @@ def _asked_of(installation: Installation, sample: Sample) -> tuple[list[_Asked],
         scores = {str(one["external_id"]): float(one["score"]) for one in answer.messages}
         first = list(scores)
         vector = _embedded(installation.embedder, [question.text], "query")[0]
-        said = [graph.said[UUID(str(one["fact_id"]))] for one in (answer.facts or ())[:FACTS]]
+        said = [graph.said[one.fact_id] for one in (answer.facts or ())[:FACTS]]
         digests = {days: graph.digested(days, vector) for days in DAYS}
         reached = {
             **_walks(graph, first),

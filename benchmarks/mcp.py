@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import socket
 import subprocess
 import sys
 import time
@@ -174,8 +175,6 @@ class _Embedded(_InNoTime):
 
 def serve(embedded: bool) -> None:
     """Serve the installation of the environment on a free port, and print the address."""
-    import socket
-
     with Installation(Settings()) as installation, socket.create_server(("127.0.0.1", 0)) as listener:
         installation.embedder = _Embedded(installation.embedder) if embedded else _InNoTime()
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)

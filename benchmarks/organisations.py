@@ -11,8 +11,8 @@ from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 
 SIZES = ((1_000, 20), (5_000, 200))
@@ -82,4 +82,4 @@ def _searcher(installation: Installation, graph: Graph, claims: Claims) -> Calla
     settings = installation.settings.changed(answer_cache_entries=0)
     embedder, questions = SyntheticEmbedder(graph.questions), cycle(graph.questions)
     context = installation.acting_for(claims).using(embedder=embedder, settings=settings)
-    return lambda: phase_one(context, Question(next(questions).text))
+    return lambda: search(context, Question(next(questions).text))

@@ -13,8 +13,8 @@ from neurigraph_pipelines.access.authentication import authenticate
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 
 MESSAGES, NODES, SOURCES = 20_000, 100, 10_000
@@ -92,7 +92,7 @@ def _searcher(installation: Installation, graph: Graph, claims: Claims) -> Calla
     settings = installation.settings.changed(answer_cache_entries=0)
     embedder, questions = SyntheticEmbedder(graph.questions), cycle(graph.questions)
     context = installation.acting_for(claims).using(embedder=embedder, settings=settings)
-    return lambda: phase_one(context, Question(next(questions).text))
+    return lambda: search(context, Question(next(questions).text))
 
 
 def _lister(installation: Installation, claims: Claims) -> Callable[[], object]:

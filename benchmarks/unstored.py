@@ -20,8 +20,8 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 
@@ -111,7 +111,7 @@ def _waiting(bench: Bench, installation: Installation) -> list[list[str]]:
 
 def _asker(context: Context, graph: Graph) -> Callable[[], object]:
     questions = cycle(graph.questions)
-    return lambda: phase_one(context, Question(next(questions).text))
+    return lambda: search(context, Question(next(questions).text))
 
 
 def _row(name: str, taken: Sequence[float], without: Sequence[float]) -> list[str]:

@@ -83,7 +83,7 @@ def _fetch(client: _Client, known: str | None, pack: IO[bytes], max_bytes: int) 
 
 
 class _NoHistory:
-    """What the server is told of commits that are here: none."""
+    """Tells the server that no commits are here, so it sends all."""
 
     def __next__(self) -> None:
         return None

@@ -180,7 +180,7 @@ def _costs(installation: Installation, claims: Claims) -> list[str]:
         started = time.perf_counter()
         wanted = listing.FactFilter(record_id=record_id)
         page = listing.list_facts(installation.database, installation.cursors, claims, wanted, limit=50)
-        beliefs.brought(installation.database, claims, record_id, page.items)
+        beliefs.brought(installation.database, claims, record_id, page)
         taken.append((time.perf_counter() - started) * 1_000)
     seconds = [f"{after - before:.1f}" for before, after in pairwise(times)]
     return [f"{read.facts:,}", f"{compared.verdicts:,}", *seconds, spread(taken), f"{percentile(taken, 99):.0f}"]

@@ -21,8 +21,8 @@ from benchmarks.retrieval.peers import PEERS, PeerKind, PeerUnavailableError, ha
 from benchmarks.retrieval.synthetic import DIMENSIONS, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
 from neurigraph_pipelines.retrieval.packing import pack_layers
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -151,7 +151,7 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
     def ask(settings: Settings, asked: Asked) -> tuple[float, bool]:
         question = Question(asked.text, limit=LIMIT, message_limit=LIMIT)
         started = time.perf_counter()
-        answer = phase_one(installation.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
+        answer = search(installation.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
         seconds = time.perf_counter() - started
         installation.database.wait_for_background()  # what it leaves to the background is in nobody else's way
         wanted = (str(asked.record_id), asked.seq)

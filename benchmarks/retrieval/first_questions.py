@@ -30,8 +30,8 @@ from benchmarks.retrieval.synthetic import Asked, Graph, SyntheticEmbedder, make
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.packing import pack_layers
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -226,7 +226,7 @@ def _timed(installation: Installation, asked: dict[str, Any]) -> dict[str, float
     context = installation.acting_for(Claims.of_user(UUID(asked["user"]))).using(embedder=embedder)
     question = Question(asked["text"], limit=LIMIT, message_limit=LIMIT)
     started = time.perf_counter()
-    phase_one(context, question)
+    search(context, question)
     seconds = time.perf_counter() - started
     installation.database.wait_for_background()
     return {"seconds": seconds}

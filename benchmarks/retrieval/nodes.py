@@ -15,8 +15,8 @@ from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
 from neurigraph_pipelines.retrieval.index.caches import Cache, caches_of
 from neurigraph_pipelines.retrieval.packing import pack_layers
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
 from neurigraph_pipelines.retrieval.query.warming import prefetch
 from neurigraph_pipelines.settings import Settings
@@ -138,7 +138,7 @@ def _ask_all(
 
 def _ask(installation: Installation, settings: Settings, graph: Graph, question: Asked) -> Answer:
     asked = Question(question.text, limit=LIMIT, message_limit=LIMIT)
-    return phase_one(
+    return search(
         installation.acting_for(graph.claims).using(embedder=SyntheticEmbedder(graph.questions), settings=settings),
         asked,
     )

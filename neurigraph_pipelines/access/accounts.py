@@ -7,6 +7,7 @@ SHA-256 and compares. Users without a password, which is the default, cannot sig
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 import threading
 import unicodedata
@@ -125,7 +126,12 @@ def sign_in(database: Database, secret: Secret, name: str, password: str) -> Sig
     }
     (done,) = database.ask(None, _QUERIES["sign_in"], values)
     if done["outcome"] == "too_often":
-        raise TooOftenError("too many wrong passwords for this name: wait 15 minutes", retry_after=900.0)
+        with database.owner() as tx:
+            closed = tx.execute(_QUERIES["closed_for"], {"name": name}).fetchone()
+        seconds = max(1.0, closed["seconds"]) if closed is not None else 1.0
+        minutes = math.ceil(seconds / 60)
+        wait = f"{minutes} minutes" if minutes > 1 else "a minute"
+        raise TooOftenError(f"too many wrong passwords for this name: wait {wait}", retry_after=seconds)
     if done["outcome"] is None:
         raise UnauthenticatedError(_WRONG)
     return SignedIn(key_id=done["key_id"], api_key=key_of(key, done["person"]), expires_at=done["expires"])

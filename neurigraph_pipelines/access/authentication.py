@@ -16,7 +16,13 @@ from uuid import UUID
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.claims import BOUND
-from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError, UnauthenticatedError
+from neurigraph_pipelines.model.errors import (
+    ForbiddenError,
+    ForgettingError,
+    ForgottenError,
+    NotFoundError,
+    UnauthenticatedError,
+)
 from neurigraph_pipelines.model.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.model.spaces import is_container_tag
 
@@ -24,6 +30,7 @@ _KEY_PREFIX = "ng_"
 _SECRET_LENGTH = len(_KEY_PREFIX) + 43
 _NOT_VALID = "this key or token is not valid"
 _QUERIES = statements("access")
+_ENDINGS = statements("erasure")
 
 
 def new_api_key() -> str:
@@ -76,12 +83,15 @@ def authenticate(database: Database, credential: str, tokens: TokenVerifier | No
 
     Raises:
         UnauthenticatedError: The key is unknown, expired or revoked; or the token is not genuine, or names no subject.
+        ForgettingError: The holder is being forgotten, which ended the key.
+        ForgottenError: The holder was forgotten.
         TransientError: The issuer's key set could not be fetched.
     """
     if tokens is not None and not credential.startswith(_KEY_PREFIX):
         claims = _claims_of_token(tokens.verify(credential))
         if claims.acts_for_owner and is_organization(database, claims.user_id):
             raise UnauthenticatedError(_NOT_VALID)
+        require_remembered(database, claims.user_id)
         return claims
     named = holder_named_by(credential)
     for row in database.ask(None, _QUERIES["holder_of_key"], {"key_hash": api_key_hash(credential)}):
@@ -89,7 +99,30 @@ def authenticate(database: Database, credential: str, tokens: TokenVerifier | No
             break  # one key has one text: limits on requests count by it
         holder = Claims(row["subject_id"] or str(row["user_id"]), row["role"], row["user_id"], row["key_id"])
         return holder.within(row["container_tags"])
+    if named is not None:
+        ended = {"user_id": named, "key_hash": api_key_hash(credential).hex()}
+        with database.pipeline() as tx:
+            _refuse_ended(tx.execute(_ENDINGS["erasure_of_key"], ended).fetchone())
     raise UnauthenticatedError(_NOT_VALID)
+
+
+def require_remembered(database: Database, user_id: UUID) -> None:
+    """Require that nobody forgets, or has forgotten, the user whose claims a caller has proved.
+
+    Raises:
+        ForgettingError: The user is being forgotten.
+        ForgottenError: The user was forgotten.
+    """
+    with database.pipeline() as tx:
+        _refuse_ended(tx.execute(_ENDINGS["erasure_of_user"], {"user_id": user_id}).fetchone())
+
+
+def _refuse_ended(erasure: Mapping[str, Any] | None) -> None:
+    if erasure is None:
+        return
+    if erasure["is_running"]:
+        raise ForgettingError("this user is being forgotten: nothing more is stored")
+    raise ForgottenError("this user was forgotten, with all keys: the receipt is all that is left")
 
 
 def is_organization(database: Database, user_id: UUID) -> bool:

@@ -13,6 +13,7 @@ from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.settings import Settings
 
 MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
+_LONGEST_SECONDS = 25
 _MAX_DOUBLINGS = 64  # far beyond the longest delay, and within the range of a float
 
 
@@ -33,6 +34,11 @@ def renewed(lease_seconds: float, renewal: Callable[[], object]) -> Iterator[Non
     finally:
         done.set()
         thread.join()
+
+
+def work_lease(settings: Settings) -> int:
+    """Return the seconds of a lease that its process renews by ``renewed``: if that dies, another goes on soon."""
+    return min(settings.ingestion.claim_lease_seconds, _LONGEST_SECONDS)
 
 
 def retry_delay(settings: Settings, attempts: int, retry_after: float | None = None) -> float:

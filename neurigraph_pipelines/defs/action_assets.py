@@ -33,7 +33,7 @@ def no_action_waits_too_long(installation: InstallationResource) -> dg.AssetChec
 
 
 @dg.asset_check(asset=open_actions)
-def what_is_approved_is_carried_out(installation: InstallationResource) -> dg.AssetCheckResult:
+def approved_actions_are_carried_out(installation: InstallationResource) -> dg.AssetCheckResult:
     """No action was approved an hour ago and neither carried out nor marked as failed since."""
     found = upkeep.find_not_carried_out(installation.context)
     return dg.AssetCheckResult(
@@ -82,7 +82,7 @@ def definitions() -> dg.Definitions:
     """Return the definitions of the queue."""
     return dg.Definitions(
         assets=linked(open_actions),
-        asset_checks=[no_action_waits_too_long, what_is_approved_is_carried_out],
+        asset_checks=[no_action_waits_too_long, approved_actions_are_carried_out],
         jobs=[actions_job],
         sensors=[waiting_actions_sensor],
     )

@@ -43,7 +43,7 @@ def embedding_models(installation: InstallationResource) -> dg.MaterializeResult
 
 
 @dg.asset_check(asset=embedding_models, config_schema=schema_of(CanaryConfig))
-def canary_answers_as_well(
+def candidate_model_answers_canaries_as_well(
     context: dg.AssetCheckExecutionContext, installation: InstallationResource
 ) -> dg.AssetCheckResult:
     """A canary answers the regression set, and a user's kept questions, as well as the current model.
@@ -94,4 +94,6 @@ canary_job = dg.define_asset_job(
 
 def definitions() -> dg.Definitions:
     """Return the definitions of the registry of embedding models."""
-    return dg.Definitions(assets=linked(embedding_models), asset_checks=[canary_answers_as_well], jobs=[canary_job])
+    return dg.Definitions(
+        assets=linked(embedding_models), asset_checks=[candidate_model_answers_canaries_as_well], jobs=[canary_job]
+    )

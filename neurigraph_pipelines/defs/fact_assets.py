@@ -66,7 +66,7 @@ def pending_facts(context: dg.AssetExecutionContext, installation: InstallationR
 
 
 @dg.asset_check(asset=pending_facts)
-def no_record_waits_for_a_day(installation: InstallationResource) -> dg.AssetCheckResult:
+def no_record_waits_a_day_for_its_facts(installation: InstallationResource) -> dg.AssetCheckResult:
     """No record has waited for more than a day to be read for facts."""
     found = reading.waiting(installation.context)
     return dg.AssetCheckResult(passed=found.overdue == 0, metadata={"overdue": found.overdue, **_waiting(found)})
@@ -160,7 +160,7 @@ def definitions() -> dg.Definitions:
     """Return the definitions of facts."""
     return dg.Definitions(
         assets=linked(pending_facts, record_facts),
-        asset_checks=[no_record_waits_for_a_day, *checks],
+        asset_checks=[no_record_waits_a_day_for_its_facts, *checks],
         jobs=[read_job],
         schedules=[read_facts_schedule],
     )

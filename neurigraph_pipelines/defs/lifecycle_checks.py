@@ -31,7 +31,7 @@ DORMANCY_GRACE_SECONDS = 86_400.0
 
 
 @dg.asset_check(asset=expired_files)
-def nothing_awake_past_its_time(installation: InstallationResource) -> dg.AssetCheckResult:
+def no_file_is_awake_past_its_time(installation: InstallationResource) -> dg.AssetCheckResult:
     """No file is still active long after its `recompress_ttl_minutes`."""
     here = installation.opened
     return _overdue(
@@ -47,7 +47,7 @@ def nothing_awake_past_its_time(installation: InstallationResource) -> dg.AssetC
 
 
 @dg.asset_check(asset=dormant_files)
-def nothing_awake_that_nobody_opens(installation: InstallationResource) -> dg.AssetCheckResult:
+def no_file_is_awake_unopened(installation: InstallationResource) -> dg.AssetCheckResult:
     """No file is still active long after `dormancy_days` without access."""
     here = installation.opened
     return _overdue(
@@ -98,7 +98,7 @@ def no_canary_was_retrieved(installation: InstallationResource) -> dg.AssetCheck
 
 
 @dg.asset_check(asset=storage_report)
-def nothing_looks_like_poison(installation: InstallationResource) -> dg.AssetCheckResult:
+def no_memory_looks_like_poison(installation: InstallationResource) -> dg.AssetCheckResult:
     """Nothing that is found looks like hidden instructions, stuffed keywords, restatements or a flood."""
     found = suggestions.suggest(installation.opened.context)
     return dg.AssetCheckResult(
@@ -160,12 +160,12 @@ def definitions() -> dg.Definitions:
     """Return the definitions of the lifecycle checks."""
     return dg.Definitions(
         asset_checks=[
-            nothing_awake_past_its_time,
-            nothing_awake_that_nobody_opens,
+            no_file_is_awake_past_its_time,
+            no_file_is_awake_unopened,
             every_row_has_its_object,
             every_table_is_guarded,
             no_canary_was_retrieved,
             sampled_checksums_hold,
-            nothing_looks_like_poison,
+            no_memory_looks_like_poison,
         ]
     )

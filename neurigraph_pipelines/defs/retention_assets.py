@@ -105,7 +105,7 @@ def faded_facts(context: dg.AssetExecutionContext, installation: InstallationRes
 
 
 @dg.asset_check(asset=expired_records)
-def nothing_is_kept_past_its_time(installation: InstallationResource) -> dg.AssetCheckResult:
+def no_memory_is_kept_past_its_time(installation: InstallationResource) -> dg.AssetCheckResult:
     """No memory is still found hours after its time was over."""
     late = archive.sweep(installation.context, overdue_seconds=OVERDUE_SECONDS, dry_run=True)
     return _checked(late.record_ids, severity=dg.AssetCheckSeverity.WARN)
@@ -118,7 +118,7 @@ def no_archived_memory_is_shown(installation: InstallationResource) -> dg.AssetC
 
 
 @dg.asset_check(asset=faded_facts)
-def nothing_that_matters_faded(installation: InstallationResource) -> dg.AssetCheckResult:
+def no_important_fact_faded(installation: InstallationResource) -> dg.AssetCheckResult:
     """No fact of a higher impact, and none that is pinned, was archived for its age."""
     return _checked(fading.wrongly_faded(installation.context))
 
@@ -168,7 +168,7 @@ def definitions() -> dg.Definitions:
     """Return the definitions of retention."""
     return dg.Definitions(
         assets=linked(expired_records, faded_facts),
-        asset_checks=[nothing_is_kept_past_its_time, no_archived_memory_is_shown, nothing_that_matters_faded],
+        asset_checks=[no_memory_is_kept_past_its_time, no_archived_memory_is_shown, no_important_fact_faded],
         jobs=[expiry_job, fading_job],
         schedules=[expiry_schedule, fading_schedule],
     )

@@ -7,7 +7,6 @@ does the same for search results. Names of columns stay inside the database.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,6 @@ _RECORD = {
     "compression_state": "file_state",
     "w": "changed_at",
 }
-_FACT = {"where_context": "where"}
 _DELTA = {"w": "changed_at"}
 
 
@@ -77,31 +75,6 @@ def record(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record, one of its earlier versions, or some of its fields."""
     shown = _renamed(found, _RECORD)
     return {**shown, "source": shown_details(shown["source_kind"], shown["source"])} if "source" in shown else shown
-
-
-def fact(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a fact with its source, and with where it was said if that is there."""
-    shown = _with_source(_renamed(found, _FACT))
-    return shown | {"said_in": [_with_source(one) for one in found["said_in"]]} if "said_in" in found else shown
-
-
-def link(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a link of a list, without its place there."""
-    return {name: value for name, value in found.items() if name != "place"}
-
-
-def signing_key(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a key that signs links."""
-    shown = _renamed(found, {"key_id": "signing_key_id"})
-    return {**shown, "public_key": b64encode(found["public_key"]).decode()}
-
-
-def fact_history(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the versions of a fact and their changes."""
-    return {
-        "versions": [fact(version) for version in found["versions"]],
-        "changes": [_renamed(change, _DELTA) for change in found["changes"]],
-    }
 
 
 def _with_source(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,6 +123,7 @@ class Inbox:
             kinds,
             {source_id: one.messages for source_id, one in zip(ids, conversations, strict=True)},
             new={source_id for source_id, created in opened if created},
+            may_rename=True,
         )
         ended = {source_id: one.ended_at for source_id, one in zip(ids, conversations, strict=True) if one.ended_at}
         self._end_all(tx, kinds, ended)
@@ -209,6 +210,8 @@ class Inbox:
         kinds: Sequence[SourceKind],
         sent: Mapping[UUID, Sequence[NewMessage]],
         new: Collection[UUID] = (),
+        *,
+        may_rename: bool = False,
     ) -> list[Appended]:
         """Append to each source its messages; ``new`` ones were created in this transaction."""
         values = {"source_id": list(sent), "kind": [kind.value for kind in set(kinds)]}
@@ -217,7 +220,10 @@ class Inbox:
             raise NotFoundError
         checked = {source_id: self.checked(messages) for source_id, messages in sent.items()}
         known = known_messages(tx, {source_id: found for source_id, found in checked.items() if source_id not in new})
-        intakes = [Intake(sources[source_id], found, known[source_id]) for source_id, found in checked.items()]
+        intakes = [
+            Intake(sources[source_id], found, known[source_id], may_rename=may_rename)
+            for source_id, found in checked.items()
+        ]
         counts = iter(self._tokens.count_each([text for intake in intakes for text in intake.uncounted]))
         for intake in intakes:
             intake.run(counts)

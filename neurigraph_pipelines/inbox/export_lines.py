@@ -184,6 +184,8 @@ def _conversation(sent: dict[str, Any], messages: tuple[NewMessage, ...]) -> New
         details=_details(sent["details"]),
         by_words=bool(sent["by_words"]),
         has_certain_times=bool(sent["has_certain_times"]),
+        by_opening=bool(sent["by_opening"]),
+        former_ids=tuple(str(one) for one in sent["former_ids"]),
     )
 
 

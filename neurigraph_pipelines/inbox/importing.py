@@ -19,9 +19,11 @@ import psycopg
 
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.imports import read_conversations
+from neurigraph_pipelines.inbox.imports.assemble import derived_id
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.inbox.imports.zones import in_zone, zone_of
 from neurigraph_pipelines.inbox.known_chats import Known, KnownChats
+from neurigraph_pipelines.inbox.known_openings import KnownOpenings, is_by_opening
 from neurigraph_pipelines.inbox.lost_files import lost_by_name, rewrite_transcripts
 from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem, SourceKind
@@ -120,7 +122,7 @@ def count_file(
     Raises:
         InvalidInputError: The file cannot be read in this format.
     """
-    report, names = ImportReport(), set[tuple[str, bool]]()
+    report, names = ImportReport(), set[tuple[str, bool, str]]()
     reject = _rejecting(report, on_rejected)
     limit = settings.ingestion.max_message_bytes
     for item in read_conversations(
@@ -134,7 +136,7 @@ def count_file(
         if isinstance(item, RejectedItem):
             reject(item)
         else:
-            names.add(_name(item))
+            names.add((*_name(item), _words(item) if is_by_opening(item) else ""))
             report.conversations_seen += 1
             report.messages_added += len(item.messages)
     report.conversations_added = len(names)
@@ -182,6 +184,7 @@ class Importer:
         self._report = report
         self._reject = _rejecting(report, on_rejected)
         self._chats = KnownChats(context.redactor)
+        self._openings = KnownOpenings(self._inbox)
         self._dry_run = dry_run
         self._format = format_name
         self._zone = zone_of(details, context.settings.ingestion.time_zone)
@@ -219,10 +222,12 @@ class Importer:
                 yield from _results(*before)
 
     def _recognised(self, group: Sequence[NewConversation]) -> list[Known]:
-        if not any(one.by_words for one in group):
+        if not any(one.by_words or one.by_opening for one in group):
             return [Known(one) for one in group]
-        with self._context.database.agent(self._context.claims) as tx:
-            return self._chats.recognised(tx, self._context.claims.user_id, group)
+        claims = self._context.claims
+        with self._context.database.agent(claims) as tx:
+            named = self._openings.recognised(tx, claims.user_id, group)
+            return self._chats.recognised(tx, claims.user_id, named)
 
     def _add(self, group: Sequence[NewConversation]) -> list[Result]:
         """Add conversations in one transaction or, if it fails, each in its own; None for a rejected one."""
@@ -288,6 +293,11 @@ def _called(conversation: NewConversation) -> str:
 
 def _name(conversation: NewConversation) -> tuple[str, bool]:
     return _called(conversation), conversation.event_kind is None
+
+
+def _words(conversation: NewConversation) -> str:
+    """Return what decides which one a conversation without an id is."""
+    return derived_id("", *(part for one in conversation.messages for part in (one.role, one.content)))
 
 
 def _as_version(

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -43,6 +43,12 @@ class KnownMessage:
     content_hash: bytes
     token_count: int
     complete: bool
+    author: str | None = None
+
+    def is_said_by_other_name(self, message: NewMessage) -> bool:
+        """Return whether only the name of the author differs from that of a message."""
+        same = replace(message, author=self.author)
+        return self.author != message.author and content_hash(same) == self.content_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ class Intake:
         source: The row of ``lock_sources``.
         messages: The messages sent, in order.
         known: Those of the source that are stored already, by external id.
+        may_rename: A message whose author has another name by now is the stored one.
 
     Attributes:
         source_id: The source.
@@ -99,6 +106,8 @@ class Intake:
         source: Mapping[str, Any],
         messages: Sequence[CheckedMessage],
         known: Mapping[str, KnownMessage],
+        *,
+        may_rename: bool = False,
     ) -> None:
         self.source_id: UUID = source["source_id"]
         self.added: list[_Row] = []
@@ -109,6 +118,7 @@ class Intake:
         self._conflicts: list[str] = []
         self._redacted: Counter[str] = Counter()
         self._known = dict(known)
+        self._may_rename = may_rename
         self._triggered_through: int = source["triggered_through"]
         self._ended = source["ended_at"] is not None
         self._live = not self._ended and source["last_message"] > 0
@@ -155,6 +165,9 @@ class Intake:
         else:
             streaming = not before.complete and before.seq == self.last_message > self._triggered_through
             if before.content_hash == digest and not (streaming and message.complete):
+                self._unchanged += 1
+                return
+            if not streaming and self._may_rename and before.is_said_by_other_name(message):
                 self._unchanged += 1
                 return
             if not streaming:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -44,22 +44,33 @@ class Known(NamedTuple):
 
 @dataclass(slots=True)
 class _Stored:
-    """A stored day, with the external ids of its messages by what was said."""
+    """A stored day, with the external ids of its messages by what was said, and its people.
+
+    Attributes:
+        said: With the moments of the messages.
+        on_clock: With the times on the clock of those who spoke.
+        offset: Of that clock, in minutes; None if nobody has said its zone.
+    """
 
     source_id: UUID
     name: str
     said: list[_Said]
     external_ids: list[str]
+    people: set[str | None]
+    on_clock: list[_Said] = field(default_factory=list)
+    offset: int | None = None
 
 
 @dataclass(slots=True)
 class _Match:
-    """A stored day, and the imported one with its times as they are stored."""
+    """A stored day, and the imported one with its times as they are stored, and what was said in it by stored names."""
 
     stored: _Stored
     shared: int
     read: NewConversation
     is_swapped: bool
+    said: list[_Said]
+    offset: int | None = None
 
 
 class KnownChats:
@@ -114,11 +125,13 @@ class KnownChats:
 
     def _best(self, one: NewConversation, stored: Sequence[_Stored]) -> _Match | None:
         matches = [
-            _Match(day, shared, read, is_swapped)
+            _Match(day, shared, read, is_swapped, said, offset)
             for read, is_swapped in _readings(one)
-            for said in [self._said(read)]
+            for own in [self._said(read)]
             for day in stored
-            if (shared := _shared(said, day.said))
+            for said in [self._by_stored_names(read, own, day)]
+            for then, offset in ((day.said, None), (day.on_clock, day.offset))
+            if (shared := _shared(said, then))
         ]
         return max(matches, key=lambda match: (match.shared, match.read is one, not match.is_swapped), default=None)
 
@@ -126,18 +139,41 @@ class KnownChats:
         """Return a conversation with the stored ids of what is stored."""
         stored = match.stored
         ids: defaultdict[_Said, deque[str]] = defaultdict(deque)
-        for said, external_id in zip(stored.said, stored.external_ids, strict=True):
+        known = stored.said if match.offset is None else stored.on_clock
+        for said, external_id in zip(known, stored.external_ids, strict=True):
             ids[said].append(external_id)
         messages = [
-            replace(message, external_id=ids[said].popleft()) if ids[said] else message
-            for message, said in zip(one.messages, self._said(match.read), strict=True)
+            replace(message, external_id=ids[said].popleft()) if ids[said] else _on_clock(message, match.offset)
+            for message, said in zip(one.messages, match.said, strict=True)
         ]
         return replace(one, external_id=stored.name, messages=tuple(messages))
 
+    def _by_stored_names(self, read: NewConversation, said: list[_Said], day: _Stored) -> list[_Said]:
+        """Return what was said in a day by the stored names of people who have others by now."""
+        people = {message.author for message in read.messages}
+        new, gone = people - day.people, day.people - people
+        if not new or not gone or new == people:  # somebody keeps the name
+            return said
+        stored = {*day.said, *day.on_clock}
+        minutes = {minute for minute, _ in stored}
+        votes: Counter[tuple[str | None, str | None]] = Counter()
+        for message, (minute, _) in zip(read.messages, said, strict=True):
+            if message.author in new and minute in minutes:
+                for name in gone:
+                    hashed = content_hash(self._redacted(replace(message, author=name)))
+                    votes[message.author, name] += (minute, hashed) in stored
+        names: dict[str | None, str | None] = {}
+        for (author, name), count in votes.most_common():
+            if count and author not in names and name not in names.values():
+                names[author] = name
+        messages = tuple(replace(one, author=names.get(one.author, one.author)) for one in read.messages)
+        return self._said(replace(read, messages=messages)) if names else said
+
+    def _redacted(self, message: NewMessage) -> NewMessage:
+        return message if self._redactor is None else redact_message(self._redactor, message)[0]
+
     def _said(self, one: NewConversation) -> list[_Said]:
-        messages = one.messages
-        if self._redactor is not None:
-            messages = tuple(redact_message(self._redactor, message)[0] for message in messages)
+        messages = map(self._redacted, one.messages)
         return [(_minute(time), content_hash(message)) for message, time in zip(messages, _times(one), strict=True)]
 
 
@@ -155,9 +191,14 @@ def _near(tx: Transaction, user_id: UUID, by_words: Mapping[int, NewConversation
         if (number, source_id, row["external_id"]) in seen:  # near both readings
             continue
         seen.add((number, source_id, row["external_id"]))
-        day = found[number].setdefault(source_id, _Stored(source_id, row["name"], [], []))
-        day.said.append((_minute(row["occurred_at"]), bytes(row["content_hash"])))
+        day = found[number].setdefault(source_id, _Stored(source_id, row["name"], [], [], set()))
+        moment, offset, hashed = row["occurred_at"], row["utc_offset"], bytes(row["content_hash"])
+        day.said.append((_minute(moment), hashed))
+        if offset:
+            day.offset = offset
+        day.on_clock.append((_minute(moment + timedelta(minutes=offset or 0)), hashed))
         day.external_ids.append(row["external_id"])
+        day.people.add(row["author"])
     return {number: list(days.values()) for number, days in found.items()}
 
 
@@ -195,6 +236,14 @@ def _without_zone(one: NewConversation) -> NewConversation:
         for message in one.messages
     )
     return replace(one, messages=tuple(messages))
+
+
+def _on_clock(message: NewMessage, offset: int | None) -> NewMessage:
+    """Return a message whose zone nobody has said in the zone of the day that it goes on."""
+    time = message.occurred_at
+    if offset is None or time is None or time.utcoffset():
+        return message
+    return replace(message, occurred_at=time.replace(tzinfo=timezone(timedelta(minutes=offset))))
 
 
 def _minute(time: datetime) -> datetime:

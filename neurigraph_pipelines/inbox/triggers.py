@@ -75,6 +75,7 @@ def lease_due(
     *,
     with_large: bool = True,
     insist: bool = False,
+    batch_id: UUID | None = None,
 ) -> Batch | None:
     """Lease due segments for one run. A large segment, or one whose process died, gets its own batch.
 
@@ -86,12 +87,13 @@ def lease_due(
         trigger_type: Only segments of this trigger type; None for all.
         with_large: Whether it may be a large segment.
         insist: Do not wait for the pause of a held queue.
+        batch_id: The id of the batch; None for a new one.
 
     Returns:
         The batch, or None if nothing is due.
     """
     expire(context)
-    batch_id = uuid4()
+    batch_id = batch_id or uuid4()
     with context.database.pipeline() as tx:
         may_lease, only_one = is_open(tx, insist=insist)
         if not may_lease:
@@ -115,8 +117,25 @@ def lease_due(
     return next((batch for batch in open_batches(context, claimed_by) if batch.batch_id == batch_id), None)
 
 
+@contextmanager
+def leased_while_alive(
+    context: Context, worker: str, user_id: UUID | None = None, *, insist: bool = False
+) -> Iterator[Batch | None]:
+    """Lease due segments for this process, as ``lease_due`` does: if it dies, the next lease finds them due again.
+
+    A lock of a database session says that the process lives, so the block may also pause for long.
+
+    Args:
+        worker: A name for the process.
+    """
+    batch_id = uuid4()
+    with context.database.maintenance() as session:
+        session.execute(_QUERIES["hold_batch"], {"batch_id": batch_id})
+        yield lease_due(context, f"process:{worker}", user_id, insist=insist, batch_id=batch_id)
+
+
 def expire(context: Context) -> int:
-    """End expired leases: their segments return to the queue or, after the last attempt, become failures.
+    """End leases that expired or whose process is gone: segments return to the queue, or fail after the last attempt.
 
     This uses up an attempt only for the single segment of a batch. So a segment that kills its process is found alone,
     and other segments lose no attempt (docs/adr/0009-runs-are-batches-claims-are-leases.md).

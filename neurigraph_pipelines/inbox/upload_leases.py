@@ -11,7 +11,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.ports import Database, Transaction
 
-LEASE_SECONDS = 60.0
+LEASE_SECONDS = 25.0
 """Seconds after which another process reads the file of one that died; a file may take longer to read."""
 
 _QUERIES = statements("uploads")

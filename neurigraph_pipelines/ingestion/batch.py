@@ -113,7 +113,7 @@ def run_batch(context: Context, batch_id: UUID, on_done: Progress | None = None)
 
 def run_due(
     context: Context,
-    claimed_by: str,
+    worker: str,
     user_id: UUID | None = None,
     *,
     on_batch: Callable[[triggers.Batch], None] | None = None,
@@ -125,21 +125,22 @@ def run_due(
     if the queue is held: who asks for it wants it tried.
 
     Args:
+        worker: A name for this process.
         user_id: Only this user's segments; None for all users.
         on_batch: Called before each batch.
         on_done: As for ``run_batch``.
     """
     for number in count():
         detect(context)
-        batch = triggers.lease_due(context, claimed_by, user_id, insist=number == 0)
-        if batch is None:
-            return
-        if on_batch is not None:
-            on_batch(batch)
-        try:
-            result = run_batch(context, batch.batch_id, on_done)
-        except BaseException:
-            with suppress(NeurigraphError, OperationalError):  # report the first error
-                triggers.release(context.database, batch.batch_id)
-            raise
+        with triggers.leased_while_alive(context, worker, user_id, insist=number == 0) as batch:
+            if batch is None:
+                return
+            if on_batch is not None:
+                on_batch(batch)
+            try:
+                result = run_batch(context, batch.batch_id, on_done)
+            except BaseException:
+                with suppress(NeurigraphError, OperationalError):  # report the first error
+                    triggers.release(context.database, batch.batch_id)
+                raise
         yield result

@@ -46,7 +46,7 @@ from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.ingestion.unfinished import mark_unfinished
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
-from neurigraph_pipelines.lifecycle.retention import keep_as_asked, keep_as_standards_say
+from neurigraph_pipelines.lifecycle.retention import set_tier_of_source, set_tiers_of_standards
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import ItemFailure, Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.model.context import Context
@@ -281,9 +281,9 @@ class _SegmentStorage:
         new_records = [one.committed.record_id for one in inserted if one.witness is not None]
         if source is not None and source["tier"] is not None:
             for record_id in new_records:
-                keep_as_asked(tx, self._context.settings, record_id, Tier(source["tier"]))
+                set_tier_of_source(tx, self._context.settings, record_id, Tier(source["tier"]))
         else:
-            keep_as_standards_say(tx, self._context.settings, ref.user_id, new_records)
+            set_tiers_of_standards(tx, self._context.settings, ref.user_id, new_records)
         for one in inserted:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
                 settle_versions(tx, ref, one.committed.record_id, facts=self._context.settings.ingestion.facts)

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from neurigraph_pipelines.database.leases import renewed, retry_delay
+from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
@@ -108,7 +108,7 @@ def heal_pending(
         leased_count += len(leased)
         down = False
         attempts = dict(leased)
-        with renewed(context.settings.ingestion.claim_lease_seconds, partial(_renew, context, attempts)):
+        with renewed(work_lease(context.settings), partial(_renew, context, attempts)):
             for location, result in embed_records(context, [location for location, _ in leased]):
                 attempt = attempts.pop(location)
                 if isinstance(result, int):
@@ -158,7 +158,7 @@ def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[Rec
                 "model": context.embedder.model,
                 "user_id": user_id,
                 "limit": limit,
-                "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+                "lease_seconds": work_lease(context.settings),
             },
         ).fetchall()
     return [(RecordLocation.of_row(row), row["attempts"]) for row in rows]
@@ -170,7 +170,7 @@ def _renew(context: Context, attempts: Mapping[RecordLocation, int]) -> None:
     values = {
         "record_ids": [location.record_id for location, _ in held],
         "attempts": [attempt for _, attempt in held],
-        "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+        "lease_seconds": work_lease(context.settings),
     }
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["renew_pending"], values)

@@ -6,20 +6,33 @@ see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
+from neurigraph_pipelines.database.paging import Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.effects import believed
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.listing.facts import fact
-from neurigraph_pipelines.views.kinds import Effect, Verdict
+from neurigraph_pipelines.views.facts import Belief, BroughtFacts, ConflictingBelief, Fact, FactConflict, InferredLink
+from neurigraph_pipelines.views.kinds import Verdict
 
 _QUERIES = statements("verdicts")
-_CONFLICTS = {Verdict.UPDATES: "update", Verdict.CONTRADICTS: "contradiction", Verdict.SAME: "duplicate"}
-_LINKS = (Verdict.CONTRADICTS, Verdict.ELABORATES, Verdict.SUPPORTS, Verdict.DEPENDS_ON)
+_CONFLICTS: dict[Verdict, Literal["update", "contradiction", "duplicate"]] = {
+    Verdict.UPDATES: "update",
+    Verdict.CONTRADICTS: "contradiction",
+    Verdict.SAME: "duplicate",
+}
+_LINKS: dict[Verdict, Literal["contradicts", "elaborates", "supports", "depends_on"]] = {
+    Verdict.CONTRADICTS: "contradicts",
+    Verdict.ELABORATES: "elaborates",
+    Verdict.SUPPORTS: "supports",
+    Verdict.DEPENDS_ON: "depends_on",
+}
 REASONS = {
     Verdict.SAME: "it says the same",
     Verdict.UPDATES: "the later one replaces the earlier one",
@@ -34,7 +47,28 @@ MOST_STEPS = 100
 """Most versions that are followed from a fact to the current one."""
 
 
-def belief(database: Database, claims: Claims, fact_id: UUID) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A later and an earlier fact, with what was decided about them; ``missing`` kept it from taking effect."""
+
+    later_id: UUID
+    earlier_id: UUID
+    later_statement: str
+    earlier_statement: str
+    later_record_id: UUID
+    earlier_record_id: UUID
+    later_said_at: datetime
+    earlier_said_at: datetime
+    verdict: Verdict
+    confidence: float
+    reason: str
+    missing: Sequence[str]
+    effect: Literal["supersedes", "disputes", "flagged", "none"]
+    undone_at: datetime | None
+    is_owner: bool
+
+
+def belief(database: Database, claims: Claims, fact_id: UUID) -> Belief:
     """Return what is believed now of what a fact says, and what conflicts with it.
 
     Raises:
@@ -42,72 +76,59 @@ def belief(database: Database, claims: Claims, fact_id: UUID) -> dict[str, Any]:
     """
     current = fact(database, claims, fact_id)
     seen = {fact_id}
-    while (after := current["superseded_by"]) is not None and after not in seen and len(seen) < MOST_STEPS:
+    while (after := current.superseded_by) is not None and after not in seen and len(seen) < MOST_STEPS:
         seen.add(after)
         current = fact(database, claims, after)
-    rows = verdicts(database, claims, fact_ids=sorted(seen))
-    rows = [row for row in rows if row["verdict"] in (Verdict.UPDATES, Verdict.CONTRADICTS)]
-    return {
-        "fact_id": fact_id,
-        "current_belief": current,
-        "conflicting_beliefs": [_conflicting(row, current["fact_id"]) for row in rows],
-        "confidence": current["confidence"],
-        "belief": _belief(database, claims, current["fact_id"]) if claims.role == "user" else None,
-        "needs_review": any(
-            row["effect"] in (Effect.FLAGGED, Effect.DISPUTES) and row["undone_at"] is None for row in rows
-        ),
-    }
+    pairs = _pairs(database, claims, fact_ids=sorted(seen))
+    pairs = [pair for pair in pairs if pair.verdict in (Verdict.UPDATES, Verdict.CONTRADICTS)]
+    return Belief(
+        fact_id=fact_id,
+        current_belief=current,
+        conflicting_beliefs=[_conflicting(pair, current.fact_id) for pair in pairs],
+        confidence=current.confidence,
+        belief=_belief(database, claims, current.fact_id) if claims.role == "user" else None,
+        needs_review=any(pair.effect in ("flagged", "disputes") and pair.undone_at is None for pair in pairs),
+    )
 
 
-def brought(
-    database: Database, claims: Claims, record_id: UUID, facts: Sequence[Mapping[str, Any]]
-) -> dict[str, list[Any]]:
+def brought(database: Database, claims: Claims, record_id: UUID, page: Page[Fact]) -> BroughtFacts:
     """Return what the facts of a memory mean for the known ones: what is new, inferred links, and conflicts."""
-    rows = verdicts(database, claims, record_id=record_id)
-    repeated = [one for one in facts if one["canonical_id"] != one["fact_id"]]
-    conflicts = [_conflict(row, record_id) for row in rows if row["verdict"] in _CONFLICTS]
-    conflicts += [
-        {
-            "fact_id": one["fact_id"],
-            "existing_fact_id": one["canonical_id"],
-            "type": "duplicate",
-            "suggested_action": "ignore",
-            "confidence": 1.0,
-            "reason": "the same words",
-            "effect": Effect.NONE.value,
-        }
-        for one in repeated
-    ]
-    links = [
-        {
-            "from_fact_id": row["later_id"],
-            "to_fact_id": row["earlier_id"],
-            "relation": row["verdict"],
-            "confidence": row["confidence"],
-            "reason": row["reason"],
-        }
-        for row in rows
-        if row["verdict"] in _LINKS
-    ]
-    again = {one["fact_id"] for one in repeated}
-    return {
-        "created": [one["fact_id"] for one in facts if one["fact_id"] not in again],
-        "inferred_links": links,
-        "conflicts": conflicts,
-    }
+    pairs = _pairs(database, claims, record_id=record_id)
+    repeated = [one for one in page.items if one.canonical_id != one.fact_id]
+    again = {one.fact_id for one in repeated}
+    return BroughtFacts(
+        facts=page.items,
+        next_cursor=page.next_cursor,
+        created=[one.fact_id for one in page.items if one.fact_id not in again],
+        inferred_links=[
+            InferredLink(
+                from_fact_id=pair.later_id,
+                to_fact_id=pair.earlier_id,
+                relation=_LINKS[pair.verdict],
+                confidence=pair.confidence,
+                reason=pair.reason,
+            )
+            for pair in pairs
+            if pair.verdict in _LINKS
+        ],
+        conflicts=[
+            *(_conflict(pair, record_id) for pair in pairs if pair.verdict in _CONFLICTS),
+            *map(_repetition, repeated),
+        ],
+    )
 
 
-def verdicts(
+def _pairs(
     database: Database, claims: Claims, *, fact_ids: Sequence[UUID] | None = None, record_id: UUID | None = None
-) -> list[dict[str, Any]]:
+) -> list[_Pair]:
     """Return the verdicts on some facts, or on those of a record, of which the caller sees both sides."""
     values = {
         "user_id": claims.user_id,
         "fact_ids": None if fact_ids is None else list(fact_ids),
         "record_id": record_id,
     }
-    rows = database.ask(claims, _QUERIES["verdicts_of"], values)
-    return [row if row["is_owner"] else row | {"reason": REASONS[Verdict(row["verdict"])]} for row in rows]
+    pairs = [_Pair(**row) for row in database.ask(claims, _QUERIES["verdicts_of"], values)]
+    return [pair if pair.is_owner else replace(pair, reason=REASONS[pair.verdict]) for pair in pairs]
 
 
 def _belief(database: Database, claims: Claims, fact_id: UUID) -> float | None:
@@ -115,43 +136,56 @@ def _belief(database: Database, claims: Claims, fact_id: UUID) -> float | None:
     return round(found[fact_id], 4) if fact_id in found else None
 
 
-def _conflicting(row: Mapping[str, Any], current_id: UUID) -> dict[str, Any]:
+def _conflicting(pair: _Pair, current_id: UUID) -> ConflictingBelief:
     """Return one side of a verdict, the one that is not believed now, with how it was resolved."""
-    side = "earlier" if row["later_id"] == current_id or row["effect"] == Effect.SUPERSEDES else "later"
-    relationship = "contradicts"
+    is_earlier = pair.later_id == current_id or pair.effect == "supersedes"
+    relationship: Literal["superseded", "contradicts", "disputed"] = "contradicts"
     resolution = None
-    if row["undone_at"] is not None:
+    if pair.undone_at is not None:
         resolution = "somebody took this back"
-    elif row["effect"] == Effect.SUPERSEDES:
-        relationship, resolution = "superseded", row["reason"]
-    elif row["effect"] == Effect.DISPUTES:
+    elif pair.effect == "supersedes":
+        relationship, resolution = "superseded", pair.reason
+    elif pair.effect == "disputes":
         relationship = "disputed"
-    return {
-        "fact_id": row[f"{side}_id"],
-        "statement": row[f"{side}_statement"],
-        "said_at": row[f"{side}_said_at"],
-        "relationship": relationship,
-        "resolution": resolution,
-        "reason": row["reason"],
-        "confidence": row["confidence"],
-    }
+    return ConflictingBelief(
+        fact_id=pair.earlier_id if is_earlier else pair.later_id,
+        statement=pair.earlier_statement if is_earlier else pair.later_statement,
+        said_at=pair.earlier_said_at if is_earlier else pair.later_said_at,
+        relationship=relationship,
+        resolution=resolution,
+        reason=pair.reason,
+        confidence=pair.confidence,
+    )
 
 
-def _conflict(row: Mapping[str, Any], record_id: UUID) -> dict[str, Any]:
-    is_later = row["later_record_id"] == record_id
-    return {
-        "fact_id": row["later_id"] if is_later else row["earlier_id"],
-        "existing_fact_id": row["earlier_id"] if is_later else row["later_id"],
-        "type": _CONFLICTS[Verdict(row["verdict"])],
-        "suggested_action": _suggested(row),
-        "confidence": row["confidence"],
-        "reason": row["reason"],
-        "effect": row["effect"],
-    }
+def _conflict(pair: _Pair, record_id: UUID) -> FactConflict:
+    is_later = pair.later_record_id == record_id
+    return FactConflict(
+        fact_id=pair.later_id if is_later else pair.earlier_id,
+        existing_fact_id=pair.earlier_id if is_later else pair.later_id,
+        type=_CONFLICTS[pair.verdict],
+        suggested_action=_suggested(pair),
+        confidence=pair.confidence,
+        reason=pair.reason,
+        effect=pair.effect,
+    )
 
 
-def _suggested(row: Mapping[str, Any]) -> str:
-    if row["verdict"] == Verdict.SAME:
+def _repetition(one: Fact) -> FactConflict:
+    """Return that a fact has the words of a known one."""
+    return FactConflict(
+        fact_id=one.fact_id,
+        existing_fact_id=one.canonical_id,
+        type="duplicate",
+        suggested_action="ignore",
+        confidence=1.0,
+        reason="the same words",
+        effect="none",
+    )
+
+
+def _suggested(pair: _Pair) -> Literal["supersede", "merge", "flag"]:
+    if pair.verdict == Verdict.SAME:
         return "merge"
-    is_clear = row["effect"] == Effect.SUPERSEDES or (len(row["missing"]) == 1 and "automatic" in row["missing"][0])
-    return "supersede" if row["verdict"] == Verdict.UPDATES and is_clear else "flag"
+    is_clear = pair.effect == "supersedes" or (len(pair.missing) == 1 and "automatic" in pair.missing[0])
+    return "supersede" if pair.verdict == Verdict.UPDATES and is_clear else "flag"

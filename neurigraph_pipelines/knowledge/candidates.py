@@ -149,11 +149,6 @@ def _likelihood(one: Difference, weight: Callable[[Iterable[str]], float]) -> fl
     return share + 0.3 * one.is_named if share >= (LEAST_MEASURED if one.is_spoken_of else LEAST_ALIKE) else 0.0
 
 
-def name_key(name: str) -> str:
-    """Return a name as it is compared: whom a fact is about."""
-    return plain_subject(name)
-
-
 def shared_first_names(names: Iterable[str]) -> frozenset[str]:
     """Return the first names, in lower case, of several people among some full names."""
     full: dict[str, set[str]] = {}

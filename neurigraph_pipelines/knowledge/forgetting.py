@@ -33,14 +33,6 @@ class Forgotten:
     failed: list[tuple[UUID, str]] = field(default_factory=list)
 
 
-def has_forgettable(context: Context) -> bool:
-    """Return whether ``sweep`` would find work; costs one index lookup."""
-    with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_forgettable"], {"seconds": KEPT_SECONDS}).fetchone()
-    assert row is not None
-    return bool(row["due"])
-
-
 def sweep(context: Context, limit: int = MAX_FORGOTTEN) -> Forgotten:
     """Mark the facts whose time has come, and erase those that were marked 30 days ago."""
     done = Forgotten()

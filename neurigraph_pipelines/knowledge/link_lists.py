@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+from pydantic import Field
+
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.belief_lists import REASONS
@@ -21,16 +23,18 @@ from neurigraph_pipelines.model.links import SUPERSEDES
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.kinds import EndKind, Verdict
+from neurigraph_pipelines.views.links import Link
 
 _QUERIES = statements("links")
 _ENDS = ("from", "to")
 # Nobody states links of a digest, so this kind is not in `EndKind`.
 _KINDS = (*(kind.value for kind in EndKind), "digest")
-_UNSHOWN = {
-    *(f"{end}_{kind}_id" for end in _ENDS for kind in _KINDS if kind != EndKind.RECORD),
-    *(f"{prefix}{name}" for prefix in ("", "end_") for name in ("signature", "public_key", "holder", "revoked_at")),
-    "is_out",
-}
+
+
+class _PlacedLink(Link):
+    """A link with what orders it among those of the same time."""
+
+    place: UUID = Field(exclude=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +61,21 @@ def list_links(
     *,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
-    """Return a page of the links of which the caller sees both ends; ``place`` orders them.
+) -> Page[_PlacedLink]:
+    """Return a page of the links of which the caller sees both ends.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[_PlacedLink]:
         at, last = after or NEWEST
         return _rows(database, claims, wanted, at=at, id=last, limit=most)
 
-    def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
-        return row["created_at"], row["place"]
-
-    return cursors.page(claims, "links", asdict(wanted), limit, cursor, read, place)
+    return cursors.page(claims, "links", asdict(wanted), limit, cursor, read, lambda one: (one.created_at, one.place))
 
 
-def link(database: Database, claims: Claims, link_id: UUID) -> dict[str, Any]:
+def link(database: Database, claims: Claims, link_id: UUID) -> Link:
     """Return a link, as it stands.
 
     Raises:
@@ -86,7 +87,7 @@ def link(database: Database, claims: Claims, link_id: UUID) -> dict[str, Any]:
     return found[0]
 
 
-def _rows(database: Database, claims: Claims, wanted: LinkFilter, **values: Any) -> list[dict[str, Any]]:
+def _rows(database: Database, claims: Claims, wanted: LinkFilter, **values: Any) -> list[_PlacedLink]:
     place = {
         "fact_id": wanted.fact_id,
         "record_id": wanted.record_id,
@@ -100,17 +101,21 @@ def _rows(database: Database, claims: Claims, wanted: LinkFilter, **values: Any)
     return [_shaped(row) for row in database.ask(claims, _QUERIES["links_at"], place | values)]
 
 
-def _shaped(row: Mapping[str, Any]) -> dict[str, Any]:
+def _shaped(row: Mapping[str, Any]) -> _PlacedLink:
     """Return a link with its ends as a kind and an id each, its direction, and who signed it."""
-    found = {name: value for name, value in row.items() if name not in _UNSHOWN}
-    for end in _ENDS:
-        kind = next(kind for kind in _KINDS if row.get(f"{end}_{kind}_id") is not None)
-        found |= {f"{end}_kind": kind, f"{end}_id": row[f"{end}_{kind}_id"]}
-    if row["computed_from"] == "verdict" and row["reason"] is None:
+    kinds = {end: next(kind for kind in _KINDS if row.get(f"{end}_{kind}_id") is not None) for end in _ENDS}
+    reason = row["reason"]
+    if row["computed_from"] == "verdict" and reason is None:
         # Others than the owner: a model's own words may tell of what they may not see.
-        found["reason"] = REASONS[Verdict.UPDATES if row["relation"] == SUPERSEDES else Verdict(row["relation"])]
-    return found | {
-        "direction": "out" if row["is_out"] else "in",
-        "attest": attest_of(row).value,
-        "end_attest": end_attest_of(row).value,
-    }
+        reason = REASONS[Verdict.UPDATES if row["relation"] == SUPERSEDES else Verdict(row["relation"])]
+    return _PlacedLink.model_validate(
+        {
+            **row,
+            **{f"{end}_kind": kind for end, kind in kinds.items()},
+            **{f"{end}_id": row[f"{end}_{kind}_id"] for end, kind in kinds.items()},
+            "reason": reason,
+            "direction": "out" if row["is_out"] else "in",
+            "attest": attest_of(row),
+            "end_attest": end_attest_of(row),
+        }
+    )

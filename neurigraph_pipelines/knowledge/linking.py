@@ -28,6 +28,7 @@ from neurigraph_pipelines.knowledge.signing import (
     ending_bytes,
     is_signed_by,
     key_with,
+    public_bytes,
     signer,
     statement_bytes,
 )
@@ -37,6 +38,7 @@ from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, Inv
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, SUPERSEDES, End, NewLink
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.kinds import EndKind, LinkVerdict
+from neurigraph_pipelines.views.links import WrittenLink
 
 _QUERIES = statements("links")
 _ENDS = {
@@ -79,15 +81,7 @@ class StatedLink:
     signature: Signature | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A link that is there; ``created`` is False if its observer said the same already."""
-
-    link_id: UUID
-    created: bool
-
-
-def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Written:
+def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> WrittenLink:
     """State a link. The same again, by the same observer, changes nothing.
 
     Raises:
@@ -102,11 +96,11 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
     observer, key = author_of(claims), None
     if said.signature is not None:
         key = signer(context, said.signature.key_id)
-        observer = key["holder"]
+        observer = key.holder
     new = _as_stored(said, observer, reason)
     if said.signature is not None and key is not None:
         message = statement_bytes(str(new.start), str(new.end), new.relation, observer, new.valid_from)
-        if not is_signed_by(key["public_key"], said.signature.value, message):
+        if not is_signed_by(public_bytes(key), said.signature.value, message):
             raise InvalidInputError("the signature is not one of this link by this key")
     signed = {
         "key_id": said.signature.key_id if said.signature else None,
@@ -125,7 +119,7 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
             raise NotFoundError from error
         assert made is not None
         ask_about_fallen(tx, claims.user_id, before)
-        written = Written(made["link_id"], made["created"])
+        written = WrittenLink(link_id=made["link_id"], created=made["created"])
         guard.note_result(tx, {"link_id": str(written.link_id), "created": written.created})
     return written
 
@@ -137,9 +131,9 @@ def sign_link(context: Context, said: StatedLink, private_key: Ed25519PrivateKey
         NotFoundError: Its public half is not registered, or signs no more.
     """
     key = key_with(context, private_key)
-    new = _as_stored(said, key["holder"], None)
-    message = statement_bytes(str(new.start), str(new.end), new.relation, key["holder"], new.valid_from)
-    return replace(said, signature=Signature(key["key_id"], private_key.sign(message)))
+    new = _as_stored(said, key.holder, None)
+    message = statement_bytes(str(new.start), str(new.end), new.relation, key.holder, new.valid_from)
+    return replace(said, signature=Signature(key.signing_key_id, private_key.sign(message)))
 
 
 def sign_ending(context: Context, link_id: UUID, until: datetime, private_key: Ed25519PrivateKey) -> Signature:
@@ -150,7 +144,7 @@ def sign_ending(context: Context, link_id: UUID, until: datetime, private_key: E
         ForbiddenError: The caller may not write where the link starts.
     """
     key, row = key_with(context, private_key), _require_write(context, link_id)
-    return Signature(key["key_id"], private_key.sign(ending_bytes(bytes_of(row), key["holder"], utc(until))))
+    return Signature(key.signing_key_id, private_key.sign(ending_bytes(bytes_of(row), key.holder, utc(until))))
 
 
 def end_link(
@@ -181,8 +175,8 @@ def end_link(
         if valid_until is None:
             raise InvalidInputError("a signed ending names its time")
         key = signer(context, signature.key_id)
-        ended_by = key["holder"]
-        if not is_signed_by(key["public_key"], signature.value, ending_bytes(bytes_of(row), ended_by, until)):
+        ended_by = key.holder
+        if not is_signed_by(public_bytes(key), signature.value, ending_bytes(bytes_of(row), ended_by, until)):
             raise InvalidInputError("the signature is not one of this ending by this key")
     values = {
         "link_id": link_id,

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.database.leases import renewed, retry_delay
+from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.extraction import DESCRIPTION
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
@@ -167,7 +167,6 @@ def _read(
     record_ids: Sequence[UUID] | None,
     on_done: Progress | None,
 ) -> None:
-    lease_seconds = context.settings.ingestion.claim_lease_seconds
     pool = ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix="facts")
     try:
         while limit > 0:
@@ -177,7 +176,7 @@ def _read(
             limit -= len(leased)
             held = {one.record_id: one for one in leased}
             down = False
-            with renewed(lease_seconds, partial(_renew, context, held)):
+            with renewed(work_lease(context.settings), partial(_renew, context, held)):
                 for one, outcome in zip(leased, pool.map(partial(_attempt, context), leased), strict=True):
                     del held[one.record_id]
                     if isinstance(outcome, Exception):
@@ -251,7 +250,7 @@ def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Seque
         "limit": limit,
         "user_id": user_id,
         "record_ids": None if record_ids is None else list(record_ids),
-        "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+        "lease_seconds": work_lease(context.settings),
     }
     with context.database.pipeline() as tx:
         return [_Leased(**row) for row in tx.execute(_QUERIES["lease"], values)]
@@ -265,7 +264,7 @@ def _renew(context: Context, held: dict[UUID, _Leased]) -> None:
             {
                 "record_ids": [one.record_id for one in leased],
                 "attempts": [one.attempts for one in leased],
-                "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+                "lease_seconds": work_lease(context.settings),
             },
         )
 

@@ -8,15 +8,16 @@ killed leaves no verdict without its effects. Nothing is ever deleted: each effe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.database.leases import retry_delay
+from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import OFFLINE
@@ -152,19 +153,23 @@ def _reconcile(
         if not leased:
             return
         limit -= len(leased)
-        for one in leased:
-            try:
-                decisions = _reconcile_record(context, one, before_effects)
-            except OperationalError:
-                raise
-            except Exception as error:  # one bad item must not fail the others
-                _postpone(context, one, error)
-                done.failed.append((one["record_id"], str(error)))
-                if isinstance(error, TransientError):
-                    return
-            else:
-                if decisions is not None:
-                    done.count(one["record_id"], decisions)
+        held = {one["record_id"]: one["attempts"] for one in leased}
+        with renewed(work_lease(context.settings), partial(_renew, context, held)):
+            for one in leased:
+                try:
+                    decisions = _reconcile_record(context, one, before_effects)
+                except OperationalError:
+                    raise
+                except Exception as error:  # one bad item must not fail the others
+                    del held[one["record_id"]]
+                    _postpone(context, one, error)
+                    done.failed.append((one["record_id"], str(error)))
+                    if isinstance(error, TransientError):
+                        return
+                else:
+                    del held[one["record_id"]]
+                    if decisions is not None:
+                        done.count(one["record_id"], decisions)
 
 
 def _reconcile_record(
@@ -266,10 +271,21 @@ def _lease(
         "limit": limit,
         "user_id": user_id,
         "record_ids": None if record_ids is None else list(record_ids),
-        "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+        "lease_seconds": work_lease(context.settings),
     }
     with context.database.pipeline() as tx:
         return tx.execute(_QUERIES["lease"], values).fetchall()
+
+
+def _renew(context: Context, held: Mapping[UUID, int]) -> None:
+    leased = list(held.items())  # the other thread removes items
+    values = {
+        "record_ids": [record_id for record_id, _ in leased],
+        "attempts": [attempts for _, attempts in leased],
+        "lease_seconds": work_lease(context.settings),
+    }
+    with context.database.pipeline() as tx:
+        tx.execute(_QUERIES["renew"], values)
 
 
 def _postpone(context: Context, leased: dict[str, Any], error: Exception) -> None:

@@ -7,6 +7,7 @@ are written and whenever a link is shown: a changed row is shown as unsigned.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +17,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of
@@ -24,6 +26,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.kinds import Attest, EndKind
+from neurigraph_pipelines.views.links import SigningKey
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -87,7 +90,7 @@ def bytes_of(row: Mapping[str, Any]) -> bytes:
     return statement_bytes(start, end, row["relation"], row["observed_by"], row["valid_from"])
 
 
-def register_key(context: Context, public_key: bytes, peer: str | None = None) -> dict[str, Any]:
+def register_key(context: Context, public_key: bytes, peer: str | None = None) -> SigningKey:
     """Register a key with which the caller signs links, or another installation does.
 
     Args:
@@ -112,7 +115,7 @@ def register_key(context: Context, public_key: bytes, peer: str | None = None) -
 
 def page_of_keys(
     context: Context, cursors: Cursors, *, with_ended: bool = False, limit: int = 50, cursor: str | None = None
-) -> Page[dict[str, Any]]:
+) -> Page[SigningKey]:
     """Return a page of the keys that the caller sees: the owner all, others their own and those of links they see.
 
     Args:
@@ -122,27 +125,38 @@ def page_of_keys(
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[SigningKey]:
         at, last = after or NEWEST
         values = {"user_id": context.claims.user_id, "with_ended": with_ended, "at": at, "id": last, "limit": most}
-        return context.database.ask(context.claims, _QUERIES["keys"], values)
+        return ask_views(context.database, context.claims, _QUERIES["keys"], SigningKey, values)
 
     filters = {"with_ended": with_ended}
     return cursors.page(
-        context.claims, "signing_keys", filters, limit, cursor, read, lambda row: (row["registered_at"], row["key_id"])
+        context.claims,
+        "signing_keys",
+        filters,
+        limit,
+        cursor,
+        read,
+        lambda key: (key.registered_at, key.signing_key_id),
     )
 
 
-def get_key(context: Context, key_id: UUID) -> dict[str, Any]:
+def get_key(context: Context, key_id: UUID) -> SigningKey:
     """Return a key that the caller sees.
 
     Raises:
         NotFoundError: There is no such key, or it is hidden from the caller.
     """
-    found = context.database.ask(context.claims, _QUERIES["key"], {"key_id": key_id})
+    found = ask_views(context.database, context.claims, _QUERIES["key"], SigningKey, {"key_id": key_id})
     if not found:
         raise NotFoundError
     return found[0]
+
+
+def public_bytes(key: SigningKey) -> bytes:
+    """Return the bytes of a key."""
+    return b64decode(key.public_key)
 
 
 def private_key_of(pem: bytes) -> Ed25519PrivateKey:
@@ -160,20 +174,20 @@ def private_key_of(pem: bytes) -> Ed25519PrivateKey:
     return key
 
 
-def key_with(context: Context, private_key: Ed25519PrivateKey) -> dict[str, Any]:
-    """Return the id and holder of the registered key with the public half of a private one.
+def key_with(context: Context, private_key: Ed25519PrivateKey) -> SigningKey:
+    """Return the registered key with the public half of a private one.
 
     Raises:
         NotFoundError: There is none that the caller sees, or it was rotated or revoked.
     """
     values = {"user_id": context.claims.user_id, "public_key": private_key.public_key().public_bytes_raw()}
-    found = context.database.ask(context.claims, _QUERIES["key_with"], values)
+    found = ask_views(context.database, context.claims, _QUERIES["key_with"], SigningKey, values)
     if not found:
         raise NotFoundError("the key is not registered, or was rotated or revoked: `neurigraph signing-keys add`")
     return found[0]
 
 
-def rotate_key(context: Context, key_id: UUID, public_key: bytes) -> dict[str, Any]:
+def rotate_key(context: Context, key_id: UUID, public_key: bytes) -> SigningKey:
     """Replace a key by another one of the same holder. What the old one signed still counts; it signs no more.
 
     Raises:
@@ -189,17 +203,17 @@ def rotate_key(context: Context, key_id: UUID, public_key: bytes) -> dict[str, A
         return _registered(tx, context.claims, old["holder"], public_key)
 
 
-def revoke_key(context: Context, key_id: UUID) -> dict[str, Any]:
+def revoke_key(context: Context, key_id: UUID) -> SigningKey:
     """Revoke a key: what it signed is shown as unsigned from now on. Idempotent."""
     _require_own(context, key_id)
     with context.database.pipeline() as tx:
         revoked = tx.execute(_QUERIES["revoke_key"], {"key_id": key_id}).fetchone()
         if revoked is None:
             raise NotFoundError
-    return revoked
+    return SigningKey.model_validate(revoked)
 
 
-def signer(context: Context, key_id: UUID) -> dict[str, Any]:
+def signer(context: Context, key_id: UUID) -> SigningKey:
     """Return a key that the caller may sign with.
 
     Raises:
@@ -208,12 +222,12 @@ def signer(context: Context, key_id: UUID) -> dict[str, Any]:
         ConflictError: It was rotated or revoked.
     """
     key = _require_own(context, key_id)
-    if key["rotated_at"] is not None or key["revoked_at"] is not None:
+    if key.rotated_at is not None or key.revoked_at is not None:
         raise ConflictError("this key was rotated or revoked: sign with a current one")
     return key
 
 
-def _registered(tx: Transaction, claims: Claims, holder: str, public_key: bytes) -> dict[str, Any]:
+def _registered(tx: Transaction, claims: Claims, holder: str, public_key: bytes) -> SigningKey:
     values = {
         "user_id": claims.user_id,
         "holder": holder,
@@ -223,7 +237,7 @@ def _registered(tx: Transaction, claims: Claims, holder: str, public_key: bytes)
     made = tx.execute(_QUERIES["register_key"], values).fetchone()
     if made is None:
         raise ConflictError("this key is registered already: make another one")
-    return made
+    return SigningKey.model_validate(made)
 
 
 def _require_public_key(public_key: bytes) -> None:
@@ -231,9 +245,9 @@ def _require_public_key(public_key: bytes) -> None:
         raise InvalidInputError(f"an Ed25519 public key has {KEY_BYTES} bytes, and this has {len(public_key)}")
 
 
-def _require_own(context: Context, key_id: UUID) -> dict[str, Any]:
+def _require_own(context: Context, key_id: UUID) -> SigningKey:
     key = get_key(context, key_id)
-    if context.claims.role != "user" and key["holder"] != author_of(context.claims):
+    if context.claims.role != "user" and key.holder != author_of(context.claims):
         raise ForbiddenError("this key is somebody else's")
     return key
 

@@ -25,6 +25,7 @@ from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.views.facts import StatedFact
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
 
 _DEFAULTS: dict[str, Any] = {
@@ -57,21 +58,6 @@ class NewFact:
     path: str | None = None
     node_id: UUID | None = None
     privacy: Privacy = Privacy.SHARED
-
-
-@dataclass(frozen=True, slots=True)
-class StatedFact:
-    """A fact that waits until its note is stored.
-
-    Attributes:
-        created: False if the same was stated already; then nothing was written.
-        follows: The fact that it is the next version of.
-    """
-
-    fact_id: UUID
-    note_id: UUID
-    created: bool
-    follows: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,4 +195,9 @@ def _write(context: Context, new: NewFact, before: tuple[UUID, _Place] | None, k
         replaces=place.source_id if place is not None and place.is_by_hand else None,
     )
     written = write_note(context, note)
-    return StatedFact(fact_id_of(written.note_id, written.version), written.note_id, written.created, follows)
+    return StatedFact(
+        fact_id=fact_id_of(written.note_id, written.version),
+        note_id=written.note_id,
+        created=written.created,
+        follows=follows,
+    )

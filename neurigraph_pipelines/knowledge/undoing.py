@@ -6,7 +6,6 @@ verdicts stay as a log, and the same is not decided again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_owner
@@ -21,21 +20,13 @@ from neurigraph_pipelines.knowledge.locks import lock_beliefs
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.facts import UndoneDecision
 from neurigraph_pipelines.views.kinds import Effect
 
 _QUERIES, _FACTS = statements("verdicts"), statements("facts")
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """A decision about two facts that was taken back."""
-
-    later_fact_id: UUID
-    earlier_fact_id: UUID
-    effect: Effect
-
-
-def undo(context: Context, fact_id: UUID, other_id: UUID | None = None, guard: Guard = FREE) -> list[Undone]:
+def undo(context: Context, fact_id: UUID, other_id: UUID | None = None, guard: Guard = FREE) -> list[UndoneDecision]:
     """Take back what was decided about a fact by comparing it with others, or with one other.
 
     Returns:
@@ -58,7 +49,9 @@ def undo(context: Context, fact_id: UUID, other_id: UUID | None = None, guard: G
     return done
 
 
-def take_back(tx: Transaction, user_id: UUID, fact_id: UUID, other_id: UUID | None, undone_by: str) -> list[Undone]:
+def take_back(
+    tx: Transaction, user_id: UUID, fact_id: UUID, other_id: UUID | None, undone_by: str
+) -> list[UndoneDecision]:
     """Take back what was decided about a fact, in a transaction that holds the lock of the graph."""
     lock_beliefs(tx, user_id)
     values = {"user_id": user_id, "fact_id": fact_id, "other_id": other_id}
@@ -71,7 +64,10 @@ def take_back(tx: Transaction, user_id: UUID, fact_id: UUID, other_id: UUID | No
         if row["effect"] == Effect.SUPERSEDES:
             chains.part(tx, row["later_id"], row["earlier_id"])
     _withdraw_fallen(tx, {row[side] for row in found for side in ("later_id", "earlier_id")})
-    return [Undone(row["later_id"], row["earlier_id"], Effect(row["effect"])) for row in found]
+    return [
+        UndoneDecision(later_fact_id=row["later_id"], earlier_fact_id=row["earlier_id"], effect=row["effect"])
+        for row in found
+    ]
 
 
 def reject(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, rejected_by: str) -> None:

@@ -56,13 +56,13 @@ def retention_of(database: Database, claims: Claims, record_ids: Sequence[UUID])
     return {row["record_id"]: Retention.model_validate(row) for row in rows}
 
 
-def keep_as_asked(tx: Transaction, settings: Settings, record_id: UUID, tier: Tier) -> None:
+def set_tier_of_source(tx: Transaction, settings: Settings, record_id: UUID, tier: Tier) -> None:
     """Give a record that was just stored the tier that its source was handed in with."""
     values = {"record_id": record_id, "tier": tier, "expires_at": None, "reason": ASKED_FOR}
     tx.execute(_QUERIES["set_tier"], {**values, "seconds": lifetime_of(settings, tier)})
 
 
-def keep_as_standards_say(tx: Transaction, settings: Settings, user_id: UUID, record_ids: Sequence[UUID]) -> None:
+def set_tiers_of_standards(tx: Transaction, settings: Settings, user_id: UUID, record_ids: Sequence[UUID]) -> None:
     """Give records that were just stored, and whose source asked for nothing, the tier of their node's standard.
 
     A standard with a time and no tier means the tier mid, with that time instead of the tier's. The tier long never

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import pairwise
 from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import Any, TypeVar
 from weakref import finalize
 
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -52,14 +52,26 @@ class VerifiedBytes:
         return b"".join(self.chunks())
 
 
+REMEDY = "`neurigraph verify --repair` puts back a lost object of which a copy is left, and importing again the others"
+LostError = TypeVar("LostError", bound=LostObjectError)
+
+
 def damaged(manifest: Mapping[str, Any]) -> DamagedObjectError:
     """Return the error for an object that differs from what was written."""
-    return DamagedObjectError(f"the object of file {manifest['file_id']} is damaged: it is not served")
+    return _of_file(DamagedObjectError("is damaged: it is not served"), manifest)
 
 
 def missing(manifest: Mapping[str, Any]) -> AbsentObjectError:
     """Return the error for an object that is not there."""
-    return AbsentObjectError(f"the object of file {manifest['file_id']} is missing: `neurigraph verify` says more")
+    return _of_file(AbsentObjectError("is missing"), manifest)
+
+
+def _of_file(error: LostError, manifest: Mapping[str, Any]) -> LostError:
+    """Return the same error with the id of the file, and the remedy."""
+    file_id = manifest["file_id"]
+    found = type(error)(f"the object of file {file_id} {error}; {REMEDY}")
+    found.file_id = file_id
+    return found
 
 
 def has_working_copy(manifest: Mapping[str, Any]) -> bool:

@@ -6,6 +6,8 @@ one. An adapter that wraps an error of a library defines a subclass of one of th
 
 from __future__ import annotations
 
+from uuid import UUID
+
 
 class NeurigraphError(Exception):
     """Base class of all errors that Neurigraph raises."""
@@ -52,6 +54,14 @@ class ChangedError(ConflictError):
 
 class RunningError(ConflictError):
     """The same request is running, or has just ended: repeat it in a moment."""
+
+
+class ForgettingError(RunningError):
+    """The caller is being forgotten: nothing more is stored, and the key has ended."""
+
+
+class ForgottenError(NeurigraphError):
+    """The caller was forgotten: the key or token stands for nobody any more."""
 
 
 class TransientError(NeurigraphError):
@@ -116,6 +126,9 @@ class StorageError(NeurigraphError):
 
 class LostObjectError(StorageError):
     """The content of an object cannot be read, and a retry does not help."""
+
+    file_id: UUID | None = None
+    """The stored file, if the object is one."""
 
 
 class AbsentObjectError(LostObjectError):

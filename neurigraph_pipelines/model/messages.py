@@ -41,6 +41,9 @@ class NewConversation:
     Attributes:
         by_words: Whether the file has no ids, so that what is stored already is recognised by words and minutes.
         has_certain_times: Whether nothing about its dates is assumed, so that they correct those stored.
+        by_opening: Whether the file has no id, so that the external id is that of the first words. Then all words
+            decide whether it is one of those stored that begin alike.
+        former_ids: Ids that earlier releases derived for it, of names and titles.
     """
 
     external_id: str
@@ -52,6 +55,8 @@ class NewConversation:
     details: SourceDetails = NO_DETAILS
     by_words: bool = False
     has_certain_times: bool = True
+    by_opening: bool = False
+    former_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

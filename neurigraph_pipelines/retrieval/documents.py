@@ -16,13 +16,13 @@ from uuid import UUID
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import StorageError
+from neurigraph_pipelines.model.errors import LostObjectError, StorageError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import TokenCounter
 from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
-from neurigraph_pipelines.retrieval.query.phase_one import WORDS_ALONE
+from neurigraph_pipelines.retrieval.query.find import WORDS_ALONE
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
@@ -189,7 +189,7 @@ def records_of(context: Context, document_ids: Collection[UUID]) -> list[UUID]:
     return [row["record_id"] for row in rows]
 
 
-def full_text(context: Context, kind: str, record_ids: Iterable[UUID]) -> str:
+def full_text(context: Context, kind: str, record_ids: Iterable[UUID], lost: list[str]) -> str:
     """Return the text of a document from the files of its records, its beginning if it is long.
 
     Raises:
@@ -199,7 +199,12 @@ def full_text(context: Context, kind: str, record_ids: Iterable[UUID]) -> str:
     lines: list[str] = []
     room = FULL_CHARACTERS
     for record_id in record_ids:
-        for message in open_messages(context, file_of_record(context.database, context.claims, record_id), None):
+        try:
+            opened = open_messages(context, file_of_record(context.database, context.claims, record_id), None)
+        except LostObjectError as error:
+            lost.append(str(error))
+            continue
+        for message in opened:
             if room > 0 and not (kind == SourceKind.UPLOAD and message.external_id == _FILE):
                 lines.append(_spoken(kind, message)[:room])
                 room -= len(lines[-1])
@@ -256,7 +261,7 @@ def _document(
         return found
     try:
         return replace(
-            found, content=full_text(context, hit["source_kind"], records_of(context, [UUID(hit["source_id"])]))
+            found, content=full_text(context, hit["source_kind"], records_of(context, [UUID(hit["source_id"])]), notes)
         )
     except StorageError:
         notes.append(f"The file of {hit['title']!r} could not be read.")

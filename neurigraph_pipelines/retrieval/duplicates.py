@@ -9,14 +9,15 @@ from typing import Any
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.retrieval.query.facts import FoundFact, RankedFact, show_facts
+from neurigraph_pipelines.retrieval.query.facts import RankedFact, show_facts
+from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
-from neurigraph_pipelines.retrieval.query.phase_one import find
-from neurigraph_pipelines.retrieval.query.present import shown_fact, shown_message
+from neurigraph_pipelines.retrieval.query.present import shown_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.statement_key import statement_key
+from neurigraph_pipelines.views.facts import FoundFact
 
 SIMILAR = 0.6
 """Share of the words of two statements, of those that either has, from which they may say the same."""
@@ -37,7 +38,7 @@ class Duplicates:
         messages: Those of the same words.
     """
 
-    facts: list[dict[str, Any]]
+    facts: list[FoundFact]
     messages: list[dict[str, Any]]
 
 
@@ -57,17 +58,16 @@ def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
     values = {"user_id": context.claims.user_id, "statement": text.strip(), "limit": limit}
     same = context.database.ask(context.claims, _QUERIES["same_statements"], values)
     said = show_facts(context, [RankedFact(str(row["fact_id"]), 1.0, 0.0) for row in same], limit, None)
-    exact = [one._replace(score=1.0) for one in said]  # whatever has faded
-    known = {fact.fields["fact_id"] for fact in exact}
+    exact = [FoundFact.of(one, 1.0) for one in said]  # whatever has faded
+    known = {fact.fact_id for fact in exact}
     near = [
-        FoundFact(fact.fields, share)
+        FoundFact.of(fact, share)
         for fact in found.facts or ()
-        if fact.fields["fact_id"] not in known
-        and (share := likeness(text, fact.fields["statement"], context.settings.language)) >= SIMILAR
+        if fact.fact_id not in known and (share := likeness(text, fact.statement, context.settings.language)) >= SIMILAR
     ]
     key = statement_key(text)
     return Duplicates(
-        [shown_fact(fact) for fact in (*exact, *sorted(near, key=lambda one: -one.score))][:limit],
+        [*exact, *sorted(near, key=lambda one: -one.score)][:limit],
         [shown_message(one) for one in found.messages if key is not None and one.statement == key],
     )
 

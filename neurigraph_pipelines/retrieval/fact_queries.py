@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.measuring import measured, report
-from neurigraph_pipelines.retrieval.query.facts import FoundFact, facts_by_id
+from neurigraph_pipelines.retrieval.query.facts import facts_by_id
+from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
-from neurigraph_pipelines.retrieval.query.phase_one import find
-from neurigraph_pipelines.retrieval.query.present import shown_fact
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.walks import Route, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.fact_queries import QueriedFacts, RelatedFact, WalkedGraph, WalkedLink
+from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.kinds import FactStatus, Impact
 
 MAX_HOPS = 6
@@ -96,56 +98,8 @@ class FactQuery:
     max_nodes: int = 50
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedFact:
-    """A fact that a walk reached.
-
-    Attributes:
-        path: The memories from a match to it, both included.
-        links: What leads from each of them to the next.
-    """
-
-    fact: FoundFact
-    path: list[dict[str, Any]]
-    links: list[dict[str, Any]]
-    path_description: str
-    hops: int
-
-
-@dataclass(frozen=True, slots=True)
-class FactAnswer:
-    """The answer to a graph query.
-
-    Attributes:
-        matches: The facts that the question begins at.
-        related: Those that a walk from there reached.
-        graph: ``nodes`` and ``links`` of everything on the paths; None unless it was asked for.
-        notes: What the answer lacks, one sentence each.
-    """
-
-    matches: list[FoundFact] = field(default_factory=list)
-    related: list[RelatedFact] = field(default_factory=list)
-    graph: dict[str, list[dict[str, Any]]] | None = None
-    notes: list[str] = field(default_factory=list)
-
-    def shown(self) -> dict[str, Any]:
-        """Return the answer as faces show it."""
-        related = [
-            {
-                "fact": shown_fact(one.fact),
-                "path": one.path,
-                "links": one.links,
-                "path_description": one.path_description,
-                "hops": one.hops,
-            }
-            for one in self.related
-        ]
-        graph = {} if self.graph is None else {"graph": self.graph}
-        return {"matches": list(map(shown_fact, self.matches)), "related": related, "notes": self.notes, **graph}
-
-
 @measured("search.facts_query")
-def query_facts(context: Context, asked: FactQuery) -> FactAnswer:
+def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
     """Answer a graph query over what the caller sees.
 
     Raises:
@@ -165,11 +119,12 @@ def query_facts(context: Context, asked: FactQuery) -> FactAnswer:
         changed = {found.path(step)[0]["step"] for step, _ in related}
         matches = [(step, one) for step, one in matches if step["step"] in changed]
     report("walked", facts=len(matches), related=len(related))
-    return FactAnswer(
-        [one for _, one in matches],
-        [_related(found, step, one) for step, one in related],
-        _graph(context, asked, found, [*matches, *related]) if asked.include_graph else None,
-        found.notes,
+    graph = {"graph": _graph(context, asked, found, [*matches, *related])} if asked.include_graph else {}
+    return QueriedFacts(
+        matches=[one for _, one in matches],
+        related=[_related(found, step, one) for step, one in related],
+        notes=found.notes,
+        **graph,
     )
 
 
@@ -235,7 +190,7 @@ def _seeds(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
         return [(asked.fact_id, 1.0)]
     question = Question(asked.query or "", limit=MATCHES, message_limit=MATCHES, include_facts=True, at=asked.at)
     found = find(context, parse(question, context.settings.language))
-    return [(one.fields["fact_id"], one.score) for one in found.facts or ()]
+    return [(one.fact_id, one.score) for one in found.facts or ()]
 
 
 def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, float]], route: Route) -> Walk:
@@ -290,12 +245,12 @@ def _chosen(context: Context, asked: FactQuery, found: Walk) -> list[tuple[Mappi
     chosen: list[tuple[Mapping[str, Any], FoundFact]] = []
     for first in range(0, len(steps), asked.max_nodes):
         part = steps[first : first + asked.max_nodes]
-        fields = facts_by_id(context, [step["memory_id"] for step in part])
-        shown = [(step, fields[step["memory_id"]]) for step in part if step["memory_id"] in fields]
+        facts = facts_by_id(context, [step["memory_id"] for step in part])
+        shown = [(step, facts[step["memory_id"]]) for step in part if step["memory_id"] in facts]
         chosen += [
-            (step, FoundFact(one, step["score"]))
+            (step, FoundFact.of(one, step["score"]))
             for step, one in shown
-            if not asked.status or one["status"] in asked.status
+            if not asked.status or one.status in asked.status
         ]
         if len(chosen) >= asked.max_nodes:
             break
@@ -314,17 +269,17 @@ _ORDERS: Mapping[QueryKind, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
 def _related(found: Walk, step: Mapping[str, Any], fact: FoundFact) -> RelatedFact:
     path = found.path(step)
     return RelatedFact(
-        fact,
-        [place_of(one) for one in path],
-        [link_of(before, after) for before, after in pairwise(path)],
-        described(path),
-        step["hops"],
+        fact=fact,
+        path=[place_of(one) for one in path],
+        links=[link_of(before, after) for before, after in pairwise(path)],
+        path_description=described(path),
+        hops=step["hops"],
     )
 
 
 def _graph(
     context: Context, asked: FactQuery, found: Walk, chosen: Sequence[tuple[Mapping[str, Any], FoundFact]]
-) -> dict[str, list[dict[str, Any]]]:
+) -> WalkedGraph:
     """Return the memories on the paths to some facts, and all links between them."""
     steps = {one["step"]: one for step, _ in chosen for one in found.path(step)}
     walked = [link_of(found.steps[one["parent"] - 1], one) for one in steps.values() if one["parent"] is not None]
@@ -334,10 +289,9 @@ def _graph(
         "min_strength": asked.min_strength,
         "moment": asked.valid_at or asked.at,
     }
-    stored = context.database.ask(context.claims, _QUERIES["links_between"], values)
-    known = {row["link_id"] for row in stored}
-    links = [*({**row, "strength": round(row["strength"], 6)} for row in stored)]
-    return {
-        "nodes": [place_of(one) for _, one in sorted(steps.items())],
-        "links": links + [one for one in walked if one["link_id"] is None or one["link_id"] not in known],
-    }
+    stored = ask_views(context.database, context.claims, _QUERIES["links_between"], WalkedLink, values)
+    known = {one.link_id for one in stored}
+    return WalkedGraph(
+        nodes=[place_of(one) for _, one in sorted(steps.items())],
+        links=stored + [one for one in walked if one.link_id is None or one.link_id not in known],
+    )

@@ -1,4 +1,4 @@
-"""Phase two: the bytes of exactly one file, or of single messages in it.
+"""Open: the bytes of exactly one file, or of single messages in it.
 
 A whole file is read through ``lifecycle.rehydration``; a message is read from those members of the durable object that
 hold it. Either way the checksum is verified before the content is returned.

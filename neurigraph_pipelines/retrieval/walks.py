@@ -15,6 +15,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.views.fact_queries import WalkedLink, WalkedMemory
 
 PATIENCE_SECONDS = 2.0
 """Time after which a walk goes no level further."""
@@ -128,19 +129,15 @@ def named(step: Mapping[str, Any]) -> str:
     return f"{step['label'] or 'a source'}"
 
 
-def place_of(step: Mapping[str, Any]) -> dict[str, Any]:
+def place_of(step: Mapping[str, Any]) -> WalkedMemory:
     """Return a memory of a path."""
-    return {"kind": step["kind"], "id": step["memory_id"], "label": step["label"]}
+    return WalkedMemory(kind=step["kind"], id=step["memory_id"], label=step["label"])
 
 
-def link_of(parent: Mapping[str, Any], step: Mapping[str, Any]) -> dict[str, Any]:
+def link_of(parent: Mapping[str, Any], step: Mapping[str, Any]) -> WalkedLink:
     """Return the link that led from one memory to the next, in the direction in which it is stated."""
     ends = (parent["memory_id"], step["memory_id"])
     start, end = ends if step["is_forward"] else ends[::-1]
-    return {
-        "link_id": step["link_id"],
-        "from_id": start,
-        "to_id": end,
-        "relation": step["relation"],
-        "strength": round(step["strength"], 6),
-    }
+    return WalkedLink(
+        link_id=step["link_id"], from_id=start, to_id=end, relation=step["relation"], strength=step["strength"]
+    )

@@ -50,6 +50,52 @@ def keep_exactly(text: bytes, *, names_twice: bool = True) -> bytes:
     return text
 
 
+class KeepingParser:
+    """Parses JSON in which texts stand for the numbers that a parser would change.
+
+    Of a name that an object has twice, the second value stays beside the first, as ``name (given twice)``.
+
+    Attributes:
+        twice: The names that objects had twice, since the caller last cleared it.
+    """
+
+    def __init__(self) -> None:
+        self.twice: list[str] = []
+        self._decoder = json.JSONDecoder(
+            parse_float=_number_or_text,
+            parse_int=_whole_or_text,
+            parse_constant=str,
+            object_pairs_hook=self._object,
+        )
+
+    def parse(self, text: str) -> Any:
+        """Parse a text that is one value.
+
+        Raises:
+            ValueError: It is not JSON.
+            RecursionError: It is nested too deeply.
+        """
+        return self._decoder.decode(text)
+
+    def parse_at(self, text: str, begin: int) -> tuple[Any, int]:
+        """Parse the value that begins at a place, and return it with its end; raises what ``parse`` does."""
+        return self._decoder.raw_decode(text, begin)
+
+    def _object(self, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) == len(pairs):
+            return found
+        self.twice += (name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        return _with_all(pairs)
+
+
+def _whole_or_text(digits: str) -> int | str:
+    try:
+        return int(digits)
+    except ValueError:  # more digits than Python converts
+        return digits
+
+
 def _number_or_text(digits: str) -> float | str:
     try:
         return _number(digits)

@@ -1,4 +1,4 @@
-"""A value that costs something to read, read again by one thread at most, however many ask."""
+"""A cached value that one thread at most reads again, however many callers ask for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class Newest(Generic[Value]):
-    """The newest value of a function, which is called in a thread of its own, and not again while the value is valid.
+    """The newest value of a function. A thread of its own calls the function once the value is no longer valid.
 
     Args:
         name: Name of the thread.

@@ -6,12 +6,16 @@ each part is read here. Deleted and hidden text is left out.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from lxml import etree
 
-from resources.extractors.formulas import FORMULA, formula, joined, raised
+from neurigraph_pipelines.text.encodings import decoded
+from neurigraph_pipelines.text.raised import raised
+from resources.extractors import html_reader
+from resources.extractors.formulas import FORMULA, formula, joined
 from resources.extractors.grouping import Headings, Part, Piece, columns_of, grouped, row_of
 from resources.extractors.pptx_reader import words_of_chart
 from resources.extractors.zipped import attribute, local, require_bounded, xml_of
@@ -38,7 +42,28 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
             facts[name] = str(value)[:300]
     parts = [(_kind(one.content_type), one.blob) for one in sorted(package.iter_parts(), key=lambda one: one.partname)]
     words = _Words([xml_of(blob) for kind, blob in parts if kind == "styles"])
-    yield from grouped(_pieces(words, xml_of(package.main_document_part.blob), parts), "paragraphs")
+    body = xml_of(package.main_document_part.blob)
+    yield from grouped(_pieces(words, body, parts), "paragraphs")
+    if any(local(one) == "altChunk" for one in body.iter()):
+        yield from _inserted(package.main_document_part.rels.values(), facts)
+
+
+def _inserted(relations: Iterable[Any], facts: dict[str, str]) -> Iterator[Part]:
+    """Yield the words of whole files that a program has put into the document; Word shows them as its text."""
+    for number, one in enumerate((one for one in relations if one.reltype.endswith("/aFChunk")), start=1):
+        part = one.target_part
+        kind = part.content_type.partition(";")[0]
+        if kind in ("text/html", "application/xhtml+xml"):
+            root = html_reader.parsed(io.BytesIO(part.blob), {})
+            yield from grouped(html_reader.blocks(root) if root is not None else (), f"inserted-{number}-blocks")
+        elif kind == "text/plain":
+            text = decoded(part.blob)[0]
+            yield from grouped(((line, None) for line in text.splitlines() if line.strip()), f"inserted-{number}-lines")
+        elif kind.endswith("wordprocessingml.document.main+xml") or part.blob.startswith(b"PK"):
+            for place, text, section in read(io.BytesIO(part.blob), {}):
+                yield f"inserted-{number}-{place}", text, section
+        else:
+            facts["words read"] = f"without those of an inserted file of the type {kind[:80]}"
 
 
 def _kind(content_type: str) -> str:

@@ -1,4 +1,4 @@
-"""Formulas of Office (OMML) in one line, such as ``1/2`` and ``x^2``, and raised digits."""
+"""Formulas of Office (OMML) in one line, such as ``1/2`` and ``x^2``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ FORMULA = "oMath"
 _ONE = re.compile(r"[^\W_]+(?:[.,]\d+)?|\(.*\)")
 _BEGIN = "\u2063"
 _BESIDE = re.compile(rf"(?<=\w){_BEGIN}(?=\w)")
-_DIGITS = "0123456789+-−"
-_RAISED = str.maketrans(_DIGITS, "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-
-
-def raised(text: str) -> str:
-    """Return a superscript: a number as raised digits, other words as they are."""
-    return text.translate(_RAISED) if text and not text.strip(_DIGITS) else text
 
 
 def formula(element: etree._Element) -> str:

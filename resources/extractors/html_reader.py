@@ -10,13 +10,17 @@ from typing import BinaryIO
 from lxml import etree, html
 
 from neurigraph_pipelines.text.encodings import decoded
-from resources.extractors.formulas import raised
-from resources.extractors.grouping import Headings, Part, Piece, grouped
+from neurigraph_pipelines.text.raised import raised
+from resources.extractors.grouping import Headings, Part, Piece, columns_of, grouped, row_of
 
 _HEAD_BYTES = 1_024
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
 _UNSEEN = {"script", "style", "template", "noscript", "head", "svg", "iframe", "object"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_CELLS = ("td", "th")
+_MOST_BLOCKS = 3
+"""Paragraphs of a cell; one with more lays out a page."""
+
 _INLINE = set(
     "a abbr b bdi bdo button cite code data del dfn em font i img input ins kbd label mark q s samp small span strong "
     "sub sup time tt u var wbr".split()
@@ -65,25 +69,83 @@ def lines_of(text: str) -> list[str]:
 
 
 def blocks(root: etree._Element) -> Iterator[Piece]:
-    """Yield the text of each block; without recursion, because pages may be nested very deeply."""
-    words: list[str] = []
-    headings, hidden = Headings(), 0
+    """Yield the text of each block and of each row of a table; without recursion, because pages may nest deeply."""
+    reader = _Blocks()
     for event, element in etree.iterwalk(root, events=("start", "end")):
-        unseen = element.tag in _UNSEEN
-        if element.tag not in _INLINE and (block := " ".join("".join(words).split())):
-            if event == "end" and element.tag in HEADINGS:
-                headings.enter(int(element.tag[1]), block)
-            yield block, headings.section
+        yield from reader.start(element) if event == "start" else reader.end(element)
+    yield from reader.end_block(None)
+
+
+class _Row:
+    """A row of a table that is being read."""
+
+    def __init__(self) -> None:
+        self.cells: list[list[Piece]] = []
+        self.is_layout = False
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the row as one piece; of one that lays out a page, the pieces of its cells."""
+        is_alone = sum(map(bool, self.cells)) == 1
+        if is_alone or self.is_layout or any(len(cell) > _MOST_BLOCKS for cell in self.cells):
+            for cell in self.cells:
+                yield from cell
+        elif row := row_of(" ".join(text for text, _ in cell) for cell in self.cells):
+            yield row, next(section for cell in self.cells for _, section in cell)
+
+
+class _Blocks:
+    """Collects the words of a page into blocks."""
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._headings = Headings()
+        self._hidden = 0
+        self._rows: list[_Row] = []
+
+    def start(self, element: etree._Element) -> Iterator[Piece]:
+        """Enter an element, which ends the block before it unless it is a part of a line."""
         if element.tag not in _INLINE:
-            words.clear()
-        if event == "start":
-            hidden += unseen
-            if not hidden:
-                text = element.text or ""
-                words.append(raised(text) if element.tag == "sup" else text)
+            yield from self.end_block(None)
+        self._hidden += element.tag in _UNSEEN
+        if self._hidden:
+            return
+        if element.tag == "tr":
+            self._rows.append(_Row())
+        elif element.tag in _CELLS and self._rows:
+            self._rows[-1].cells.append([])
+        elif element.tag in (*HEADINGS, "table") and self._rows:
+            self._rows[-1].is_layout = True
+        text = element.text or ""
+        self._words.append(raised(text) if element.tag == "sup" else text)
+
+    def end(self, element: etree._Element) -> Iterator[Piece]:
+        """Leave an element."""
+        if element.tag not in _INLINE:
+            yield from self.end_block(element.tag if element.tag in HEADINGS else None)
+        self._hidden -= element.tag in _UNSEEN
+        if self._hidden:
+            return
+        if element.tag in _CELLS and self._rows:
+            self._rows[-1].cells += [[] for _ in range(columns_of(element.get("colspan")) - 1)]
+        elif element.tag == "tr" and self._rows:
+            for piece in self._rows.pop().pieces():
+                yield from self._placed(piece)
+        self._words.append(element.tail or "")
+
+    def end_block(self, heading: str | None) -> Iterator[Piece]:
+        """End the block of the words so far; one of a heading begins a section."""
+        block = " ".join("".join(self._words).split())
+        self._words.clear()
+        if block and heading is not None:
+            self._headings.enter(int(heading[1]), block)
+        if block:
+            yield from self._placed((block, self._headings.section))
+
+    def _placed(self, piece: Piece) -> Iterator[Piece]:
+        """Put a piece into the row that is being read; without one, yield it."""
+        if self._rows:
+            row = self._rows[-1]
+            row.cells = row.cells or [[]]
+            row.cells[-1].append(piece)
         else:
-            hidden -= unseen
-            if not hidden:
-                words.append(element.tail or "")
-    if block := " ".join("".join(words).split()):
-        yield block, headings.section
+            yield piece

@@ -28,6 +28,15 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     for number, (sheet, name) in enumerate(zip(sheets, names, strict=True), start=1):
         section = f"sheet {' '.join(name.split())[:LONGEST_NAME]}"
         yield from grouped(((row, section) for row in rows_of(_rows(sheet))), f"sheet-{number}-rows")
+        yield from grouped(((text, section) for text in _comments(sheet)), f"sheet-{number}-comments")
+
+
+def _comments(sheet: etree._Element) -> Iterator[str]:
+    """Yield what people have written beside cells."""
+    for note in (one for one in sheet.iter() if local(one) == "annotation"):
+        lines = (_words(one) for one in note.iter() if local(one) == "p")
+        if text := " ".join(" ".join(lines).split()):
+            yield f"Comment: {text}"
 
 
 def _rows(sheet: etree._Element) -> Iterator[list[str]]:

@@ -13,7 +13,7 @@ from lxml import etree
 from resources.extractors import html_reader
 from resources.extractors.grouping import Part, grouped
 
-_NAMES = {"head": "h6", "hi": "span", "ref": "span", "lb": "br"}
+_NAMES = {"head": "h6", "hi": "span", "ref": "span", "lb": "br", "row": "tr", "cell": "td"}
 """HTML's names of the elements that trafilatura writes."""
 
 

@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from resources.extractors.formulas import FORMULA, formula, joined, raised
+from neurigraph_pipelines.text.raised import raised
+from resources.extractors.formulas import FORMULA, formula, joined
 from resources.extractors.grouping import Part, Piece, grouped, row_of
 from resources.extractors.zipped import attribute, local, require_bounded, xml_of
 

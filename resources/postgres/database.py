@@ -31,6 +31,7 @@ from neurigraph_pipelines.model.errors import (
     ClockError,
     ConfigurationError,
     ConflictError,
+    ForgettingError,
     NeurigraphError,
     NodeGoneError,
     TransientError,
@@ -49,7 +50,10 @@ _KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_cou
 """Seconds and probes after which a server that the network lost is noticed; the system's default is two hours."""
 
 _WRONG_CLOCK, _CLOCK_RETRY_SECONDS = "NG001", 60.0  # raised by neurigraph.claims
-_CONFLICTS = ("NG004", "NG005")  # raised where a mirror would change, and for a user who is being forgotten
+_CONFLICTS: dict[str, type[ConflictError]] = {
+    "NG004": ConflictError,  # raised where a mirror would change
+    "NG005": ForgettingError,  # raised for a user who is being forgotten
+}
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")
@@ -275,7 +279,7 @@ class PostgresDatabase:
             raise NodeGoneError(f"a node was dropped in the meantime ({type(error).__name__}: {missing})") from error
         except psycopg.Error as error:
             if error.sqlstate in _CONFLICTS:
-                raise ConflictError(str(error.diag.message_primary)) from error
+                raise _CONFLICTS[error.sqlstate](str(error.diag.message_primary)) from error
             if error.sqlstate != _WRONG_CLOCK:
                 raise
             raise ClockError(

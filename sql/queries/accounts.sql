@@ -33,3 +33,9 @@ SELECT neurigraph.salt_of(%(name)s, %(made)s) AS salt;
 SELECT s.* FROM neurigraph.sign_in(
     %(name)s, %(derived)s, %(key_hash)s, make_interval(secs => %(seconds)s)
 ) AS s;
+
+-- name: closed_for
+-- The seconds until the quarter of an hour of wrong passwords is over.
+SELECT extract(EPOCH FROM a.since + interval '15 minutes' - clock_timestamp())::float8 AS seconds
+FROM neurigraph.sign_in_attempts AS a
+WHERE a.name_hash = sha256(convert_to(%(name)s, 'UTF8'));

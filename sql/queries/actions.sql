@@ -15,12 +15,6 @@ SELECT
     s.from_node_id
 FROM neurigraph.standard_of(%(node_id)s) AS s;
 
--- name: standard_for_jobs
-SELECT
-    s.field,
-    s.value
-FROM neurigraph.standard_for_jobs(%(node_id)s) AS s;
-
 -- name: set_standard
 -- Runs as the owner of the graph, whom alone the policies let write.
 INSERT INTO neurigraph.node_standards (

@@ -3,33 +3,6 @@
 -- name: export_snapshot
 SELECT pg_export_snapshot() AS name;
 
--- name: nodes
-SELECT g.schema_name
-FROM neurigraph.graph_index AS g
-ORDER BY g.schema_name;
-
--- name: files
-SELECT
-    f.storage_path AS object_key,
-    encode(f.stored_sha256, 'hex') AS sha256,
-    f.stored_bytes AS size_bytes
-FROM {schema}.file_manifest AS f;
-
--- name: staged_uploads
--- Those whose bytes no record has yet.
-SELECT
-    u.staging_key AS object_key,
-    encode(u.sha256, 'hex') AS sha256,
-    u.size_bytes
-FROM neurigraph.uploads AS u
-WHERE u.staging_key IS NOT NULL AND u.file_id IS NULL;
-
--- name: active_files
-SELECT f.*
-FROM {schema}.file_manifest AS f
-WHERE f.compression_state = 'active' AND f.compression_format = 'gzip'
-ORDER BY f.file_id;
-
 -- name: roles
 -- The roles of Neurigraph, and which of them each is a member of.
 SELECT

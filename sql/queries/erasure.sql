@@ -27,6 +27,36 @@ SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.inbox:' || %(user_id)s
 UPDATE neurigraph.api_keys SET revoked_at = now()
 WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 
+-- name: note_ended_keys
+-- The receipt knows the hashes of the keys that the erasure ends, so that their holders are told why. Runs before they
+-- end.
+UPDATE neurigraph.erasures AS e SET
+    kept = e.kept || jsonb_build_object('keys', (
+        SELECT coalesce(jsonb_agg(encode(k.key_hash, 'hex')), '[]')
+        FROM neurigraph.api_keys AS k
+        WHERE (k.user_id = e.user_id OR k.role = 'member' AND k.subject_id = e.user_id::text)
+            AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
+    ))
+WHERE e.erasure_id = %(erasure_id)s AND NOT e.kept ? 'keys';
+
+-- name: erasure_of_key
+-- The erasure that ended a key: of the user whom the key names, or one that still runs, as of an organization.
+SELECT e.rows_erased_at IS NULL AS is_running
+FROM neurigraph.erasures AS e
+WHERE (e.user_id = %(user_id)s OR e.finished_at IS NULL) AND e.subject_kind = 'user'
+    AND e.kept -> 'keys' @> jsonb_build_array(%(key_hash)s::text)
+ORDER BY e.w_coordinate DESC
+LIMIT 1;
+
+-- name: erasure_of_user
+-- The erasure of a user that runs, or after which the user does not exist.
+SELECT e.rows_erased_at IS NULL AS is_running
+FROM neurigraph.erasures AS e
+WHERE e.user_id = %(user_id)s AND e.subject_kind = 'user'
+    AND (e.rows_erased_at IS NULL OR NOT EXISTS (SELECT FROM neurigraph.users AS u WHERE u.user_id = e.user_id))
+ORDER BY e.w_coordinate DESC
+LIMIT 1;
+
 -- name: latest_erasure
 SELECT e.erasure_id
 FROM neurigraph.erasures AS e
@@ -57,9 +87,9 @@ ORDER BY e.w_coordinate;
 -- name: add_to_receipt
 UPDATE neurigraph.erasures AS e SET
     erased = neurigraph_private.added(e.erased, %(erased)s),
-    kept = (
+    kept = e.kept || (
         SELECT coalesce(jsonb_object_agg(k.key, coalesce(e.kept -> k.key, '[]') || k.value), jsonb_build_object())
-        FROM jsonb_each(e.kept || %(kept)s) AS k
+        FROM jsonb_each(%(kept)s) AS k
     )
 WHERE e.erasure_id = %(erasure_id)s;
 
@@ -67,7 +97,7 @@ WHERE e.erasure_id = %(erasure_id)s;
 -- Ids that were kept for something that was then erased too are removed from the receipt.
 UPDATE neurigraph.erasures AS e SET
     rows_erased_at = coalesce(e.rows_erased_at, clock_timestamp()),
-    kept = jsonb_build_object(
+    kept = e.kept || jsonb_build_object(
         'sources', (
             SELECT coalesce(jsonb_agg(s.source_id ORDER BY s.source_id), '[]') FROM neurigraph.sources AS s
             WHERE s.source_id IN (SELECT a.id::uuid FROM jsonb_array_elements_text(e.kept -> 'sources') AS a (id))

@@ -25,10 +25,3 @@ WHERE f.forget_after <= now() AND f.forgotten_at < now() - make_interval(secs =>
     AND f.fact_id <> ALL(%(tried)s::uuid [])
 ORDER BY f.forgotten_at
 LIMIT 1;
-
--- name: has_forgettable
-SELECT EXISTS (
-    SELECT FROM neurigraph.facts AS f
-    WHERE f.forget_after <= now()
-        AND (f.forgotten_at IS NULL OR f.forgotten_at < now() - make_interval(secs => %(seconds)s))
-) AS due;

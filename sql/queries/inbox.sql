@@ -82,8 +82,10 @@ SELECT
     s.source_id,
     s.external_id AS name,
     m.external_id,
+    m.author,
     m.content_hash,
-    m.occurred_at
+    m.occurred_at,
+    m.utc_offset
 FROM unnest(
     %(number)s::integer [], %(origin)s::text [], %(begins)s::timestamptz [], %(ends)s::timestamptz []
 ) AS w (number, origin, begins, ends)
@@ -96,6 +98,26 @@ WHERE s.user_id = %(user_id)s AND s.kind = 'conversation'
     AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
     AND NOT EXISTS (SELECT FROM neurigraph.sources AS n WHERE n.replaces = s.source_id)
 ORDER BY w.number, s.source_id, m.seq;
+
+-- name: messages_of_names
+-- The messages of conversations and events by their external ids; only of the newest versions, of the owner, one
+-- persona or one member.
+SELECT
+    w.kind,
+    w.external_id AS name,
+    m.external_id,
+    m.author,
+    m.content_hash
+FROM unnest(%(kind)s::text [], %(external_id)s::text []) AS w (kind, external_id)
+INNER JOIN neurigraph.sources AS s
+    ON w.kind::neurigraph.source_kind = s.kind AND w.external_id = s.external_id
+INNER JOIN neurigraph.messages AS m ON s.source_id = m.source_id
+WHERE s.user_id = %(user_id)s
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+    AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
+    AND NOT EXISTS (SELECT FROM neurigraph.sources AS n WHERE n.replaces = s.source_id)
+ORDER BY w.kind, w.external_id, m.seq;
 
 -- name: set_privacy
 -- Set the privacy of a source of one kind, or of any, and of the conversations of an uploaded export. Return the value
@@ -165,7 +187,8 @@ SELECT
     m.seq,
     m.content_hash,
     m.token_count,
-    m.complete
+    m.complete,
+    m.author
 FROM unnest(%(source_id)s::uuid [], %(external_id)s::text []) AS w (source_id, external_id)
 INNER JOIN neurigraph.messages AS m ON w.source_id = m.source_id AND w.external_id = m.external_id;
 

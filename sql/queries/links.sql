@@ -204,13 +204,15 @@ WHERE l.link_id = %(link_id)s AND a.user_id = l.user_id AND a.kind = 'link' AND 
 INSERT INTO neurigraph.signing_keys AS k (user_id, holder, public_key, registered_by)
 VALUES (%(user_id)s, %(holder)s, %(public_key)s, %(registered_by)s)
 ON CONFLICT DO NOTHING
-RETURNING k.key_id, k.holder, k.public_key, k.registered_at, k.registered_by, k.rotated_at, k.revoked_at;
+RETURNING
+    k.key_id AS signing_key_id, k.holder, encode(k.public_key, 'base64') AS public_key, k.registered_at,
+    k.registered_by, k.rotated_at, k.revoked_at;
 
 -- name: key
 SELECT
-    k.key_id,
+    k.key_id AS signing_key_id,
     k.holder,
-    k.public_key,
+    encode(k.public_key, 'base64') AS public_key,
     k.registered_at,
     k.registered_by,
     k.rotated_at,
@@ -221,17 +223,22 @@ WHERE k.key_id = %(key_id)s;
 -- name: key_with
 -- The key with some public bytes, as long as it signs.
 SELECT
-    k.key_id,
-    k.holder
+    k.key_id AS signing_key_id,
+    k.holder,
+    encode(k.public_key, 'base64') AS public_key,
+    k.registered_at,
+    k.registered_by,
+    k.rotated_at,
+    k.revoked_at
 FROM neurigraph.signing_keys AS k
 WHERE k.user_id = %(user_id)s AND k.public_key = %(public_key)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL;
 
 -- name: keys
 -- Newest first; without those that were rotated or revoked unless the caller asks for them.
 SELECT
-    k.key_id,
+    k.key_id AS signing_key_id,
     k.holder,
-    k.public_key,
+    encode(k.public_key, 'base64') AS public_key,
     k.registered_at,
     k.registered_by,
     k.rotated_at,
@@ -252,7 +259,9 @@ RETURNING k.user_id, k.holder;
 -- name: revoke_key
 UPDATE neurigraph.signing_keys AS k SET revoked_at = coalesce(k.revoked_at, now())
 WHERE k.key_id = %(key_id)s
-RETURNING k.key_id, k.holder, k.public_key, k.registered_at, k.registered_by, k.rotated_at, k.revoked_at;
+RETURNING
+    k.key_id AS signing_key_id, k.holder, encode(k.public_key, 'base64') AS public_key, k.registered_at,
+    k.registered_by, k.rotated_at, k.revoked_at;
 
 -- name: is_writer
 SELECT neurigraph.writing_persona() IS NOT NULL AS writes;

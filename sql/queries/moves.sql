@@ -26,12 +26,20 @@ SELECT count(*) FROM (SELECT FROM {table} WHERE user_id = %(user_id)s FOR UPDATE
 -- Lock the tables of a node against changes, and not against readers.
 LOCK TABLE {schema}.metadata_records, {schema}.file_manifest, {schema}.passages IN SHARE ROW EXCLUSIVE MODE;
 
--- name: kept
--- The rows of a user in a table, as JSON.
-SELECT coalesce(jsonb_agg(to_jsonb(r)), '[]') AS kept FROM {table} AS r WHERE r.user_id = %(user_id)s;
-
 -- name: arrive
-INSERT INTO neurigraph.arrivals (user_id, kept) VALUES (%(user_id)s, %(kept)s);
+-- Keep the staged rows of some tables until the move is complete.
+INSERT INTO neurigraph.arrivals (user_id, kept)
+SELECT
+    %(user_id)s,
+    coalesce(jsonb_object_agg(k.name, k.kept), jsonb_build_object())
+FROM (
+    SELECT
+        t.name,
+        jsonb_agg(i.line ORDER BY i.number) AS kept
+    FROM unnest(%(names)s::text [], %(parts)s::text []) AS t (name, part)
+    INNER JOIN pg_temp.incoming AS i ON t.part = i.part
+    GROUP BY t.name
+) AS k;
 
 -- name: write_kept
 -- Write what was kept for one table.

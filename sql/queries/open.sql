@@ -1,4 +1,4 @@
--- Phase two: byte ranges of single messages in transcripts.
+-- Byte ranges of single messages in transcripts.
 
 -- name: open_messages
 -- Open messages of several files, each with the numbers of its messages; null stands for all.

@@ -1,7 +1,8 @@
--- Export and restore of a user. Tables are read from the catalog, so that new ones are included.
+-- The stream of a user: written by exports and moves, read by restores and moves. Tables are read from the catalog, so
+-- that new ones are included. Backups take the objects that rows name from here, too.
 
 -- name: snapshot
--- One snapshot for the whole export.
+-- One snapshot for the whole stream.
 SET LOCAL transaction_isolation TO 'repeatable read';
 
 -- name: tables
@@ -76,8 +77,8 @@ FROM (
     ORDER BY {ordered_by}
 ) AS r;
 
--- name: nodes_of_user
--- Return the nodes of a user, with their names from the root down.
+-- name: nodes
+-- Return the nodes of a user, or of all users, with their names from the root down.
 SELECT
     g.node_id,
     g.schema_name,
@@ -89,7 +90,7 @@ CROSS JOIN LATERAL (
     FROM neurigraph.graph_index AS a
     WHERE a.node_id = ANY(g.path)
 ) AS n
-WHERE g.user_id = %(user_id)s
+WHERE %(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s
 ORDER BY g.layer_depth, g.node_id;
 
 -- name: set_schema_name
@@ -103,18 +104,21 @@ SELECT
     f.compression_state,
     f.compression_format,
     f.stored_bytes,
-    f.stored_sha256
+    f.stored_sha256,
+    f.content_sha256
 FROM {schema}.file_manifest AS f
 ORDER BY f.storage_path;
 
--- name: staged_of_user
--- Staged uploads whose bytes no record has yet.
+-- name: staged_objects
+-- Staged uploads of a user, or of all users, whose bytes no record has yet.
 SELECT
     u.source_id,
-    u.staging_key,
-    u.sha256
+    NULL AS file_id,
+    u.staging_key AS storage_path,
+    u.sha256 AS stored_sha256,
+    u.size_bytes AS stored_bytes
 FROM neurigraph.uploads AS u
-WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL AND u.file_id IS NULL
+WHERE u.staging_key IS NOT NULL AND u.file_id IS NULL AND (%(user_id)s::uuid IS NULL OR u.user_id = %(user_id)s)
 ORDER BY u.staging_key;
 
 -- name: file_of_upload
@@ -136,8 +140,53 @@ SELECT
 SELECT set_config('neurigraph.mirroring', 'all', true);
 
 -- name: create_staging_table
--- Rows to restore: one statement then writes all rows of a table, so that they may reference each other.
-CREATE TEMPORARY TABLE incoming (number bigint GENERATED ALWAYS AS IDENTITY, line json NOT NULL) ON COMMIT DROP;
+-- The rows of a stream, by part: one statement then writes all rows of a table, so that they may reference each other.
+CREATE TEMPORARY TABLE incoming (
+    part text NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY, line json NOT NULL
+) ON COMMIT DROP;
+
+-- name: copy_rows
+COPY pg_temp.incoming (part, line) FROM STDIN;
+
+-- name: index_staging_table
+CREATE INDEX ON pg_temp.incoming (part, number);
+
+-- name: taken_ids
+-- Those ids of a part that rows of a table have.
+SELECT t.{key} AS id
+FROM pg_temp.incoming AS i
+INNER JOIN {table} AS t ON t.{key} = (i.line ->> %(key)s)::uuid
+WHERE i.part = %(part)s;
+
+-- name: originals
+-- The ids of staged files that are originals of uploads.
+SELECT
+    i.line ->> 'record_id' AS record_id,
+    i.line ->> 'file_id' AS file_id
+FROM pg_temp.incoming AS i
+WHERE i.part ~ '^nodes/.*/file_manifest.jsonl$' AND i.line ->> 'storage_path' ~ '\.original(\.gz)?$';
+
+-- name: files_of_part
+SELECT
+    i.line ->> 'record_id' AS record_id,
+    i.line ->> 'storage_path' AS storage_path
+FROM pg_temp.incoming AS i
+WHERE i.part = %(part)s
+ORDER BY i.number;
+
+-- name: some_lines
+SELECT
+    i.number,
+    i.line::text AS line
+FROM pg_temp.incoming AS i
+WHERE i.part = %(part)s AND i.number > %(after)s
+ORDER BY i.number
+LIMIT 1000;
+
+-- name: change_lines
+UPDATE pg_temp.incoming AS i SET line = c.line
+FROM unnest(%(numbers)s::bigint [], %(lines)s::json []) AS c (number, line)
+WHERE i.part = %(part)s AND i.number = c.number;
 
 -- name: create_keys_table
 -- The new keys of a node's objects, by record and exported key.
@@ -156,24 +205,13 @@ FROM unnest(%(record_ids)s::uuid [], %(exported)s::text [], %(keys)s::text []) A
 -- name: clear_keys
 TRUNCATE pg_temp.new_keys;
 
--- name: present
--- Those ids that rows of a table have.
-SELECT {key} AS id
-FROM {table}
-WHERE {key} = ANY(%(ids)s);
-
--- name: copy_rows
-COPY pg_temp.incoming (line) FROM STDIN;
-
 -- name: write_rows
 INSERT INTO {table} ({columns})
 SELECT {values}
 FROM pg_temp.incoming AS i
 CROSS JOIN LATERAL json_populate_record(NULL::{table}, i.line) AS r
+WHERE i.part = %(part)s
 ORDER BY i.number;
-
--- name: clear_staging_table
-TRUNCATE pg_temp.incoming;
 
 -- name: disable_triggers
 -- The export contains the results of these triggers, or they are counted once all rows are there.

@@ -14,7 +14,12 @@ SELECT
     ) OR EXISTS (
         SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'pending' AND t.next_attempt_at <= now()
     ) OR EXISTS (
-        SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed' AND t.claimed_until < now()
+        SELECT FROM neurigraph.storage_triggers AS t
+        WHERE t.state = 'claimed' AND (
+            t.claimed_until < now()
+            OR t.claimed_by LIKE 'process:%%'
+            AND pg_try_advisory_xact_lock_shared(hashtextextended('neurigraph.batch:' || t.batch_id, 0))
+        )
     ) OR EXISTS (
         SELECT FROM neurigraph.uploads AS u WHERE u.state = 'received' AND u.next_attempt_at <= now()
     ) AS arrived,
@@ -159,16 +164,25 @@ UPDATE neurigraph.sources SET
     tail_changed = false
 WHERE source_id = %(source_id)s;
 
+-- name: hold_batch
+-- A session of the process that works on the batch holds it, and it ends with that.
+SELECT pg_advisory_lock(hashtextextended('neurigraph.batch:' || %(batch_id)s::text, 0));
+
 -- name: expire_leases
--- Segments whose lease expired return to the queue. If a worker held several, any of them may have killed it: none
--- loses its attempt, and each runs alone from now on. A segment that ran alone has used its attempt, and after the last
--- one it waits for a person. A segment in its commit is locked: its worker lives, and no sensor waits for it.
+-- Segments whose lease expired, or whose process is gone, return to the queue. If a worker held several, any may have
+-- killed it: none loses its attempt, and each runs alone from now on. A segment that ran alone has used its attempt:
+-- after the last one it waits for a person. A segment in its commit is locked: its worker lives; no sensor waits for
+-- it.
 WITH silent AS (
     SELECT
         t.trigger_id,
         t.batch_id
     FROM neurigraph.storage_triggers AS t
-    WHERE t.state = 'claimed' AND t.claimed_until < now()
+    WHERE t.state = 'claimed' AND (
+        t.claimed_until < now()
+        OR t.claimed_by LIKE 'process:%%'
+        AND pg_try_advisory_xact_lock_shared(hashtextextended('neurigraph.batch:' || t.batch_id, 0))
+    )
     ORDER BY t.trigger_id
     FOR NO KEY UPDATE SKIP LOCKED
 ),

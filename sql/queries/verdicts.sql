@@ -32,6 +32,12 @@ FROM due AS d
 WHERE p.record_id = d.record_id
 RETURNING p.record_id, p.user_id, p.attempts;
 
+-- name: renew
+-- Renews leases that nobody has taken over: an attempt of another run has another number.
+UPDATE neurigraph.pending_verdicts AS p SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
+FROM unnest(%(record_ids)s::uuid [], %(attempts)s::integer []) AS h (record_id, attempts)
+WHERE p.record_id = h.record_id AND p.attempts = h.attempts;
+
 -- name: postpone
 UPDATE neurigraph.pending_verdicts SET
     next_attempt_at = now() + make_interval(secs => %(delay_seconds)s), last_error = %(error)s
@@ -407,15 +413,11 @@ SELECT
     e.record_id AS earlier_record_id,
     coalesce(lower(l.occurred), li.occurred_at, li.created_at) AS later_said_at,
     coalesce(lower(e.occurred), ei.occurred_at, ei.created_at) AS earlier_said_at,
-    l.author AS later_author,
-    e.author AS earlier_author,
     v.verdict,
     v.confidence,
     v.reason,
     v.missing,
     v.effect,
-    v.judged_by,
-    v.judged_at,
     v.undone_at,
     v.user_id = neurigraph.asking_user_id() AS is_owner
 FROM neurigraph.fact_verdicts AS v

@@ -21,8 +21,9 @@ from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.links import End
 from neurigraph_pipelines.retrieval import walks
-from neurigraph_pipelines.retrieval.fact_queries import FactAnswer, FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.retrieval.walks import Route, walk
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
@@ -44,19 +45,19 @@ def graph(shared_installation: Installation) -> SharedGraph:
     return new_shared_graph(shared_installation)
 
 
-def ask(graph: SharedGraph, claims: Claims, **values: Any) -> FactAnswer:
+def ask(graph: SharedGraph, claims: Claims, **values: Any) -> QueriedFacts:
     return query_facts(graph.installation.acting_for(claims), FactQuery(**{"include_graph": True} | values))
 
 
 def reached(graph: SharedGraph, claims: Claims, fact_id: UUID, **values: Any) -> dict[UUID, int]:
     """Return the related facts with their hops, and check that the graph has no others."""
     answer = ask(graph, claims, fact_id=fact_id, **values)
-    found = {one.fact.fields["fact_id"]: one.hops for one in answer.related}
+    found = {one.fact.fact_id: one.hops for one in answer.related}
     assert answer.graph is not None
-    facts = {one["id"] for one in answer.graph["nodes"] if one["kind"] == "fact"}
+    facts = {one.id for one in answer.graph.nodes if one.kind == "fact"}
     assert facts - {fact_id} >= set(found)
-    ends = {end for one in answer.graph["links"] for end in (one["from_id"], one["to_id"])}
-    assert ends <= {one["id"] for one in answer.graph["nodes"]}
+    ends = {end for one in answer.graph.links for end in (one.from_id, one.to_id)}
+    assert ends <= {one.id for one in answer.graph.nodes}
     return found
 
 

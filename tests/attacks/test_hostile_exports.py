@@ -20,8 +20,8 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConfigurationError, InvalidInputError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import QUESTIONS, Source, exported_user, replace_text, restore, rewrite, seal
 from tests.support.files import StoredFile, store_file
@@ -127,7 +127,7 @@ def test_every_id_of_another_user(source: Source, installation: Installation, ex
     for question in QUESTIONS:
         asked = Question(question)
         answers = [
-            phase_one(installation.acting_for(claims).using(embedder=WordEmbedder()), asked)
+            search(installation.acting_for(claims).using(embedder=WordEmbedder()), asked)
             for claims in (source.claims, intruder)
         ]
         mine, others = (sorted((hit["title"], hit["score"]) for hit in answer.hits) for answer in answers)

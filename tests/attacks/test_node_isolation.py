@@ -24,8 +24,8 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import SAME_ID
@@ -228,7 +228,7 @@ def ways(here: Installation, claims: Claims, ids: Ids, own: Ids) -> dict[str, Ca
         "file of a record": lambda: file_of_record(database, claims, ids.record),
         "record": lambda: history.record_at(database, claims, ids.record),
         "history": lambda: history.history(database, claims, ids.record),
-        "search": lambda: phase_one(here.acting_for(claims), Question("Ana", node_id=ids.node)),
+        "search": lambda: search(here.acting_for(claims), Question("Ana", node_id=ids.node)),
         "revise": lambda: revision.revise(here.acting_for(claims), ids.record, revision.Revision(title="Mine")),
         "supersede": lambda: revision.supersede(database, claims, ids.record, None),
         "rename": lambda: reshaping.rename_node(database, claims, ids.node, "Renamed"),

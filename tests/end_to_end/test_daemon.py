@@ -16,8 +16,8 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.dagster_stack import graphql
@@ -92,7 +92,7 @@ def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> 
         assert stack.api is not None
         end_conversation(embedded, user, "boathouse")
         await_stored(embedded, stack, 1)
-        answer = phase_one(
+        answer = search(
             embedded.acting_for(Claims.of_user(user.user_id)),
             Question("Which gutters does the boathouse get?"),
         )

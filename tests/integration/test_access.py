@@ -19,8 +19,8 @@ from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.retrieval.open import open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, evidence, ingest, plain_context, schemas_of
 from tests.support.shared_graph import SECRET_WORDS, SharedGraph, new_shared_graph
@@ -56,7 +56,7 @@ def seen(graph: SharedGraph, claims: Claims) -> set[str]:
 
 def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Answer:
     here = graph.installation
-    return phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query, explain=True, **more))
+    return search(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query, explain=True, **more))
 
 
 OWN = {"Work/Legal", "Work/Legal/Contracts"}

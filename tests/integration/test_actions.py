@@ -14,7 +14,7 @@ import pytest
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
-from neurigraph_pipelines.graph.governance.standards import standard_for_jobs, standard_of
+from neurigraph_pipelines.graph.governance.standards import standard_of
 from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.knowledge.deciding import actions, execution, upkeep
@@ -88,8 +88,6 @@ def test_standard_is_resolved_by_field_up_the_path(graph: SharedGraph) -> None:
     assert held["note_id"].value is not None
     for_persona = standard_of(graph.installation.database, graph.personas, marketing)
     assert (for_persona["write"].value, for_persona["write"].from_node_id) == ("approve", None)
-    with graph.installation.database.pipeline() as tx:
-        assert standard_for_jobs(tx, marketing)["tier"] == "mid"
     assert set_standard(here, marketing, NewStandard(ttl_seconds=3600, inherit=False))["write"].value == "any"
     for wrong in (NewStandard(approver="consensus:1"), NewStandard(approver="persona:x"), NewStandard(tier="deep")):
         with pytest.raises(InvalidInputError):

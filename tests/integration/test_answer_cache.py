@@ -13,8 +13,8 @@ from psycopg import sql
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import Cache
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, schemas_of
 
@@ -42,7 +42,7 @@ class Asker:
 
     def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Answer:
         asked = Question(text, limit=50, **more)
-        return phase_one(self.here.acting_for(claims or self.claims).using(embedder=self.embedder), asked)
+        return search(self.here.acting_for(claims or self.claims).using(embedder=self.embedder), asked)
 
     def kept(self) -> bool:
         """Return whether the answer comes from the cache."""
@@ -82,7 +82,7 @@ def test_cache_key_holds_question_claims_and_settings(asker: Asker) -> None:
     assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "claims without nodes find nothing"
     off = asker.here.settings.changed(answer_cache_entries=0)
     for _ in range(2):
-        phase_one(
+        search(
             asker.here.acting_for(asker.claims).using(embedder=asker.embedder, settings=off), Question("boat", limit=50)
         )
     assert asker.embedder.asked == 7

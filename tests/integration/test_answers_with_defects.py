@@ -14,7 +14,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import ask as asking
 from neurigraph_pipelines.retrieval import changed, excerpts, restating
 from neurigraph_pipelines.retrieval.index.names import Names
-from neurigraph_pipelines.retrieval.query import evidence, parse, phase_one, search, unstored
+from neurigraph_pipelines.retrieval.query import find, gathering, parse, search, unstored
 from neurigraph_pipelines.retrieval.query.facts import Lending
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.lexemes import Lexer
@@ -35,14 +35,14 @@ OWN_STEPS = [
     (parse, "language_of"),
     (search, "named_times"),
     (search, "newest_first"),
-    (phase_one, "rationale_of"),
-    (phase_one, "lending_of"),
-    (phase_one, "show_facts"),
-    (phase_one, "stage"),
+    (find, "rationale_of"),
+    (find, "lending_of"),
+    (find, "show_facts"),
+    (find, "stage"),
     (Lending, "best"),
-    (evidence, "_embedded"),
-    (evidence, "speakers_named"),
-    (evidence, "without_names"),
+    (gathering, "_embedded"),
+    (gathering, "speakers_named"),
+    (gathering, "without_names"),
     (Names, "named"),
     (unstored, "_counts"),
     (unstored, "statement_key"),

@@ -290,8 +290,15 @@ def test_missing_or_damaged_object_is_not_served(client: httpx.Client, installat
     (key,) = installation.objects.keys("durable/")
     installation.objects.put(key, [gzip.compress(b'{"content": "forged"}\n')])
     response = client.post(f"/v1/files/{hit['file_id']}/open", headers=bob)
-    assert_problem(response, 500)
+    problem = response.json()
+    assert (response.status_code, problem["type"]) == (410, "urn:neurigraph:lost_object")
+    assert (problem["file_id"], "neurigraph verify --repair" in problem["detail"]) == (hit["file_id"], True)
     assert b"forged" not in response.content
+    assert client.get(f"/v1/records/{hit['record_id']}", headers=bob).json()["title"] == hit["title"]
+    document = client.get(f"/v3/documents/{hit['source_id']}", headers=bob).json()
+    assert (document["content"], document["error"]) == ("", problem["detail"])
+    asked = client.post("/v1/ask", json={"query": "How many trout?"}, headers=bob)
+    assert (asked.status_code, "could not be read" in asked.text) == (200, True)
 
 
 def test_openapi_describes_every_operation(client: httpx.Client) -> None:

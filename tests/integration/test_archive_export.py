@@ -7,15 +7,15 @@ from pathlib import Path
 from neurigraph_pipelines.lifecycle import archive, retention
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Tier
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exported_user import export, restore
 from tests.support.memories import converse, ingest, new_user, plain_context, stored
 
 
 def found(here: Installation, claims: Claims) -> set[str]:
-    asked = phase_one(plain_context(here).acting_for(claims), Question("walnut desk", limit=10))
+    asked = search(plain_context(here).acting_for(claims), Question("walnut desk", limit=10))
     return {hit["record_id"] for hit in asked.hits}
 
 

@@ -83,7 +83,7 @@ def test_what_is_known_survives_a_restore(installation: Installation, target: Se
     with Installation(target) as there:
         assert known.seen(there) == before
         shown = listing.link(there.database, known.claims, known.signed)
-        assert (shown["attest"], shown["end_attest"]) == ("self", "self")
+        assert (shown.attest, shown.end_attest) == ("self", "self")
         assert not verify(there.context).findings
         decided = actions.vote(there.acting_for(known.claims), known.action, approves=True)
         assert decided.state is ActionState.EXECUTED

@@ -24,8 +24,8 @@ from neurigraph_pipelines.graph.upgrades import upgrade_nodes
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import AbsentObjectError, ConfigurationError
 from neurigraph_pipelines.retrieval.open import open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
@@ -88,7 +88,7 @@ def journal(url: str) -> list[tuple[int, str]]:
 
 
 def find(here: Installation, claims: Claims, query: str) -> list[dict[str, Any]]:
-    return list(phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query)).hits)
+    return list(search(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query)).hits)
 
 
 def execute(url: str, statement: LiteralString) -> None:

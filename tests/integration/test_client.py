@@ -21,6 +21,7 @@ from neurigraph_pipelines.faces.client import (
     Invalid,
     Memory,
     Message,
+    Note,
     NotFound,
     Source,
     Unavailable,
@@ -137,14 +138,14 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             await asyncio.to_thread(store, shared_installation)
             await asyncio.to_thread(read_waiting, shared_installation.context)
             assert [one.fact_id async for one in memory.facts(tag="boat")] == [stated.fact_id]
-            assert (await memory.fact(stated.fact_id)).said_in[0]["source_id"] == str(stated.note_id)
+            assert (await memory.fact(stated.fact_id)).said_in[0].source_id == stated.note_id
             changed = await memory.change_fact(stated.fact_id, tags=["boat", "red"])
             assert isinstance(changed, Fact)
             assert changed.tags == ["boat", "red"]
             await memory.retract_fact(stated.fact_id)
             await memory.confirm_fact(stated.fact_id)
             assert await memory.undo_decisions(stated.fact_id) == []
-            operations = [one["operation"] for one in (await memory.fact_history(stated.fact_id))["changes"]]
+            operations = [one.operation for one in (await memory.fact_history(stated.fact_id)).changes]
             assert operations == ["confirm", "retract", "change"]
             await _links(memory, stated.fact_id, records[0].record_id)
             await _digests(memory, [record.record_id for record in records[:2]])
@@ -234,7 +235,8 @@ class Flaky(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.keys.append(self.headers["Idempotency-Key"])
         good = len(self.keys) > 2
-        body = f'{{"note_id": "{UUID(int=1)}", "version": 1, "created": true}}' if good else "busy"
+        note = Note(note_id=UUID(int=1), version=1, created=True, node_id=None, replaces=None, redacted={})
+        body = note.model_dump_json() if good else "busy"
         self.send_response(202 if good else 503)
         self.send_header("Retry-After", "0.01")
         self.send_header("Content-Length", str(len(body)))

@@ -16,8 +16,8 @@ from psycopg import sql
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.database.secret import CLAIMS_LIFETIME_SECONDS, Secret
 from neurigraph_pipelines.model.errors import ClockError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
@@ -71,7 +71,7 @@ def test_clock_beyond_the_tolerance_is_an_error_that_says_so(
         with pytest.raises(ClockError, match=says), database.agent(claims) as tx:
             tx.execute(WHO)
         with pytest.raises(ClockError, match=says):
-            phase_one(shared_installation.acting_for(claims).using(database=database), Question("Whom did I meet?"))
+            search(shared_installation.acting_for(claims).using(database=database), Question("Whom did I meet?"))
         with caplog.at_level(logging.WARNING):
             database.later(claims, WHO, {})
             database.wait_for_background()

@@ -39,10 +39,10 @@ def found(graph: Graph, fact_id: UUID, claims: Claims | None = None) -> dict[str
     """Which ends each relation has, by their texts."""
     page = computed_links(graph.here.acting_for(claims or graph.claims), fact_id)
     ends: dict[str, list[Any]] = {}
-    for one in page["links"]:
-        assert (one["link_id"], one["verdict"], one["attest"]) == (None, "unverified", "unsigned")
-        other = one["to_text"] if one["direction"] == "out" else f"by {one['from_text']}"
-        ends.setdefault(one["relation"], []).append(other)
+    for one in page.links:
+        assert (one.link_id, one.verdict, one.attest) == (None, "unverified", "unsigned")
+        other = one.to_text if one.direction == "out" else f"by {one.from_text}"
+        ends.setdefault(one.relation, []).append(other)
     return ends
 
 
@@ -81,7 +81,7 @@ def test_what_a_fact_has_to_do_with(told: tuple[Graph, dict[str, UUID], list[UUI
     assert ends["similar_to"] == ["Ana built oak chairs."]
     assert links_of(graph.here, graph.user.user_id) == [], "nothing is stored"
     page = computed_links(graph.here.acting_for(graph.claims), facts["asked"], "preceded_by")
-    assert [one["forward"] for one in page["links"]] == ["came after"] * 2
+    assert [one.forward for one in page.links] == ["came after"] * 2
     with pytest.raises(NotFoundError):
         computed_links(graph.here.acting_for(graph.claims), uuid4())
 

@@ -75,12 +75,12 @@ def test_windows_are_covered_once_and_by_who_may_read_them(graph: DigestedGraph)
     assert {len(one["derived_from"]) for one in graph.seen()} == {3, 4}
 
 
-def _derivations(graph: DigestedGraph, claims: Claims, record_id: UUID) -> dict[UUID, str]:
+def _derivations(graph: DigestedGraph, claims: Claims, record_id: UUID) -> dict[UUID, str | None]:
     """Return the digests that the links of a memory name, with their titles."""
     wanted = LinkFilter(record_id=record_id, relation="derived_from")
     found = list_links(graph.here.database, graph.here.cursors, claims, wanted).items
-    assert all((one["to_id"], one["direction"], one["from_kind"]) == (record_id, "in", "digest") for one in found)
-    return {one["from_id"]: one["from_text"] for one in found}
+    assert all((one.to_id, one.direction, one.from_kind) == (record_id, "in", "digest") for one in found)
+    return {one.from_id: one.from_text for one in found}
 
 
 def test_a_window_with_few_memories_or_facts_waits(graph: DigestedGraph) -> None:

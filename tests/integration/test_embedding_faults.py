@@ -10,8 +10,8 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ProviderError, TransientError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.embedder import OpenAiEmbedder
 from resources.providers.retries import ProviderClient
@@ -44,7 +44,7 @@ def test_records_without_vectors_are_found_by_word(
     (node,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Work'", user.user_id)
     assert (node["record_count"], node["embedded_count"], node["centroid"]) == (1, 0, None)
     for embedder in (WordEmbedder(), WordEmbedder(fault=TransientError("still down"))):
-        answer = phase_one(here.acting_for(claims).using(embedder=embedder), Question("walnut", explain=True))
+        answer = search(here.acting_for(claims).using(embedder=embedder), Question("walnut", explain=True))
         assert answer.hits[0]["title"] == "#Work the walnut desk"
         assert answer.hits[0]["explain"]["summary_dense"] is None
 

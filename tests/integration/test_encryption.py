@@ -23,6 +23,7 @@ from neurigraph_pipelines.model import KEYS, Claims
 from neurigraph_pipelines.model.errors import ConfigurationError, DamagedObjectError, LostObjectError, NeurigraphError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.master_keys import MasterKeyFile
 from resources.storage.encrypted import EncryptedObjectStore
 from resources.storage.local import LocalObjectStore
 from resources.storage.sealing import HEADER_BYTES, MAGIC, SEGMENT_BYTES
@@ -184,8 +185,6 @@ def test_rotation_writes_no_object(sealed: Installation) -> None:
     claims, (record_id,) = remember(sealed, f"#Family {WORD.decode()}", "Yes.")
     before, old = bytes_at(sealed), sealed.master_key_file.read_text()
     # A rotation that was killed after it wrote the new key, and after it wrapped one of the keys.
-    from resources.master_keys import MasterKeyFile
-
     MasterKeyFile(sealed.master_key_file).add()
     store_of(sealed).put("durable/late/a", [b"x"])
     with reopened(sealed) as here:

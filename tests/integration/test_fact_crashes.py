@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
 
 import pytest
 
+from neurigraph_pipelines.database.leases import work_lease
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.inbox import upload_leases
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import NewFact, change_fact, state_fact
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model import Claims, Segment
+from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.ports import KeptFacts
+from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
@@ -42,8 +47,8 @@ def kill_at(here: Installation, user: User, moment: str, occurrence: int) -> Non
 def seen(here: Installation, claims: Claims) -> dict[str, str]:
     """Return the status of each statement in the list of facts."""
     found = list_facts(here.database, here.cursors, claims, FactFilter()).items
-    assert len({one["statement"] for one in found}) == len(found), "stated twice"
-    return {one["statement"]: one["status"] for one in found}
+    assert len({one.statement for one in found}) == len(found), "stated twice"
+    return {one.statement: one.status for one in found}
 
 
 def counts(here: Installation, user: User) -> tuple[int, ...]:
@@ -58,6 +63,41 @@ def wait_for_facts(here: Installation, user: User) -> None:
     for table in ("pending_facts", "pending_verdicts"):
         query = f"SELECT FROM neurigraph.{table} WHERE user_id = %s AND next_attempt_at > clock_timestamp()"
         wait_until(lambda query=query: not rows(here, query, user.user_id), "the leases expire")  # type: ignore[misc]
+
+
+class LookingModel(FormsModel):
+    """Looks at the leases while it reads and compares."""
+
+    def __init__(self, here: Installation) -> None:
+        self._here = here
+        self.bounds: dict[str, float] = {}
+
+    def _look(self, table: str) -> None:
+        query = f"SELECT extract(epoch FROM max(next_attempt_at - clock_timestamp()))::float AS left FROM {table}"
+        (self.bounds[table],) = (row["left"] for row in rows(self._here, query))
+
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+        self._look("neurigraph.pending_facts")
+        return super().extract_facts(segment, kept)
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        self._look("neurigraph.pending_verdicts")
+        return super().judge(pairs)
+
+
+def test_leases_of_a_killed_process_end_soon(installation: Installation) -> None:
+    """With the settings as they come, whose leases on segments last 15 minutes."""
+    model = LookingModel(installation)
+    user, claims = new_user(installation)
+    context = plain_context(installation).using(language_model=model)
+    for number, words in enumerate((FIRST, LATER)):
+        converse(installation, claims, words, first=61 * number)
+        ingest(context, user)
+        read_waiting(context, user_id=user.user_id)
+        reconcile_waiting(context, user_id=user.user_id)
+    assert set(model.bounds) == {"neurigraph.pending_facts", "neurigraph.pending_verdicts"}
+    assert all(0 < left <= 30 for left in (*model.bounds.values(), upload_leases.LEASE_SECONDS)), model.bounds
+    assert 0 < work_lease(installation.settings) <= 30 < installation.settings.ingestion.claim_lease_seconds
 
 
 AFTER = {
@@ -137,7 +177,7 @@ def test_killed_run_leaves_one_latest_stated_fact(shared_installation: Installat
     shown, records = STATED[moment]
     assert (seen(here, claims), counts(here, user)[-1]) == (shown, records)
     again = change_fact(asking, first.fact_id, FactWords(NEW_WORDS), FactState())
-    assert again == replace(changed, created=False), "a caller that repeats the request writes nothing"
+    assert again == changed.model_copy(update={"created": False}), "a caller that repeats the request writes nothing"
     assert verify(here.context, user_id=user.user_id).findings == []
 
     wait_for_facts(here, user)

@@ -47,8 +47,8 @@ def test_pages_and_beliefs_do_not_slow_down(here: Installation) -> None:
 
     def page() -> None:
         found = list_facts(here.database, here.cursors, graph.claims, FactFilter(), limit=50).items
-        assert [one["source_count"] for one in found] == [1] * 50
-        assert {one["said_count"] for one in found} <= {1, 2}
+        assert [one.source_count for one in found] == [1] * 50
+        assert {one.said_count for one in found} <= {1, 2}
 
     def believe() -> None:
         newest = rows(here, "SELECT fact_id FROM neurigraph.facts WHERE user_id = %s LIMIT 20", graph.user.user_id)

@@ -16,7 +16,8 @@ from neurigraph_pipelines.model import AliasType
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.links import End
 from neurigraph_pipelines.retrieval import walks
-from neurigraph_pipelines.retrieval.fact_queries import FactAnswer, FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.kinds import EndKind, FactStatus
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, failure, found, text_of
@@ -34,14 +35,14 @@ def graph(shared_installation: Installation) -> Graph:
     return new_graph(shared_installation)
 
 
-def ask(graph: Graph, query: str | None = None, **values: Any) -> FactAnswer:
+def ask(graph: Graph, query: str | None = None, **values: Any) -> QueriedFacts:
     context = graph.here.acting_for(graph.claims).using(embedder=WordEmbedder())
     return query_facts(context, FactQuery(query, **values))
 
 
-def words(answer: FactAnswer) -> list[str]:
+def words(answer: QueriedFacts) -> list[str]:
     """Return the statements of the related facts, in order."""
-    return [one.fact.fields["statement"] for one in answer.related]
+    return [one.fact.statement for one in answer.related]
 
 
 def test_why_follows_causes_and_says_how(graph: Graph) -> None:
@@ -55,7 +56,7 @@ def test_why_follows_causes_and_says_how(graph: Graph) -> None:
     link(here, user, inferred(moved, happy, "led_to"), inferred(growth, moved, "supports"))
 
     answer = ask(graph, fact_id=moved, kind=WHY, include_graph=True)
-    assert [one.fields["statement"] for one in answer.matches] == ["We moved to Porto."]
+    assert [one.statement for one in answer.matches] == ["We moved to Porto."]
     assert words(answer) == ["The office was too small.", "The team grew."], "causes, and no effects"
     cause, reason = answer.related
     assert cause.path_description == (
@@ -64,13 +65,13 @@ def test_why_follows_causes_and_says_how(graph: Graph) -> None:
     assert reason.path_description.endswith(
         "“The office was too small” (2026-05-01), which was influenced by “The team grew” (2026-05-01)."
     )
-    assert [one["id"] for one in reason.path] == [moved, small, growth]
+    assert [one.id for one in reason.path] == [moved, small, growth]
     assert reason.hops == 2
     assert cause.fact.score == pytest.approx(0.6 * 1 * 0.7)
     assert reason.fact.score == pytest.approx(0.6 * 0.7 * 0.9 * 0.9 * 0.7)
     assert answer.graph is not None
-    assert {one["relation"] for one in answer.graph["links"]} == {"caused_by", "influenced_by", "supports"}
-    assert len(answer.graph["nodes"]) == 3
+    assert {one.relation for one in answer.graph.links} == {"caused_by", "influenced_by", "supports"}
+    assert len(answer.graph.nodes) == 3
 
     # A search begins at what is found; effects are asked for by their name.
     assert words(ask(graph, "Porto", kind=WHY))[:1] == ["The office was too small."]
@@ -92,7 +93,7 @@ def test_changed_lists_versions_by_time(graph: Graph) -> None:
 
     answer = ask(graph, fact_id=homes[1], kind=CHANGED)
     assert sorted(words(answer)) == ["Ana lives in Ghent.", "Ana lives in Porto.", "Ana lives in Porto."]
-    described = {one.fact.fields["fact_id"]: one.path_description for one in answer.related}
+    described = {one.fact.fact_id: one.path_description for one in answer.related}
     assert "was replaced by" in described[homes[2]]
     assert " replaces " in described[homes[0]]
     assert described[corrected].count("was replaced by") == 2
@@ -101,7 +102,7 @@ def test_changed_lists_versions_by_time(graph: Graph) -> None:
     stating.retract(here.acting_for(graph.claims), homes[2])
     assert words(ask(graph, fact_id=homes[1], kind=CHANGED)) == ["Ana lives in Porto."]
     retracted = ask(graph, fact_id=homes[1], kind=CHANGED, status=(FactStatus.ARCHIVED,))
-    assert [one.fact.fields["fact_id"] for one in retracted.related] == [homes[2]]
+    assert [one.fact.fact_id for one in retracted.related] == [homes[2]]
     assert ask(graph, fact_id=homes[2], kind=CHANGED).matches, "one may begin there"
 
 
@@ -116,7 +117,7 @@ def test_about_knows_other_names(graph: Graph) -> None:
     link(here, graph.user.user_id, inferred(sails, wind, "caused_by"))
 
     def matches(name: str) -> list[UUID]:
-        return [one.fields["fact_id"] for one in ask(graph, name, kind=ABOUT).matches]
+        return [one.fact_id for one in ask(graph, name, kind=ABOUT).matches]
 
     assert matches("Bobby") == [bobby], "nothing says yet that they are one"
     assert matches("Robert") == [sails]
@@ -130,7 +131,7 @@ def test_about_knows_other_names(graph: Graph) -> None:
             [graph.user.user_id, second, robert],
         )
     assert matches("ROBERT") == [owner, bobby, sails], "a memory that mentions him, in its own words"
-    assert wind in {one.fact.fields["fact_id"] for one in ask(graph, "Bobby", kind=ABOUT).related}
+    assert wind in {one.fact.fact_id for one in ask(graph, "Bobby", kind=ABOUT).related}
     assert matches("Nobody Atall") == []
 
 
@@ -144,7 +145,7 @@ def test_connected_shows_what_matters_by_distance(graph: Graph) -> None:
     ring = [*zip(facts, [*facts[1:], facts[0]], strict=True), (facts[0], facts[4])]
     link(here, user, *(inferred(one, other, "relates_to") for one, other in ring))
     answer = ask(graph, fact_id=facts[0], kind=CONNECTED)
-    reached = [(one.hops, one.fact.fields["fact_id"]) for one in answer.related]
+    reached = [(one.hops, one.fact.fact_id) for one in answer.related]
     assert set(reached) == {(1, facts[4]), (1, facts[8]), (2, facts[2]), (3, facts[6])}
     assert [hops for hops, _ in reached] == [1, 1, 2, 3]
     assert len(ask(graph, fact_id=facts[0], max_hops=6).related) == 8
@@ -168,14 +169,14 @@ def test_links_of_memories_nodes_and_sources(graph: Graph) -> None:
     )
     answer = ask(graph, fact_id=built, kind=WHY)
     assert sorted(words(answer)) == ["Ana chose the colour.", "We want a bridge."], "what the memory states"
-    assert [one["kind"] for one in answer.related[0].path] == ["fact", "record", "fact"]
+    assert [one.kind for one in answer.related[0].path] == ["fact", "record", "fact"]
     assert "was caused by a memory in Plan (" in answer.related[0].path_description
     by_node = ask(graph, fact_id=built, traverse_types=("decided_by",))
     (related,) = by_node.related
     assert related.path_description.endswith(
-        f"was decided by Plan, which decided “Ana chose the colour” ({related.fact.fields['said_at']:%Y-%m-%d})."
+        f"was decided by Plan, which decided “Ana chose the colour” ({related.fact.said_at:%Y-%m-%d})."
     )
-    assert wanted not in {one.fact.fields["fact_id"] for one in by_node.related}
+    assert wanted not in {one.fact.fact_id for one in by_node.related}
 
 
 def test_verdicts_are_links(graph: Graph) -> None:
@@ -189,12 +190,12 @@ def test_verdicts_are_links(graph: Graph) -> None:
     undone = plant_fact(here, record, "Undone.")
     judge(here, undone, claim, "contradicts", undone=True)
     answer = ask(graph, fact_id=claim)
-    assert {one.fact.fields["fact_id"]: one.links[0]["relation"] for one in answer.related} == {
+    assert {one.fact.fact_id: one.links[0].relation for one in answer.related} == {
         doubt: "contradicts",
         ground: "depends_on",
         more: "supports",
     }
-    assert {one.links[0]["link_id"] for one in answer.related} == {None}
+    assert {one.links[0].link_id for one in answer.related} == {None}
     assert words(ask(graph, fact_id=claim, min_strength=0.95)) == []
     assert len(ask(graph, fact_id=ground, traverse_types=("depends_on",)).related) == 1
 
@@ -228,7 +229,7 @@ def test_bounds_are_kept_and_said(graph: Graph, monkeypatch: pytest.MonkeyPatch)
     around = [plant_fact(here, record, f"Around {place}.") for place in range(60)]
     link(here, user, *(inferred(middle, one, "relates_to", strength=0.4 + n / 100) for n, one in enumerate(around)))
     answer = ask(graph, fact_id=middle, max_hops=1, max_nodes=200)
-    assert {one.fact.fields["fact_id"] for one in answer.related} == set(around[10:]), "the 50 strongest"
+    assert {one.fact.fact_id for one in answer.related} == set(around[10:]), "the 50 strongest"
     beyond = [
         inferred(one, plant_fact(here, record, f"Beyond {n}.{m}."), "relates_to")
         for n, one in enumerate(around)
@@ -255,7 +256,7 @@ def test_over_http_and_by_the_client(graph: Graph) -> None:
         assert [one.fact.statement for one in asked.related] == ["It rains."]
         assert " was caused by " in asked.related[0].path_description
         assert asked.graph is not None
-        assert [one["relation"] for one in asked.graph["links"]] == ["caused_by"]
+        assert [one.relation for one in asked.graph.links] == ["caused_by"]
         assert memory.query_facts(fact_id=effect).graph is None
         assert memory.query_facts(fact_id=effect, time_range={"start": "2001-01-01"}).related != []
         assert memory.query_facts(fact_id=effect, time_range={"end": "2001-01-01"}).related == []

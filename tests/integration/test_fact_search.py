@@ -41,7 +41,7 @@ def statements_found(here: Installation, claims: Claims, query: str = "Which oak
     found = search(context, question).facts
     assert found == search(context, question).facts == search(without, question).facts
     assert found is not None
-    return [fact["statement"] for fact in found]
+    return [fact.statement for fact in found]
 
 
 def test_facts_are_found_behind_the_gates(here: Installation, client: httpx.Client) -> None:
@@ -163,7 +163,7 @@ def test_lending_and_its_rationale(here: Installation) -> None:
     assert plain.rationale["facts"] == []
     assert lent.rationale is not None
     assert lent.facts is not None
-    assert lent.rationale["facts"][0] == {"fact_id": str(lent.facts[0]["fact_id"]), "lent": round(added, 6)}
+    assert lent.rationale["facts"][0] == {"fact_id": str(lent.facts[0].fact_id), "lent": round(added, 6)}
     names = {name["node_path"]: name["match"] for name in lent.rationale["names"]}
     assert names[f"{user.slug}/Family/Ana"] == "exact"
     edge = next(one for one in lent.rationale["edges"] if one["relation"] == "sister")

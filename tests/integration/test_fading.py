@@ -98,7 +98,7 @@ def test_what_is_low_and_unneeded_fades(graph: SharedGraph) -> None:
     assert (delta["operation"], delta["authored_by"]) == ("retract", fading.AUTHOR)
     assert fading.wrongly_faded(here.context) == []
     shown = search(act, Question("plum", include_facts=True)).facts or []
-    assert found["faded"]["fact_id"] not in {one["fact_id"] for one in shown}
+    assert found["faded"]["fact_id"] not in {one.fact_id for one in shown}
     assert [hit for hit in search(act, Question("plum faded")).hits if "faded" in hit["title"]], "its memory stays"
     confirm(act, found["faded"]["fact_id"])
     assert facts(graph)["faded"]["status"] == "active"
@@ -123,8 +123,8 @@ def test_a_search_may_weigh_age(graph: SharedGraph) -> None:
     # Another limit, since a process keeps answers.
     weighing, again = act.using(settings=here.settings.changed(decay_weight=0.2)), replace(question, limit=9)
     weighed = search(weighing, again).facts or []
-    scores = {one["statement"].split()[2]: one["score"] for one in plain}
-    faded = {one["statement"].split()[2]: one["score"] for one in weighed}
+    scores = {one.statement.split()[2]: one.score for one in plain}
+    faded = {one.statement.split()[2]: one.score for one in weighed}
     assert faded["new"] == pytest.approx(0.8 * scores["new"] + 0.2, abs=0.001)
     assert faded["old"] == pytest.approx(0.8 * scores["old"] + 0.05, abs=0.001), "a quarter after two years"
 

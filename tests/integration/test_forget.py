@@ -31,8 +31,8 @@ from neurigraph_pipelines.model import (
     SubjectType,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.callers import plant_fact
 from tests.support.erasures import FACT, NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
@@ -105,9 +105,7 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
     assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
-    answer = phase_one(
-        here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}")
-    )
+    answer = search(here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}"))
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {to_erase}
 
 

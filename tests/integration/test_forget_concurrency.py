@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.access.authentication import issue_api_key, key_of, new_api_key
+from neurigraph_pipelines.faces.cli.session import claims_of
 from neurigraph_pipelines.graph import locks
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.inbox.triggers import lease_due
@@ -26,10 +29,10 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import ConflictError, LostObjectError, NotFoundError
+from neurigraph_pipelines.model.errors import ForgettingError, LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import admin, assert_problem
 from tests.support.api_server import serving
@@ -91,7 +94,7 @@ def test_erasure_beside_other_work(installation: Installation) -> None:
 
     def ask() -> None:
         try:
-            found = phase_one(here.acting_for(claims).using(embedder=context.embedder), Question("hello mill"))
+            found = search(here.acting_for(claims).using(embedder=context.embedder), Question("hello mill"))
             for hit in found.hits:
                 file_id = file_of_record(here.database, claims, hit["record_id"])
                 assert open_file(here.acting_for(claims), file_id).content
@@ -150,12 +153,12 @@ def test_user_is_forgotten_beside_writers(installation: Installation) -> None:
                 try:
                     time.sleep(0.5)
                     answer = client.delete(f"/v1/users/{user_id}", headers=headers)
-                    assert_problem(client.get("/v1/account", headers=headers), 401)
+                    assert_problem(client.get("/v1/account", headers=headers), 410)
                 finally:
                     over.set()
                 written = set[int]().union(*(each.result() for each in running))
             assert (answer.status_code, answer.json()["finished_at"] is not None) == (200, True), answer.text
-            assert written <= {200, 201, 401, 404, 409}
+            assert written <= {200, 201, 409, 410}
             assert rows(here, "SELECT FROM neurigraph.sources WHERE user_id = %s", user_id) == []
     assert verify(here.context).findings == []
     assert audit_objects(here.context, dry_run=True).orphans == []
@@ -188,20 +191,79 @@ def test_refused_erasure_has_no_effect_later(installation: Installation, monkeyp
     assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == 1
 
 
+FORGETTING = "this user is being forgotten: nothing more is stored"
+NOWHERE = UUID(int=1)
+WRITES: list[tuple[str, str, dict[str, Any]]] = [
+    ("POST", "/v1/notes", {"json": {"text": "The mill turns."}}),
+    ("POST", "/v1/conversations", {"json": {"title": "Mill"}}),
+    ("POST", f"/v1/conversations/{NOWHERE}/messages", {"json": {"messages": [{"role": "user", "content": "hi"}]}}),
+    ("POST", "/v1/files", {"files": {"file": ("mill.txt", b"The mill turns.")}}),
+    ("POST", "/v1/facts", {"json": {"statement": "The mill turns."}}),
+    (
+        "POST",
+        "/v1/links",
+        {"json": dict.fromkeys(("from_record_id", "to_record_id"), str(NOWHERE)) | {"relation": "supports"}},
+    ),
+    ("PATCH", f"/v1/records/{NOWHERE}", {"json": {"title": "Mill"}}),
+    ("POST", "/v3/documents", {"json": {"content": "The mill turns."}}),
+    ("POST", "/mcp", {"json": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}}),
+]
+
+
 def test_begun_erasure_is_accepted_and_finished_later(
     installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each writer is refused meanwhile with 409 and afterwards with 410; a made-up key of the user says nothing."""
     here = installation
     user, claims = new_user(here)
     headers = {"Authorization": f"Bearer {issue_api_key(here.database, user.user_id)}"}
     converse(here, claims, "#Family hello", "goodbye")
     ingest(plain_context(here))
-    with serving(here) as base, read_all_the_time(here, user.user_id, monkeypatch):
-        accepted = httpx.delete(f"{base}/v1/users/{user.user_id}", headers=headers, timeout=60.0)
-        assert (accepted.status_code, accepted.json()["finished_at"]) == (202, None), accepted.text
-        assert_problem(httpx.get(f"{base}/v1/account", headers=headers), 401)
-        with pytest.raises(ConflictError, match="being forgotten"):
-            converse(here, claims, "somebody who was let in before")
-    (receipt,) = finish_erasures(here.context)
-    assert receipt.finished_at is not None
+
+    def answers(base: str, status: int) -> set[tuple[str, str | None]]:
+        given = [httpx.request(how, base + path, headers=headers, timeout=60.0, **body) for how, path, body in WRITES]
+        return {(assert_problem(each, status)["detail"], each.headers.get("Retry-After")) for each in given}
+
+    with serving(here) as base:
+        with read_all_the_time(here, user.user_id, monkeypatch):
+            accepted = httpx.delete(f"{base}/v1/users/{user.user_id}", headers=headers, timeout=60.0)
+            assert (accepted.status_code, accepted.json()["finished_at"]) == (202, None), accepted.text
+            with pytest.raises(ForgettingError, match="being forgotten"):
+                converse(here, claims, "somebody who was let in before")
+            with pytest.raises(ForgettingError, match="being forgotten"):
+                claims_of(here, user.slug)
+            assert answers(base, 409) == {(FORGETTING, "1")}
+        (receipt,) = finish_erasures(here.context)
+        assert answers(base, 410) == {("this user was forgotten, with all keys: the receipt is all that is left", None)}
+        stranger = {"Authorization": f"Bearer {key_of(new_api_key(), user.user_id)}"}
+        assert_problem(httpx.get(f"{base}/v1/account", headers=stranger), 401)
+    assert (receipt.finished_at is not None, receipt.kept) == (True, {"originals": [], "sources": []})
     assert rows(here, "SELECT FROM neurigraph.users WHERE user_id = %s", user.user_id) == []
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], *WRITES[4:7]], ids=["note", "fact", "link", "record"])
+def test_writer_who_was_let_in_before_is_told(
+    installation: Installation, method: str, path: str, body: dict[str, Any]
+) -> None:
+    """The key is checked before the body is read; the user is forgotten between the two."""
+    here = installation
+    user, claims = new_user(here)
+    headers = {"Authorization": f"Bearer {issue_api_key(here.database, user.user_id)}"}
+    text = json.dumps(body["json"]).encode()
+
+    def was_used() -> bool:
+        with here.database.owner() as tx:
+            return tx.execute("SELECT FROM neurigraph.api_keys WHERE last_used_at IS NOT NULL").fetchone() is not None
+
+    def slowly() -> Iterator[bytes]:
+        yield text[:1]
+        while not was_used():
+            time.sleep(0.05)
+        erase(here, claims, SubjectKind.USER, user.user_id)
+        yield text[1:]
+
+    with serving(here) as base:
+        answer = httpx.request(
+            method, base + path, headers={**headers, "Content-Type": "application/json"}, content=slowly(), timeout=60.0
+        )
+    assert_problem(answer, 410)

@@ -101,4 +101,4 @@ def test_forget_over_http(installation: Installation, client: httpx.Client) -> N
 
     last = client.delete(paths[2], headers=key).json()
     assert (last["subject_id"], last["erased"]["users"]) == (str(user.user_id), 1)
-    assert client.delete(paths[2], headers=key).status_code == 401, "their key is gone, too"
+    assert client.delete(paths[2], headers=key).status_code == 410, "their key is gone, too"

@@ -36,8 +36,8 @@ from neurigraph_pipelines.model import (
     Relation,
     Segment,
 )
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.growing_graph import Turns, outline_of, records, store, tell
@@ -208,7 +208,7 @@ def test_stated_alias_is_learned(installation: Installation, bob: Claims, tmp_pa
     (annabel,) = (node for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON)
     assert annabel.path == ("Family", "Annabel")
     assert annabel.aliases == ("Annie",)
-    answer = phase_one(installation.acting_for(bob), Question("And Annie?"))
+    answer = search(installation.acting_for(bob), Question("And Annie?"))
     assert (answer.anchors[0]["node_path"], answer.anchors[0]["reason"]) == ("bob/Family/Annabel", "name")
     tell(installation, bob, tmp_path, {"third": [(who, text.replace("Annabel", "Annie")) for who, text in sister]}, 2)
     store(installation)

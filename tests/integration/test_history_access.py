@@ -10,8 +10,8 @@ from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -95,7 +95,7 @@ def test_hidden_origin_and_successor_are_omitted(shelf: Shelf) -> None:
         assert text not in str([(delta.before, delta.after) for delta in (supersession, move)])
     assert owners.at(move.w - MICROSECOND)["node_path"].endswith("Work/Marketing")
     question = Question("campaign")
-    answer = phase_one(personas.here.acting_for(graph.personas).using(embedder=personas.embedder), question)
+    answer = search(personas.here.acting_for(graph.personas).using(embedder=personas.embedder), question)
     assert str(personas.record_id) not in {hit["record_id"] for hit in answer.hits}
 
 
@@ -118,6 +118,6 @@ def test_third_party_sees_no_history(shelf: Shelf) -> None:
         theirs.revise(Revision(title="mine"))
     question = Question("campaign", at=delta.w - MICROSECOND)
     for claims, word in ((shelf.graph.owners, "Zanzibar"), (theirs.claims, "It begins in May.")):
-        answer = phase_one(theirs.here.acting_for(claims).using(embedder=theirs.embedder), question)
+        answer = search(theirs.here.acting_for(claims).using(embedder=theirs.embedder), question)
         assert any(word in hit["summary"] for hit in answer.hits)
     assert "Zanzibar" not in str(answer.hits)

@@ -20,8 +20,8 @@ from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
@@ -49,7 +49,7 @@ def memory(remember: Remember) -> Memory:
 
 
 def ask(memory: Memory, question: Question) -> Answer:
-    return phase_one(memory.here.acting_for(memory.claims).using(embedder=memory.embedder), question)
+    return search(memory.here.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def found(memory: Memory, question: Question) -> list[str]:

@@ -22,8 +22,8 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, stored
@@ -183,7 +183,7 @@ def test_concurrent_changes_lose_nothing(here: Installation, context: Context) -
 
     def searches() -> int:
         while not stop.is_set():
-            phase_one(here.acting_for(owner).using(embedder=story.context.embedder), Question("desk"))
+            search(here.acting_for(owner).using(embedder=story.context.embedder), Question("desk"))
             assert memory.at()["record_id"] == str(memory.record_id)
         return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.ingestion.arrivals import work
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
@@ -24,6 +26,7 @@ from tests.support.memories import (
 )
 from tests.support.pausing_run import LEASE_SECONDS, MOMENTS
 from tests.support.record_checks import whole_records
+from tests.support.waiting import wait_until
 
 CONVERSATION = ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister")
 NOTE = NewNote("Dave said hello.", title="Hello", path="Family/Dave")
@@ -97,16 +100,22 @@ def test_killed_run_with_several_threads(shared_installation: Installation, mome
     assert sorted((edge["relation"], edge["n"]) for edge in edges) == [*[("sister", 1)] * 7, ("sister", 7)]
 
 
-def test_killed_run_keeps_lease_until_expiry(shared_installation: Installation) -> None:
+def test_lease_ends_with_its_process(shared_installation: Installation) -> None:
+    """A lease of 15 minutes: nobody takes it from a process that is stopped, and a killed one has lost it at once."""
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "one")
     process = run_to(here, user, "embedding", 1)
     try:
-        time.sleep(2 * LEASE_SECONDS)  # longer than the lease: it must have been renewed
-        assert ingest(plain_context(here), user) == [], "it lives, and says so"
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(2 * LEASE_SECONDS)
+        with here.database.owner() as tx:
+            tx.execute("UPDATE neurigraph.storage_triggers SET claimed_until = now() + interval '15 min' "
+                       "WHERE state = 'claimed'")  # fmt: skip
+        assert ingest(plain_context(here), user) == []
+        assert not work(here.context).arrived
     finally:
         process.kill()
         process.communicate()
-    wait_for_expired_leases(here, user)
+    wait_until(lambda: work(here.context).arrived, "the sensors are told")
     assert len(stored(ingest(plain_context(here), user))) == 1

@@ -20,8 +20,8 @@ from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query import read_packs
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.lexemes import WINDOW
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import plain_context, rows
@@ -35,7 +35,7 @@ def ask(here: Installation, claims: Claims) -> Answer:
     context = plain_context(here)
     settings = context.settings.changed(layer_cache_mb=0, answer_cache_entries=0)
     question = Question("Zanzibar contract lawyers", explain=True, message_limit=100)
-    return replace(phase_one(context.acting_for(claims).using(settings=settings), question), warmed=0)
+    return replace(search(context.acting_for(claims).using(settings=settings), question), warmed=0)
 
 
 def packs(graph: SharedGraph) -> dict[UUID, Any]:
@@ -81,7 +81,7 @@ def test_vectors_that_fit_are_kept(shared_installation: Installation, monkeypatc
     def kept() -> dict[str, int]:
         context = plain_context(here).acting_for(graph.owners).using(settings=settings)
         for _ in range(4):
-            phase_one(context, Question("Zanzibar contract lawyers"))
+            search(context, Question("Zanzibar contract lawyers"))
             here.database.wait_for_background()
         return {node: held.nbytes for node in nodes if (held := cache.peek(node)) is not None}
 

@@ -92,11 +92,11 @@ def test_unused_files_are_compressed_in_batches(file: StoredFile, instance: dg.D
     first = Ran(instance, "dormancy_job", dormant_files={"limit": 2, "user": file.user.slug})
     values = first.metadata_of("dormant_files")
     assert (values["files compressed"], values["limit reached"], values["files left"]) == (2, True, 1)
-    assert first.checks() == {"nothing_awake_that_nobody_opens": False}
+    assert first.checks() == {"no_file_is_awake_unopened": False}
     second = Ran(instance, "dormancy_job")
     values = second.metadata_of("dormant_files")
     assert (values["files compressed"], values["limit reached"], values["failures"]) == (1, False, "none")
-    assert second.checks() == {"nothing_awake_that_nobody_opens": True}
+    assert second.checks() == {"no_file_is_awake_unopened": True}
     assert {each.state for each in (file, *more)} == {"dormant"}
 
 
@@ -109,7 +109,7 @@ def test_uncompressible_file_is_reported(file: StoredFile, instance: dg.DagsterI
     values = run.metadata_of("dormant_files")
     assert (values["files compressed"], values["failed"]) == (1, 1)
     assert values["failures"].records[0].data["file"] == str(lost.file_id)
-    assert run.checks() == {"nothing_awake_that_nobody_opens": False}
+    assert run.checks() == {"no_file_is_awake_unopened": False}
     assert (file.state, lost.state) == ("dormant", "active")
 
 
@@ -142,7 +142,7 @@ def test_due_and_stuck_files_return(file: StoredFile, instance_on_disk: dg.Dagst
     run = Ran(instance, "recompression_job")
     assert run.metadata_of("expired_files")["files compressed"] == 1
     assert run.metadata_of("stuck_rehydrations")["files"].records[0].data["file"] == str(stuck.file_id)
-    assert run.checks() == {"nothing_awake_past_its_time": True}
+    assert run.checks() == {"no_file_is_awake_past_its_time": True}
     assert (file.state, stuck.state) == ("dormant", "dormant")
     assert isinstance(tick(), dg.SkipReason)
 
@@ -198,7 +198,7 @@ def test_audit_checks_objects_and_rows(
         "every_table_is_guarded": True,
         "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
-        "nothing_looks_like_poison": False,
+        "no_memory_looks_like_poison": False,
         "sampled_checksums_hold": True,
     }
     report, row = run.metadata_of("storage_report"), file.row
@@ -213,7 +213,7 @@ def test_audit_checks_objects_and_rows(
         "every_table_is_guarded": True,
         "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
-        "nothing_looks_like_poison": False,
+        "no_memory_looks_like_poison": False,
         "sampled_checksums_hold": False,
     }
     file.here.objects.delete(file.key)
@@ -223,11 +223,11 @@ def test_audit_checks_objects_and_rows(
         "every_table_is_guarded": True,
         "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
-        "nothing_looks_like_poison": False,
+        "no_memory_looks_like_poison": False,
         "sampled_checksums_hold": False,
     }
     for check in run.result.get_asset_check_evaluations():
-        if check.passed or check.check_name == "nothing_looks_like_poison":  # the file repeats one sentence
+        if check.passed or check.check_name == "no_memory_looks_like_poison":  # the file repeats one sentence
             continue
         findings: Any = check.metadata["first findings"].value
         assert findings.records[0].data["fault"] == "object"
@@ -251,8 +251,8 @@ def test_expired_memories_are_archived(file: StoredFile, instance: dg.DagsterIns
     assert planned["memories archived"] == 1
     done = Ran(instance, "expiry_job", expired_records={"user": file.user.slug})
     assert done.metadata_of("expired_records")["memories"].records[0].data == {"record": str(record_id)}
-    assert done.checks() == {"nothing_is_kept_past_its_time": True, "no_archived_memory_is_shown": True}
+    assert done.checks() == {"no_memory_is_kept_past_its_time": True, "no_archived_memory_is_shown": True}
     weekly = Ran(instance, "fading_job")
     assert weekly.metadata_of("faded_facts")["facts archived"] == 0
-    assert weekly.checks() == {"nothing_that_matters_faded": True}
+    assert weekly.checks() == {"no_important_fact_faded": True}
     assert restore(context, [record_id]) == [record_id]

@@ -23,8 +23,8 @@ from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.model.errors import RehydratingError
 from neurigraph_pipelines.retrieval.open import open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.files import store_file
@@ -167,7 +167,7 @@ def test_answers_are_independent_of_file_state(installation: Installation) -> No
         """What is answered, but for the states of files, and which states those were."""
         found, states = [], set()
         for question in questions:
-            answer = phase_one(here.acting_for(claims), Question(question))
+            answer = search(here.acting_for(claims), Question(question))
             states |= {hit.pop("file_state") for hit in answer.hits}
             found.append((answer.hits, answer.messages, answer.anchors))
         return found, states

@@ -85,7 +85,7 @@ ALL = ["caused_by", "mentioned_in", "owned_by", "part_of"]
 
 def listed(here: Installation, claims: Claims, **of: Any) -> list[str]:
     found = listing.list_links(here.database, here.cursors, claims, LinkFilter(**of), limit=200)
-    return sorted(one["relation"] for one in found.items)
+    return sorted(one.relation for one in found.items)
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def test_links_follow_moves_splits_and_merges(links: Links) -> None:
     merge_nodes(links.here.database, graph.claims, graph.node("Work/Office"), graph.node("Work/Part"))
     assert links.seen() == ALL
     found = listing.list_links(links.here.database, links.here.cursors, graph.claims, LinkFilter(fact_id=links.moved))
-    (to_node,) = [one for one in found.items if one["to_kind"] == "node"]
-    assert to_node["to_text"].endswith("Work/Part")
+    (to_node,) = [one for one in found.items if one.to_kind == "node"]
+    assert str(to_node.to_text).endswith("Work/Part")
     assert links.seen(record=0) == ["caused_by", "part_of"]
 
 
@@ -116,7 +116,7 @@ def test_a_link_is_seen_with_both_ends(links: Links) -> None:
     assert links.seen(one_end) == []
     with pytest.raises(NotFoundError):
         listing.link(links.here.database, one_end, links.cause)
-    assert listing.link(links.here.database, both, links.cause)["reason"] is None
+    assert listing.link(links.here.database, both, links.cause).reason is None
     assert links.seen(new_graph(links.here).claims) == []
     # Pages of who sees less say nothing of more: no cursor after the last link that is seen.
     page = listing.list_links(
@@ -174,23 +174,24 @@ def test_verdicts_and_versions_are_links(shared_installation: Installation) -> N
     lisbon = people.tell(record, "Ana now lives in Lisbon.", 9)
     people.reconcile()
     (version,) = listing.list_links(here.database, here.cursors, claims, LinkFilter(fact_id=porto)).items
-    assert (version["computed_from"], version["link_id"], version["from_id"]) == ("versions", None, lisbon)
-    assert (version["backward"], version["direction"]) == ("was replaced by", "in")
+    assert (version.computed_from, version.link_id, version.from_id) == ("versions", None, lisbon)
+    assert (version.backward, version.direction) == ("was replaced by", "in")
 
     plant_verdict(people, lisbon, porto, "elaborates", "none")
     assert listed(here, claims, fact_id=lisbon) == ["elaborates", "supersedes"]
     (found,) = listing.list_links(
         here.database, here.cursors, claims, LinkFilter(record_id=record, relation="elaborates")
     ).items
-    assert (found["computed_from"], found["reason"], found["verdict"]) == ("verdict", "planted", "unverified")
-    decide_link(context, found["link_id"], LinkVerdict.CONFIRMED)
-    assert listing.link(here.database, claims, found["link_id"])["verdict"] == "confirmed"
-    decide_link(context, found["link_id"], LinkVerdict.REJECTED)
+    assert found.link_id is not None
+    assert (found.computed_from, found.reason, found.verdict) == ("verdict", "planted", "unverified")
+    decide_link(context, found.link_id, LinkVerdict.CONFIRMED)
+    assert listing.link(here.database, claims, found.link_id).verdict == "confirmed"
+    decide_link(context, found.link_id, LinkVerdict.REJECTED)
     assert listed(here, claims, fact_id=lisbon) == ["supersedes"]
     assert listed(here, claims, fact_id=lisbon, with_ended=True) == ["elaborates", "supersedes"]
-    decide_link(context, found["link_id"], LinkVerdict.CONFIRMED)
+    decide_link(context, found.link_id, LinkVerdict.CONFIRMED)
     with pytest.raises(ConflictError):
-        end_link(context, found["link_id"])
+        end_link(context, found.link_id)
 
 
 def test_rejecting_a_verdict_takes_its_effect_back(shared_installation: Installation) -> None:
@@ -202,11 +203,12 @@ def test_rejecting_a_verdict_takes_its_effect_back(shared_installation: Installa
     plant_verdict(people, second, first, "contradicts", "disputes")
     assert set(people.statuses().values()) == {"disputed"}
     (found,) = listing.list_links(here.database, here.cursors, claims, LinkFilter(fact_id=first)).items
-    assert (found["relation"], found["bidirectional"]) == ("contradicts", True)
-    decide_link(context, found["link_id"], LinkVerdict.REJECTED)
+    assert found.link_id is not None
+    assert (found.relation, found.bidirectional) == ("contradicts", True)
+    decide_link(context, found.link_id, LinkVerdict.REJECTED)
     assert set(people.statuses().values()) == {"active"}
     with pytest.raises(ConflictError):
-        decide_link(context, found["link_id"], LinkVerdict.CONFIRMED)
+        decide_link(context, found.link_id, LinkVerdict.CONFIRMED)
 
 
 def test_others_neither_decide_about_verdicts_nor_read_their_words(shared_installation: Installation) -> None:
@@ -224,12 +226,13 @@ def test_others_neither_decide_about_verdicts_nor_read_their_words(shared_instal
     butler = Claims(sub=str(persona), role="persona", user_id=people.user.user_id)
     for claims, reason in ((butler, "it makes the other one more likely"), (people.claims, "planted")):
         (found,) = listing.list_links(here.database, here.cursors, claims, LinkFilter(fact_id=first)).items
-        assert found["reason"] == reason
+        assert found.reason == reason
+    assert found.link_id is not None
     with pytest.raises(ForbiddenError):
-        decide_link(here.acting_for(butler), found["link_id"], LinkVerdict.REJECTED)
+        decide_link(here.acting_for(butler), found.link_id, LinkVerdict.REJECTED)
     with pytest.raises(NotFoundError):
-        decide_link(here.acting_for(new_graph(here).claims), found["link_id"], LinkVerdict.REJECTED)
-    decide_link(here.acting_for(people.claims), found["link_id"], LinkVerdict.REJECTED)
+        decide_link(here.acting_for(new_graph(here).claims), found.link_id, LinkVerdict.REJECTED)
+    decide_link(here.acting_for(people.claims), found.link_id, LinkVerdict.REJECTED)
     assert listed(here, butler, fact_id=first) == []
 
 
@@ -258,7 +261,7 @@ def _signed(links: Links) -> UUID:
     signed = state_link(links.context, sign_link(links.context, said, private)).link_id
     end_link(links.context, signed, until, sign_ending(links.context, signed, until, private))
     shown = listing.link(links.here.database, links.graph.claims, signed)
-    assert (shown["attest"], shown["end_attest"]) == ("self", "self")
+    assert (shown.attest, shown.end_attest) == ("self", "self")
     return signed
 
 
@@ -269,7 +272,7 @@ def test_links_and_signatures_after_a_restore(links: Links, tmp_path: Path) -> N
     claims = Claims.of_user(restore(links.here, tmp_path / "export", links.graph.user.slug).user_id)
     assert listed(links.here, claims, record_id=links.records[1], with_ended=True) == sorted([*ALL, "supports"])
     after = listing.link(links.here.database, claims, signed)
-    assert (after["attest"], after["end_attest"]) == ("self", "self")
+    assert (after.attest, after.end_attest) == ("self", "self")
 
 
 def test_signatures_do_not_cover_other_ids(links: Links, tmp_path: Path) -> None:
@@ -283,5 +286,5 @@ def test_signatures_do_not_cover_other_ids(links: Links, tmp_path: Path) -> None
         tx.execute(query, [links.moved, links.moved, taken])
     claims = Claims.of_user(restore(links.here, tmp_path / "export", links.graph.user.slug).user_id)
     after = listing.link(links.here.database, claims, signed)
-    assert (after["relation"], after["from_id"] == links.moved, after["from_text"]) == ("supports", False, "We moved.")
-    assert (after["attest"], after["end_attest"]) == ("unsigned", "unsigned")
+    assert (after.relation, after.from_id == links.moved, after.from_text) == ("supports", False, "We moved.")
+    assert (after.attest, after.end_attest) == ("unsigned", "unsigned")

@@ -66,12 +66,12 @@ def _signs(graph: Graph, start: End, end: End) -> None:
     private, since = Ed25519PrivateKey.generate(), datetime(2026, 5, 1, tzinfo=UTC)
     key = register_key(context, private.public_key().public_bytes_raw())
     message = statement_bytes(str(start), str(end), "supports", observer, since)
-    signed = Signature(key["key_id"], private.sign(message))
+    signed = Signature(key.signing_key_id, private.sign(message))
     with pytest.raises(InvalidInputError):
         state_link(context, StatedLink(start, end, "supports", signature=signed))  # without the time that was signed
     written = state_link(context, StatedLink(start, end, "supports", valid_from=since, signature=signed))
     until = since + timedelta(days=1)
-    ending = Signature(key["key_id"], private.sign(ending_bytes(message, observer, until)))
+    ending = Signature(key.signing_key_id, private.sign(ending_bytes(message, observer, until)))
     with pytest.raises(InvalidInputError):
         end_link(context, written.link_id, until + timedelta(days=1), ending)
     end_link(context, written.link_id, until, ending)
@@ -91,11 +91,11 @@ def _signs(graph: Graph, start: End, end: End) -> None:
 
     assert attest() is Attest.SELF
     newer = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
-    rotate_key(context, key["key_id"], newer)
+    rotate_key(context, key.signing_key_id, newer)
     assert attest() is Attest.SELF, "what a rotated key signed still counts"
     with pytest.raises(ConflictError):
         state_link(context, StatedLink(start, end, "supports", valid_from=since, signature=signed))
-    revoke_key(context, key["key_id"])
+    revoke_key(context, key.signing_key_id)
     assert attest() is Attest.UNSIGNED
 
 

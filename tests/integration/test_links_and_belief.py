@@ -21,7 +21,7 @@ def people(shared_installation: Installation) -> People:
 
 
 def believed(people: People, fact_id: UUID) -> float:
-    found = beliefs.belief(people.here.database, people.claims, fact_id)["belief"]
+    found = beliefs.belief(people.here.database, people.claims, fact_id).belief
     assert isinstance(found, float)
     return found
 

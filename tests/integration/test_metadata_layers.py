@@ -11,8 +11,8 @@ from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -37,7 +37,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 def ask(here: Installation, claims: Claims, text: str = "something", megabytes: int = 64, **more: Any) -> Answer:
     settings = here.settings.changed(answer_cache_entries=0, layer_cache_mb=megabytes)
-    return phase_one(
+    return search(
         here.acting_for(claims).using(embedder=WordEmbedder(), settings=settings), Question(text, limit=50, **more)
     )
 

@@ -24,8 +24,8 @@ from neurigraph_pipelines.model.errors import (
     NotFoundError,
     UnauthenticatedError,
 )
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, new_pair, stored_words
@@ -44,7 +44,7 @@ def remember(pair: Pair, *texts: str) -> list[UUID]:
 
 
 def hits(pair: Pair, words: str) -> list[dict[str, Any]]:
-    return phase_one(plain_context(pair.here).acting_for(pair.claims), Question(words)).hits
+    return search(plain_context(pair.here).acting_for(pair.claims), Question(words)).hits
 
 
 def node_of(pair: Pair) -> dict[str, Any]:

@@ -28,8 +28,8 @@ from neurigraph_pipelines.model.errors import (
     NotFoundError,
     UnauthenticatedError,
 )
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import MiniLmEmbedder
@@ -162,7 +162,7 @@ def test_searches_and_writes_go_on(shared_installation: Installation, other: Ins
 
     def ask(place: Installation, asking: Any) -> None:
         context = place.acting_for(asking).using(embedder=WordEmbedder())
-        hits = phase_one(context, Question("Who repairs the lighthouse lamp?")).hits
+        hits = search(context, Question("Who repairs the lighthouse lamp?")).hits
         # The user may have left between the check of the key and the search.
         assert hits or reached_by(key, place) == []
         searched.append(len(hits))

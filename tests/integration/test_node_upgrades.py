@@ -20,8 +20,8 @@ from neurigraph_pipelines.database.statements import newest, numbered
 from neurigraph_pipelines.graph.provisioning import NodeRef, User, resolve_path
 from neurigraph_pipelines.graph.upgrades import Upgraded, nodes_ahead, outdated_versions, upgrade_all, upgrade_nodes
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
@@ -147,7 +147,7 @@ class Users:
 
     def finds(self, number: int) -> bool:
         asking = self._here.acting_for(self.claims).using(embedder=WordEmbedder())
-        hits = phase_one(asking, Question(f"Which one is number{number}?")).hits
+        hits = search(asking, Question(f"Which one is number{number}?")).hits
         return any(f"number{number} " in hit["title"] for hit in hits)
 
     @contextmanager

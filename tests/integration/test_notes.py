@@ -23,8 +23,8 @@ from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThro
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, stored
@@ -64,7 +64,7 @@ def record(graph: SharedGraph, path: str, record_id: UUID) -> dict[str, Any]:
 
 
 def hits(graph: SharedGraph, query: str, claims: Claims | None = None) -> list[UUID]:
-    return [UUID(hit["record_id"]) for hit in phase_one(acting(graph, claims), Question(query)).hits]
+    return [UUID(hit["record_id"]) for hit in search(acting(graph, claims), Question(query)).hits]
 
 
 def test_pinned_note_lies_where_it_was_pinned(graph: SharedGraph) -> None:
@@ -229,7 +229,7 @@ def test_others_pin_only_where_they_may_write(graph: SharedGraph) -> None:
     (record_id,) = store(graph)
     found = record(graph, "Work/Marketing", record_id)
     assert (found["source_id"], found["persona_id"]) == (mine.note_id, graph.persona_id)
-    assert list(phase_one(acting(graph), Question("campaign green")).hits[0]["origin"]["voices"]) == ["persona"]
+    assert list(search(acting(graph), Question("campaign green")).hits[0]["origin"]["voices"]) == ["persona"]
     with pytest.raises(ConflictError, match="another writer"):
         write(graph, "It is blue.", path="Work/Marketing", title="Colour", on_conflict=OnConflict.VERSION)
     blue = write(graph, "It is blue.", path="Work/Marketing", title="Colour", on_conflict=OnConflict.SUPERSEDE)
@@ -303,7 +303,7 @@ def test_importance_decides_between_equals(graph: SharedGraph) -> None:
         first = write(graph, text, claims, path=path, title="Going north", importance=1.0)
         last = write(graph, text, claims, path=path, title="Going south", importance=0.0)
         store(graph)
-        answer = phase_one(acting(graph), Question(text))
+        answer = search(acting(graph), Question(text))
         order = [hit["source_id"] for hit in answer.hits if hit["title"].startswith("Going")][:2]
         expected = [first, last] if claims is None else [last, first]
         assert order == [str(note.note_id) for note in expected]
@@ -314,7 +314,7 @@ def test_voice_of_a_note_follows_its_door(graph: SharedGraph) -> None:
     write(graph, "The model noticed a tamarillo.", graph.owners.through(ReceivedThrough.MCP))
     store(graph)
     for word, voice, door in (("persimmons", "owner", "cli"), ("tamarillo", "assistant", "mcp")):
-        origin = phase_one(acting(graph), Question(word)).hits[0]["origin"]
+        origin = search(acting(graph), Question(word)).hits[0]["origin"]
         assert (list(origin["voices"]), origin["received_through"]) == ([voice], door)
 
 

@@ -23,8 +23,8 @@ from neurigraph_pipelines.model.errors import (
     UnauthenticatedError,
 )
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import MemberRole
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
@@ -39,7 +39,7 @@ def company(shared_installation: Installation) -> Company:
 
 def summaries(company: Company, claims: Claims, query: str) -> set[str]:
     """Return the summaries that a question finds."""
-    answer = phase_one(plain_context(company.installation).acting_for(claims), Question(query))
+    answer = search(plain_context(company.installation).acting_for(claims), Question(query))
     return {hit["summary"] for hit in answer.hits}
 
 

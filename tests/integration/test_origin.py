@@ -16,8 +16,8 @@ from neurigraph_pipelines.model import Claims, NewMessage, ReceivedThrough, Role
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.open import open_file, open_message, speaker_lines
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, new_user, plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -46,7 +46,7 @@ def hand_in(
 
 
 def found(graph: SharedGraph, query: str, claims: Claims | None = None) -> Answer:
-    return phase_one(context(graph, claims), Question(query))
+    return search(context(graph, claims), Question(query))
 
 
 def context(graph: SharedGraph, claims: Claims | None = None) -> Context:
@@ -161,7 +161,7 @@ def test_import_is_a_door(shared_installation: Installation, tmp_path: Any) -> N
     path.write_text('{"external_id": "c1", "messages": [{"role": "user", "content": "The saffron is in the tin."}]}\n')
     import_file(installation.acting_for(claims.through(ReceivedThrough.IMPORT)), path, "jsonl")
     ingest(plain_context(installation), user)
-    (hit,) = phase_one(plain_context(installation).acting_for(claims), Question("saffron tin")).hits
+    (hit,) = search(plain_context(installation).acting_for(claims), Question("saffron tin")).hits
     assert hit["origin"]["received_through"] == "import"
 
 

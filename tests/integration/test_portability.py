@@ -28,8 +28,8 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
@@ -124,13 +124,13 @@ def test_old_nodes_are_upgraded(
     ingest(plain_context(shared_installation), user)
     question = Question("Who sails?")
     embedder = WordEmbedder()
-    before = phase_one(shared_installation.acting_for(claims).using(embedder=embedder), question)
+    before = search(shared_installation.acting_for(claims).using(embedder=embedder), question)
     newest = later_node_ddl()
     export(shared_installation, user, tmp_path / "export")
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
     assert versions == [{"version": newest}]
-    assert phase_one(installation.acting_for(claims).using(embedder=embedder), question) == before
+    assert search(installation.acting_for(claims).using(embedder=embedder), question) == before
     assert not verify(installation.context).findings
 
 

@@ -74,6 +74,8 @@ def link_out(export: Path) -> None:
         ),
         (change_manifest(files="all of them"), "damaged"),
         (change_manifest(user=None), "damaged"),
+        (change_manifest(rows={"users": 2}), "1 of 2 rows of users"),
+        (change_manifest(lost_objects=[{}]), "damaged"),
         (link_out, "cannot be read"),
         (rewrite("tables/graph_index.jsonl", lambda row: {**row, "node_ddl_version": 0}), "DDL 0"),
         (rewrite("tables/users.jsonl", lambda row: {**row, "colour": "red"}), "users does not have"),

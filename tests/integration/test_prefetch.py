@@ -11,8 +11,8 @@ import pytest
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
@@ -34,7 +34,7 @@ def claims(shared_installation: Installation) -> Claims:
 
 def ask(here: Installation, claims: Claims, text: str) -> int:
     settings = here.settings.changed(answer_cache_entries=0)
-    return phase_one(
+    return search(
         here.acting_for(claims).using(embedder=WordEmbedder(), settings=settings), Question(text, limit=1)
     ).warmed
 

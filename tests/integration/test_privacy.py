@@ -22,8 +22,8 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
@@ -59,7 +59,7 @@ class Shared:
 
     def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return phase_one(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
+        return search(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims).hits}

@@ -17,8 +17,8 @@ from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import Channel
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
@@ -150,5 +150,5 @@ def test_direct_message_is_found_by_its_owner_alone(shared_installation: Install
     )
     grant(here.database, owner, Subject(SubjectType.THIRD_PARTY, "friend"), node["node_id"])
     for claims, seen in ((owner, 2), (friend, 1)):
-        answer = phase_one(plain_context(here).acting_for(claims), Question("zanzibar"))
+        answer = search(plain_context(here).acting_for(claims), Question("zanzibar"))
         assert len(answer.hits) == seen, claims.role

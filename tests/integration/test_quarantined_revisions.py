@@ -18,8 +18,8 @@ from neurigraph_pipelines.lifecycle.quarantine.rules import Rule, preview
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ForbiddenError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import context, derived, seen
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -84,7 +84,7 @@ def test_revisions_are_undone_and_come_back(graph: SharedGraph, thief: Claims) -
             one.pop(name)
     for now, then in zip(said, kept, strict=True):
         assert now == then
-    hits = {hit["record_id"] for hit in phase_one(context(graph), Question("Zanzibar")).hits}
+    hits = {hit["record_id"] for hit in search(context(graph), Question("Zanzibar")).hits}
     assert str(records[1]) in hits, "what was superseded is current"
     assert heal_pending(context(graph), user_id=graph.owner.user_id).records == 1
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []

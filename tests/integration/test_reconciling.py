@@ -171,25 +171,25 @@ def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> Non
     sharing.grant(here.database, people.claims, sharing.Subject(SubjectType.PERSONA, str(persona)), row["node_id"])
     butler = Claims(sub=str(persona), role="persona", user_id=people.user.user_id)
     found = beliefs.belief(here.database, butler, porto)
-    assert (found["current_belief"]["fact_id"], found["current_belief"]["status"]) == (porto, "active")
-    assert (found["belief"], found["conflicting_beliefs"], found["needs_review"]) == (None, [], False)
+    assert (found.current_belief.fact_id, found.current_belief.status) == (porto, "active")
+    assert (found.belief, found.conflicting_beliefs, found.needs_review) == (None, [], False)
     assert people.statuses(butler) == {porto: "active"}
     (seen,) = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter()).items
-    assert (seen["version"], seen["root_id"], seen["is_latest"], seen["source_count"]) == (1, porto, True, 1)
-    assert (seen["superseded_by"], seen["disputed_by"]) == (None, [])
-    assert len(listing.history(here.database, butler, porto)["versions"]) == 1
-    facts = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter(record_id=shared)).items
-    assert beliefs.brought(here.database, butler, shared, facts)["conflicts"] == []
+    assert (seen.version, seen.root_id, seen.is_latest, seen.source_count) == (1, porto, True, 1)
+    assert (seen.superseded_by, seen.disputed_by) == (None, [])
+    assert len(listing.history(here.database, butler, porto).versions) == 1
+    facts = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter(record_id=shared))
+    assert beliefs.brought(here.database, butler, shared, facts).conflicts == []
     owners = beliefs.belief(here.database, people.claims, porto)
-    assert owners["current_belief"]["fact_id"] == lisbon
-    assert owners["belief"] == 0.75
-    assert [one["relationship"] for one in owners["conflicting_beliefs"]] == ["superseded"]
+    assert owners.current_belief.fact_id == lisbon
+    assert owners.belief == 0.75
+    assert [one.relationship for one in owners.conflicting_beliefs] == ["superseded"]
     assert notes_of(people.context.acting_for(butler), [(str(shared), 1)]) == []
     (note,) = notes_of(people.context.acting_for(people.claims), [(str(shared), 1)])
     assert note == "Superseded: 2024-01-01 “Ana lives in Porto”; since then 2024-01-10 “Ana now lives in Lisbon”."
-    known = listing.list_facts(here.database, here.cursors, people.claims, listing.FactFilter(record_id=secret)).items
-    (conflict,) = beliefs.brought(here.database, people.claims, secret, known)["conflicts"]
-    assert (conflict["type"], conflict["suggested_action"]) == ("update", "supersede")
+    known = listing.list_facts(here.database, here.cursors, people.claims, listing.FactFilter(record_id=secret))
+    (conflict,) = beliefs.brought(here.database, people.claims, secret, known).conflicts
+    assert (conflict.type, conflict.suggested_action) == ("update", "supersede")
 
 
 def test_run_reports_what_followed_by_day(

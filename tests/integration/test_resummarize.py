@@ -23,8 +23,8 @@ from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Privacy, Segme
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.ports import LanguageModel
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.vectors import to_record_vector
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
@@ -138,7 +138,7 @@ def test_new_summary_keeps_history(graph: Graph, run: Callable[..., Resummarized
     np.testing.assert_allclose(row["embedding"].to_numpy(), embedded, atol=1e-6)
     assert (row["embedding_model"], row["embedding_pending"]) == ("words", False)
     question = Question("user zeppelin", explain=True)
-    answer = phase_one(graph.here.acting_for(graph.claims).using(embedder=writing.embedder), question)
+    answer = search(graph.here.acting_for(graph.claims).using(embedder=writing.embedder), question)
     assert answer.hits[0]["summary"] == now["summary"]
     asked = to_record_vector(writing.embedder.embed([question.query])[0])
     assert answer.hits[0]["explain"]["summary_dense"] == pytest.approx(float(asked @ embedded), abs=0.01)

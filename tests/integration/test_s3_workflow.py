@@ -18,8 +18,8 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
@@ -68,7 +68,7 @@ def claims(installation: Installation) -> Claims:
 def test_store_find_open_and_compress_on_s3(installation: Installation, claims: Claims, proxy: S3Proxy) -> None:
     here = installation
     assert not (here.home / "objects").exists()
-    found = phase_one(here.acting_for(claims), Question("What did Dave say?", explain=True))
+    found = search(here.acting_for(claims), Question("What did Dave say?", explain=True))
     hit = found.hits[0]
     file_id = file_of_record(here.database, claims, hit["record_id"])
 

@@ -16,8 +16,8 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, BOOSTS, WEIGHTS
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
@@ -35,7 +35,7 @@ class Memory:
 
     def ask(self, query: str, **more: Any) -> Answer:
         question = Question(query, **more)
-        return phase_one(self.installation.acting_for(self.claims).using(embedder=self.embedder), question)
+        return search(self.installation.acting_for(self.claims).using(embedder=self.embedder), question)
 
     def titles(self, query: str, **more: Any) -> list[str]:
         return [hit["title"] for hit in self.ask(query, **more).hits]
@@ -147,7 +147,7 @@ def test_limit_is_honoured(memory: Memory) -> None:
     assert len(memory.ask("Dave", limit=MAX_LIMIT).hits) == 6
     assert [len(memory.ask("Dave", message_limit=limit).messages) for limit in (0, 1, 9, 500)] == [0, 1, 9, 9]
     few = memory.installation.settings.changed(max_anchors=1)
-    with_few = phase_one(
+    with_few = search(
         memory.installation.acting_for(memory.claims).using(embedder=memory.embedder, settings=few),
         Question("Dave", limit=6),
     )
@@ -282,7 +282,7 @@ def test_any_question_is_answered(memory: Memory, query: str) -> None:
 )
 def test_invalid_questions_are_refused(memory: Memory, question: Question, complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
-        phase_one(memory.installation.acting_for(memory.claims).using(embedder=memory.embedder), question)
+        search(memory.installation.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def _roots(memory: Memory) -> list[Any]:
@@ -306,7 +306,7 @@ def test_sample_questions_find_evidence(shared_installation: Installation) -> No
     questions = json.loads((SAMPLES / "questions.json").read_text())
     first, among_three = 0, 0
     for question in questions:
-        answer = phase_one(here.acting_for(claims), Question(question["question"]))
+        answer = search(here.acting_for(claims), Question(question["question"]))
         found = [hit["source_external_id"] for hit in answer.hits]
         wanted = {evidence["conversation"] for evidence in question["evidence"]}
         first += found[0] in wanted

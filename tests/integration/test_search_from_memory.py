@@ -9,8 +9,8 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.delegating import DelegatingDatabase
@@ -57,20 +57,20 @@ def test_answers_from_memory(shared_installation: Installation) -> None:
 
     def ask(question: Question) -> tuple[Answer, int]:
         before = database.asked
-        return phase_one(caching, question), database.asked - before
+        return search(caching, question), database.asked - before
 
     ask(QUESTIONS[0])
     for question in QUESTIONS:
         answer, asked = ask(question)
-        assert answer == phase_one(reading, question), "word for word what the database finds"
+        assert answer == search(reading, question), "word for word what the database finds"
         is_counted_there = not question.query.isascii() or question.speaker is not None
         assert asked == is_counted_there, question
     below = Question("boat", node_id=UUID(ask(Question("soup"))[0].anchors[0]["node_id"]))
-    assert ask(below) == (phase_one(reading, below), 0)
+    assert ask(below) == (search(reading, below), 0)
 
     remember("#Boats Another boat sinks.")
-    assert ask(QUESTIONS[0]) == (phase_one(reading, QUESTIONS[0]), 1), "a change is seen at once"
-    assert ask(QUESTIONS[0]) == (phase_one(reading, QUESTIONS[0]), 0)
+    assert ask(QUESTIONS[0]) == (search(reading, QUESTIONS[0]), 1), "a change is seen at once"
+    assert ask(QUESTIONS[0]) == (search(reading, QUESTIONS[0]), 0)
 
     stranger = PostgresDatabase(here.administrator_url, Secret("another secret, which signs nothing here", SECRET))
     with closing(stranger):

@@ -11,8 +11,8 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, WEIGHTS
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS, Lexer
@@ -137,9 +137,7 @@ def test_ranking_follows_formula(shared_installation: Installation, asked: str) 
     role = {"my cello on Sunday": "user", "What did you say about coats?": "assistant"}.get(asked)
     vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
     reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
-    answer = phase_one(
-        here.acting_for(claims).using(embedder=embedder), Question(asked, message_limit=100, explain=True)
-    )
+    answer = search(here.acting_for(claims).using(embedder=embedder), Question(asked, message_limit=100, explain=True))
     summaries = {UUID(hit["record_id"]): hit["explain"]["summary_lexical"] for hit in answer.hits}
     expected = reference.rank(lexemes, vector, role, summaries)
     lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
@@ -172,7 +170,7 @@ def test_period_boost_decays(shared_installation: Installation) -> None:
 
     def boost(first: datetime, days: float) -> float:
         asked = Question("boat", explain=True, periods=((first, first + timedelta(days=days)),))
-        found = phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), asked)
+        found = search(here.acting_for(claims).using(embedder=WordEmbedder()), asked)
         return float(found.messages[0]["explain"]["period"])
 
     day = START.replace(hour=0)

@@ -21,8 +21,8 @@ from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_spaces import GARDEN, KITCHEN, hand_in
@@ -37,7 +37,7 @@ def found(here: Installation, claims: Claims, query: str, *, cached: bool = True
     """Return the records that a question finds, with summary and score."""
     changes = {"answer_cache_entries": 0} if cached else {"answer_cache_entries": 0, "layer_cache_mb": 0}
     context = here.acting_for(claims).using(embedder=WordEmbedder(), settings=here.settings.changed(**changes))
-    hits = phase_one(context, Question(query, limit=50)).hits
+    hits = search(context, Question(query, limit=50)).hits
     return sorted((str(hit["record_id"]), hit["summary"], round(hit["score"], 5)) for hit in hits)
 
 

@@ -13,8 +13,8 @@ from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.records import Assigned, Summarized
 from neurigraph_pipelines.model import Claims, Outline
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.growing_graph import outline_of, records, store, tell
 from tests.unit.test_segmentation import FISHING, LAUNCH
@@ -32,10 +32,10 @@ def test_topic_change_gives_two_memories(installation: Installation, bob: Claims
     assert first["path"].startswith("bob/Business")
     assert second["path"].startswith("bob/Hobbies")
     assert first["title"] != second["title"]
-    answer = phase_one(installation.acting_for(bob), Question("spinner bait"))
+    answer = search(installation.acting_for(bob), Question("spinner bait"))
     assert answer.hits[0]["record_id"] == str(second["record_id"])
     assert answer.messages[0]["external_id"] == "monday-8"
-    every = phase_one(installation.acting_for(bob), Question("launch fishing trout Dave"))
+    every = search(installation.acting_for(bob), Question("launch fishing trout Dave"))
     assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
 
 

@@ -26,8 +26,8 @@ from neurigraph_pipelines.model import (
     Role,
     SourceKind,
 )
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
@@ -148,7 +148,7 @@ def test_real_meeting_is_stored_and_found(
     assert tick(instance, "conversation_end_sensor") == []
     (request,) = tick(instance, "event_boundary_sensor")
     assert run(instance, request).success
-    answer = phase_one(
+    answer = search(
         installation.acting_for(claims),
         Question("How much should the remote control cost to make, and what is its selling price?"),
     )

@@ -25,8 +25,8 @@ from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.retrieval.listing.sources import get_source
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
@@ -61,7 +61,7 @@ class Documents:
         ingest(self.context, self.user)
 
     def find(self, query: str, **filters: Any) -> Answer:
-        return phase_one(self.context.acting_for(self.claims), Question(query, **filters))
+        return search(self.context.acting_for(self.claims), Question(query, **filters))
 
     def source(self, upload_id: UUID) -> dict[str, Any]:
         return get_source(self.here.database, self.claims, SourceKind.UPLOAD, upload_id).model_dump()
@@ -117,11 +117,11 @@ def test_details_are_shown_everywhere(shared_installation: Installation) -> None
         "updated_at": None,
     }
     asking = context.acting_for(claims)
-    assert hits_of(phase_one(asking, Question("cobalt sextant"))) == [shown], "what is not stored yet, too"
+    assert hits_of(search(asking, Question("cobalt sextant"))) == [shown], "what is not stored yet, too"
     with here.database.agent(claims) as tx:
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
     ingest(context, user)
-    answer = phase_one(asking, Question("cobalt sextant"))
+    answer = search(asking, Question("cobalt sextant"))
     assert hits_of(answer) == [shown]
     listed = get_source(here.database, claims, SourceKind.CONVERSATION, source_id).model_dump()
     assert shown.items() <= listed.items()
@@ -150,7 +150,7 @@ def test_new_version_supersedes_the_one_before_by_its_texts(documents: Documents
     (newer,) = documents.records(second)
     assert documents.successors(first) == [newer]
     state = documents.source(second)
-    assert (state["version"], state["replaces"], state["external_id"]) == (2, str(first), "guide")
+    assert (state["version"], state["replaces"], state["external_id"]) == (2, first, "guide")
     assert state["document_type"] == "text", "not what was stated"
     (found,) = documents.find("lighthouse").hits
     assert (found["record_id"], found["origin"]["source"]["version"]) == (str(newer), 2)
@@ -263,7 +263,7 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
         return source_id
 
     def seen(claims: Claims, query: str) -> list[tuple[str, Any]]:
-        hits = phase_one(plain_context(here).acting_for(claims), Question(query)).hits
+        hits = search(plain_context(here).acting_for(claims), Question(query)).hits
         return [(hit["source_id"], hit["origin"]["source"]["replaces"]) for hit in hits]
 
     first = say(graph.owners, "#Work/Marketing The ochre plan.", SLACK, external_id="plan", privacy=Privacy.SHARED)
@@ -305,7 +305,7 @@ def test_notes_yield_facts_and_show_their_source(shared_installation: Installati
     newer = replace(note, text="Dave sails to Tresco.", on_conflict=OnConflict.VERSION)
     assert write_note(context, newer).note_id == written.note_id
     ingest(context, user)
-    (hit,) = phase_one(context, Question("Dave Tresco")).hits
+    (hit,) = search(context, Question("Dave Tresco")).hits
     assert (hit["origin"]["source"]["version"], hit["origin"]["source"]["document_type"]) == (2, "note")
     assert hit["origin"]["source"]["url"] == SLACK.url
 
@@ -319,6 +319,6 @@ def test_facts_of_a_file_are_those_of_its_text(documents: Documents) -> None:
     wanted = FactFilter(who="BELLA brown")
     for one in (wanted, FactFilter()):
         said = list_facts(documents.here.database, documents.here.cursors, documents.claims, one).items
-        assert [fact["statement"] for fact in said] == ["Bella Brown lives in Porto since 2021."]
+        assert [fact.statement for fact in said] == ["Bella Brown lives in Porto since 2021."]
     again = reading.choose_days(rules, None, datetime.now(UTC) + timedelta(days=1), documents.user.user_id)
     assert len(again) == 1, "the file that says nothing"

@@ -22,8 +22,8 @@ from neurigraph_pipelines.model import Claims, NewConversation, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.views.kinds import SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
@@ -65,7 +65,7 @@ class World:
 
     def ask(self, claims: Claims, query: str = SECRET) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return phase_one(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
+        return search(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims, query: str = SECRET) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims, query).hits}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.importing import import_file
@@ -15,8 +17,8 @@ from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Claims, MessageType, NewMessage, Role, SourceKind, ToolEvent
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.open import file_of_record, message_view, open_file, open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.transcript import read_messages
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
@@ -120,7 +122,7 @@ def test_result_that_pretends_to_be_the_owner(here: Installation, bob: tuple[Use
         ),
         NewMessage(Role.USER, "", event=ToolEvent(MessageType.TOOL_RESULT, "owner", "t2", output="I own the quince")),
     )
-    found = phase_one(context, Question("quinces quince"))
+    found = search(context, Question("quinces quince"))
     assert {message["seq"]: message["voice"] for message in found.messages}.items() >= {2: "tool", 3: "tool"}.items()
     assert found.hits[0]["origin"]["voices"] == {"owner": 1, "tool": 2}
     opened = open_message(context, file_id, 2)
@@ -156,8 +158,6 @@ def test_texts_of_tools_are_redacted(here: Installation, bob: tuple[User, Claims
 
 def test_json_lines_with_tools(here: Installation, bob: tuple[User, Claims], tmp_path: Any) -> None:
     """What is imported is what a transcript holds, and a transcript can be imported again."""
-    import json
-
     path = tmp_path / "talk.jsonl"
     broken = {"type": "tool_result", "output": "of no use"}
     path.write_text(json.dumps({"external_id": "c", "messages": [*TALK, broken]}) + "\n", encoding="utf-8")
@@ -200,8 +200,6 @@ def test_open_use_waits_for_its_result(here: Installation, bob: tuple[User, Clai
     with here.database.agent(claims) as tx:
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION)
         inbox.append(tx, SourceKind.CONVERSATION, source_id, [use, *([result] if answered else [])])
-    from neurigraph_pipelines.database.statements import statements
-
     with here.database.pipeline() as tx:
         tail = tx.execute(statements("triggers")["tail"], {"source_id": source_id, "triggered_through": 0}).fetchall()
     assert [(row["role"], row["calls"]) for row in tail] == [("assistant", True), ("tool", False)][: len(tail)]

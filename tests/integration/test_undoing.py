@@ -12,19 +12,24 @@ from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
-from neurigraph_pipelines.knowledge.undoing import Undone, undo
+from neurigraph_pipelines.knowledge.undoing import undo
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
+from neurigraph_pipelines.views.facts import UndoneDecision
 from neurigraph_pipelines.views.kinds import ActionState, Effect
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest
 from tests.support.told_people import People
 
 
+def superseded(earlier: UUID, later: UUID) -> UndoneDecision:
+    return UndoneDecision(later_fact_id=later, earlier_fact_id=earlier, effect="supersedes")
+
+
 class UndoingPeople(People):
     """A graph whose owner takes decisions back."""
 
-    def undo(self, fact_id: UUID, other_id: UUID | None = None, claims: Claims | None = None) -> list[Undone]:
+    def undo(self, fact_id: UUID, other_id: UUID | None = None, claims: Claims | None = None) -> list[UndoneDecision]:
         return undo(self.context.acting_for(claims or self.claims), fact_id, other_id)
 
     def state(self) -> dict[str, Any]:
@@ -80,14 +85,16 @@ def test_undone_pair_is_not_compared_again(people: UndoingPeople) -> None:
     _, record = people.record()
     porto, lisbon = people.tell(record, "Ana lives in Porto.", 0), people.tell(record, "Ana now lives in Lisbon.", 9)
     people.reconcile()
-    assert people.undo(porto, lisbon) == [Undone(lisbon, porto, Effect.SUPERSEDES)]
+    assert people.undo(porto, lisbon) == [
+        UndoneDecision(later_fact_id=lisbon, earlier_fact_id=porto, effect="supersedes")
+    ]
     assert people.undo(porto, lisbon) == people.undo(lisbon) == []
     people.rows("INSERT INTO neurigraph.pending_verdicts (record_id, user_id) "
                 f"SELECT '{record}', %s RETURNING 1")  # fmt: skip
     assert people.reconcile().verdicts == 0
     assert people.statuses() == {porto: "active", lisbon: "active"}
-    (conflict,) = beliefs.belief(people.here.database, people.claims, porto)["conflicting_beliefs"]
-    assert conflict["resolution"] == "somebody took this back"
+    (conflict,) = beliefs.belief(people.here.database, people.claims, porto).conflicting_beliefs
+    assert conflict.resolution == "somebody took this back"
 
 
 def test_one_in_the_middle_leaves_the_others_joined(people: UndoingPeople) -> None:
@@ -141,7 +148,7 @@ def test_disputes_and_falls_are_undone_with_what_asks(people: UndoingPeople) -> 
     assert [row for row in after["facts"] if row["fact_id"] not in (home, elsewhere)] == before["facts"]
     assert after["actions"] == before["actions"] == []
     assert after["statuses"] == before["statuses"] | {home: "active", elsewhere: "active"}
-    assert not beliefs.belief(people.here.database, people.claims, born)["needs_review"]
+    assert not beliefs.belief(people.here.database, people.claims, born).needs_review
 
 
 def test_waiting_update_is_approved_and_undone(shared_installation: Installation) -> None:
@@ -155,7 +162,7 @@ def test_waiting_update_is_approved_and_undone(shared_installation: Installation
     assert actions.vote(owner, asked["action_id"], approves=True).state is ActionState.EXECUTED
     assert people.statuses() == {porto: "superseded", lisbon: "active"}
     assert people.chains() == [(porto, porto, 1), (lisbon, porto, 2)]
-    assert people.undo(lisbon) == [Undone(lisbon, porto, Effect.SUPERSEDES)]
+    assert people.undo(lisbon) == [superseded(porto, lisbon)]
     assert people.state() == before
 
     madrid = people.tell(record, "Ana is living in Madrid now.", 20)

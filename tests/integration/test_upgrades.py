@@ -23,8 +23,8 @@ from neurigraph_pipelines.graph.provisioning import create_user, find_user
 from neurigraph_pipelines.graph.upgrades import upgrade_nodes
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
@@ -85,12 +85,12 @@ def test_released_memories_are_read_searched_and_written(upgraded: Installation)
     versions = rows(upgraded, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
     assert versions == [{"version": newest("node")}]
     asking = upgraded.acting_for(claims).using(embedder=WordEmbedder())
-    hits = list(phase_one(asking, Question("Who sails?")).hits)
+    hits = list(search(asking, Question("Who sails?")).hits)
     assert hits[0]["title"].startswith("#Family/Dave Dave sails a boat.")
     assert record_at(upgraded.database, claims, hits[0]["record_id"])["title"] == hits[0]["title"]
     converse(upgraded, claims, "#Family/Dave He sails on Sundays.")
     ingest(plain_context(upgraded), user)
-    found = phase_one(asking, Question("Who sails on Sundays?")).hits
+    found = search(asking, Question("Who sails on Sundays?")).hits
     assert "#Family/Dave He sails on Sundays." in {hit["title"] for hit in found}
     findings = verify(upgraded.context, read=False).findings
     # The dump holds no objects; all else is whole.

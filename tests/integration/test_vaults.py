@@ -13,6 +13,7 @@ import pytest
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.provisioning import User, find_user
 from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
@@ -232,8 +233,6 @@ def test_hostile_vault(here: Installation, bob: tuple[User, Claims], tmp_path: P
 
 
 def test_other_notes_have_no_links(here: Installation, bob: tuple[User, Claims]) -> None:
-    from neurigraph_pipelines.inbox.notes import NewNote, write_note
-
     user, claims = bob
     context = plain_context(here).acting_for(claims)
     write_note(context, NewNote("The pond is deep.", path="Home/Pond"))

@@ -19,8 +19,8 @@ from neurigraph_pipelines.lifecycle.vector_indexes import (
     count_due,
     drop_vector_indexes,
 )
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
@@ -43,7 +43,7 @@ def settings(shared_installation: Installation) -> Settings:
 def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Answer:
     embedder = SyntheticEmbedder(graph.questions)
     question = Question(graph.questions[number].text, limit=10, message_limit=10, **more)
-    return phase_one(here.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
+    return search(here.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
 
 
 def found(answer: Answer) -> set[tuple[str, int]]:

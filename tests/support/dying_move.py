@@ -17,8 +17,8 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 
 STEPS = (
-    "before _lock", "after _lock", "exporting", "before restore_user", "restoring", "after restore_user",
-    "before _erase", "after _erase", "before _complete", "before destroy_keys", "before finish_erasures",
+    "before _lock", "after _lock", "before restore_user", "copying", "after restore_user", "before _erase",
+    "after _erase", "before _complete", "before destroy_keys", "before finish_erasures",
     "after finish_erasures",
 )  # fmt: skip
 """Every step of a move at which a test kills it; the first after the switch is ``before _complete``."""
@@ -39,26 +39,16 @@ def killed(step: str) -> Callable[[int], None]:
 
         def progress(_: int) -> None:
             seen.append(1)
-            restoring = "restored" in called
-            if (step == "restoring") == restoring and len(seen) > 3:
+            if len(seen) > 3:
                 die()
 
-        called: list[str] = []
-        inner = _MODULE.restore_user
-
-        def restore(*arguments: Any) -> Any:
-            called.append("restored")
-            seen.clear()
-            return inner(*arguments)
-
-        _MODULE.restore_user = restore
         return progress
     function = getattr(_MODULE, name)
 
-    def around(*arguments: Any) -> Any:
+    def around(*arguments: Any, **named: Any) -> Any:
         if when == "before":
             die()
-        function(*arguments)
+        function(*arguments, **named)
         die()
 
     setattr(_MODULE, name, around)

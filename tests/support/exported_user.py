@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,10 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.access.accounts import change_account
-from neurigraph_pipelines.exchange.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
+from neurigraph_pipelines.exchange.portability.archive import MANIFEST, folder_writer, new_archive, open_archive
 from neurigraph_pipelines.exchange.portability.export import Exported, export_user
 from neurigraph_pipelines.exchange.portability.restore import Restored, restore_user
+from neurigraph_pipelines.exchange.portability.stream import Part
 from neurigraph_pipelines.exchange.portability.tables import shared_tables, tables_of
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
@@ -31,8 +33,8 @@ from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandi
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
@@ -63,7 +65,7 @@ class Source:
     report: Exported
 
     def ask(self, there: Installation, question: str) -> Answer:
-        return phase_one(there.acting_for(self.claims).using(embedder=WordEmbedder()), Question(question, explain=True))
+        return search(there.acting_for(self.claims).using(embedder=WordEmbedder()), Question(question, explain=True))
 
 
 def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
@@ -132,7 +134,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     give_alias(here.database, claims, user.root_node_id, AliasType.EXTERNAL, "crm:4711")
     change_account(here.database, claims, {"display_name": "Dora", "metadata": {"team": "harbour"}})
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
-    phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
+    search(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")
@@ -247,11 +249,14 @@ def seal(folder: Path) -> None:
     """Write the manifest of a changed export again, so that it matches its files."""
     manifest = json.loads((folder / MANIFEST).read_text())
     manifest.pop("files")
-    writer = FolderWriter(folder.parent / "sealed")
+    rows: Counter[str] = Counter()
+    writer = folder_writer(folder.parent / "sealed")
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST):
-        for _ in writer.add(str(path.relative_to(folder)), [path.read_bytes()]):
-            pass
-    writer.finish(manifest)
+        content = path.read_bytes()
+        list(writer.add(Part(str(path.relative_to(folder)), iter([content]))))
+        if path.suffix == ".jsonl":
+            rows[path.stem] += content.count(b"\n")
+    writer.finish({**manifest, "rows": rows})
     shutil.rmtree(folder)
     (folder.parent / "sealed").rename(folder)
 

@@ -67,4 +67,4 @@ def listed(here: Installation, claims: Claims) -> Seen:
         for one in list_facts(here.database, here.cursors, claims, FactFilter(status=status), limit=200).items
     ]
     names = ("status", "version", "superseded_by", "canonical_id", "source_count")
-    return {one["fact_id"]: tuple(one[name] for name in names) for one in found}
+    return {one.fact_id: tuple(getattr(one, name) for name in names) for one in found}

@@ -13,8 +13,8 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.corpus import counted, held
 from tests.support.memories import (
@@ -92,7 +92,7 @@ class Graph:
 
     def find(self, word: str) -> dict[UUID, str]:
         """Return the stored records that a search for a word finds, with their paths."""
-        answer = phase_one(self.here.acting_for(self.claims).using(embedder=WordEmbedder()), Question(word, limit=50))
+        answer = search(self.here.acting_for(self.claims).using(embedder=WordEmbedder()), Question(word, limit=50))
         return {UUID(hit["record_id"]): hit["node_path"].partition("/")[2] for hit in answer.hits if hit["stored"]}
 
     def check(self) -> None:

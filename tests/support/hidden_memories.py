@@ -19,8 +19,8 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_messages
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from tests.support.memories import plain_context, rows
 from tests.support.shared_graph import SharedGraph
 
@@ -91,7 +91,7 @@ def through_all_doors(graph: SharedGraph, claims: Claims, hidden: Sequence[dict[
     found: list[Any] = []
     for query in ("zyxgrub password", "What did Mallory tell Dave?", "Poisonfarm", "bribery Ana", "everything"):
         for question in (Question(query), Question(query, include_superseded=True)):
-            answer = phase_one(ask_as, question)
+            answer = search(ask_as, question)
             found += [answer.hits, answer.messages, [anchor["node_path"] for anchor in answer.anchors]]
         reply = ask(ask_as, Question(query))
         found += [reply.answer, [dataclasses.asdict(one) for one in reply.citations]]

@@ -12,13 +12,12 @@ import sys
 
 import dagster as dg
 
+from neurigraph_pipelines.definitions import defs
 from tests.support.process_memory import resident
 
 
 def ingestion_job() -> dg.JobDefinition:
     """Return the job as a code server loads it."""
-    from neurigraph_pipelines.definitions import defs
-
     return defs.resolve_job_def("ingestion_job")
 
 

@@ -18,8 +18,8 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConfigurationError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows, schemas_of
 
@@ -124,7 +124,7 @@ class Reader(threading.Thread):
 
     def _look(self, user: User) -> None:
         here, claims = self._installation, Claims.of_user(user.user_id)
-        answer = phase_one(here.acting_for(claims), Question(self._question))
+        answer = search(here.acting_for(claims), Question(self._question))
         for hit in (hit for hit in answer.hits if hit["stored"]):
             file_id = file_of_record(here.database, claims, hit["record_id"])
             assert open_file(here.acting_for(claims), file_id)

@@ -68,7 +68,7 @@ class People:
         found = listing.list_facts(
             self.here.database, self.here.cursors, claims or self.claims, listing.FactFilter(), limit=100
         )
-        return {row["fact_id"]: row["status"] for row in found.items}
+        return {one.fact_id: one.status for one in found.items}
 
     def actions(self) -> list[dict[str, Any]]:
         return self.rows("SELECT * FROM neurigraph.actions WHERE user_id = %s")

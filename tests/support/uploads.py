@@ -10,8 +10,8 @@ from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.documents import pdf_of
 
@@ -40,7 +40,7 @@ def store(installation: Installation) -> list[str]:
 
 
 def found(installation: Installation, claims: Claims, query: str) -> Any:
-    return phase_one(installation.acting_for(claims), Question(query))
+    return search(installation.acting_for(claims), Question(query))
 
 
 def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:

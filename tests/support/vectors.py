@@ -20,8 +20,8 @@ from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.ports import Embedder
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 
 
@@ -84,7 +84,7 @@ def store(installation: Installation, context: Context) -> list[Committed]:
 def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Answer:
     """Search as the user, with all score components."""
     question = Question(query, explain=True)
-    return phase_one(installation.acting_for(Claims.of_user(user.user_id)).using(embedder=embedder), question)
+    return search(installation.acting_for(Claims.of_user(user.user_id)).using(embedder=embedder), question)
 
 
 def day_of_records(installation: Installation) -> str:

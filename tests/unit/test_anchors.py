@@ -1,4 +1,4 @@
-"""Selection of nodes to search, from shells and evidence."""
+"""Selection of nodes to search, from shells and gathered signs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.query.evidence import Evidence, GraphView, QueryEmbedding
+from neurigraph_pipelines.retrieval.query.gathering import Gathered, GraphView, QueryEmbedding
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -105,7 +105,7 @@ def anchors(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[Anchor]:
     view = GraphView(shells, (), QueryEmbedding(said.query), False, bounds, scores)
     parsed = parse(Question(said.query or "?"), "english")
     words = unpacked(shells, {"occurrences": (), "content": said.content_bytes, "words": said.word_bytes})
-    return select_nodes(Evidence(parsed, view, words, np.array(said.rarities)))
+    return select_nodes(Gathered(parsed, view, words, np.array(said.rarities)))
 
 
 def places(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[int]:

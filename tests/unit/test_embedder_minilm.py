@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.minilm import embedder as embedder_minilm
@@ -76,8 +77,6 @@ def test_related_texts_are_nearer(embedder: MiniLmEmbedder, question: str, answe
 
 
 def test_int8_is_close_to_float(embedder: MiniLmEmbedder) -> None:
-    from tokenizers import Tokenizer
-
     tokenizer = Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
     tokenizer.no_padding()
     exact = open_session(build_graph(read_weights(model_folder()), quantised=False), 1)

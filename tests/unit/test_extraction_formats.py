@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 from docx import Document
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part as OpcPart
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from odfdo import Document as OdfDocument
@@ -19,6 +21,8 @@ from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.text.media_types import media_type_of
 from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.documents import msg_of, ods_of
+
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
 @pytest.fixture(scope="module")
@@ -340,3 +344,18 @@ def test_hostile_document_fails_alone(reader: str, made: Callable[[], bytes]) ->
 def test_locked_book_says_so(extractor: SubprocessExtractor) -> None:
     locks = '<encryption><CipherReference URI="one.xhtml"/></encryption>'
     assert extractor.extract([_epub(**{"META-INF/encryption.xml": locks})], "epub").unread == "its text is encrypted"
+
+
+def test_files_within_a_word_document_are_read(extractor: SubprocessExtractor) -> None:
+    document = Document()
+    document.add_paragraph("Before.")
+    kinds = (("text/html", b"<p>The fee is 310.</p>"), ("text/plain", b"Bring boots"), ("application/rtf", b"{}"))
+    for number, (kind, content) in enumerate(kinds):
+        part = OpcPart(PackURI(f"/word/chunk{number}.x"), kind, content, document.part.package)
+        document.part.relate_to(part, f"{RELATIONS}/aFChunk")
+        document.element.body.append(parse_xml(f"<w:altChunk {nsdecls('w')}/>"))
+    written = io.BytesIO()
+    document.save(written)
+    found = extractor.extract([written.getvalue()], "docx")
+    assert [part.text for part in found.parts] == ["Before.", "The fee is 310.", "Bring boots"]
+    assert "application/rtf" in found.facts["words read"]

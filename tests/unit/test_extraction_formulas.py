@@ -80,3 +80,23 @@ def test_formula_and_raised_digits_of_powerpoint() -> None:
 def test_raised_digits_of_a_page() -> None:
     page = b"<p>It weighs 10<sup>3</sup> kg, the 1<sup>st</sup>.</p>"
     assert [text for _, text, _ in html_reader.read(io.BytesIO(page), {})] == ["It weighs 10³ kg, the 1st."]
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (
+            "<table><tr><th>Flat<th>Rent<tr><td>A<td>900<tr><td colspan=2>B<td>800</table>",
+            "Flat | Rent\nA | 900\nB |  | 800",
+        ),
+        ("<table><tr><td><p>A<p>first</td><td>900</td></tr></table>", "A first | 900"),
+        ("<table><tr><td>Only words</td><td></td></tr></table>", "Only words"),
+        (
+            "<table><tr><td><h1>News</h1><p>Hello</p></td><td><table><tr><td>A<td>1</table></td></tr></table>",
+            "News\nHello\nA | 1",
+        ),
+        ("<table><tr><td><p>a<p>b<p>c<p>d</td><td>Ad</td></tr></table>", "a\nb\nc\nd\nAd"),
+    ],
+)
+def test_row_of_a_page_is_one_line(page: str, expected: str) -> None:
+    assert "\n".join(text for _, text, _ in html_reader.read(io.BytesIO(page.encode()), {})) == expected

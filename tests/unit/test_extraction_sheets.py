@@ -112,3 +112,27 @@ def test_entities_of_sheets_are_not_expanded(extractor: SubprocessExtractor) -> 
         text = ""
     assert "haha" not in text
     assert "root:" not in text
+
+
+def test_comments_on_cells_are_read(extractor: SubprocessExtractor) -> None:
+    comment = b'<comments xmlns="x"><commentList><comment ref="B2"><text><r><t>Ask </t></r><r><t>Liv.</t></r></text>'
+    book = xlsx_of(
+        {"Fares": cells_of(("place", "pounds"), ("Tresco", 12))},
+        {"xl/comments1.xml": comment + b"</comment></commentList></comments>"},
+    )
+    assert [part.text for part in extractor.extract([book], "sheets").parts][1:] == ["Comment on B2: Ask Liv."]
+    threads = b'<ThreadedComments xmlns="x"><threadedComment ref="A1"><text>Since May.</text></threadedComment>'
+    book = xlsx_of(
+        {"Fares": cells_of(("place", "pounds"), ("Tresco", 12))},
+        {
+            "xl/comments1.xml": comment + b"</comment></commentList></comments>",
+            "xl/threadedComments/threadedComment1.xml": threads + b"</ThreadedComments>",
+        },
+    )
+    assert [part.text for part in extractor.extract([book], "sheets").parts][1:] == ["Comment on A1: Since May."]
+    isles = ods_of(
+        '<table:table table:name="Isles"><table:table-row><table:table-cell>'
+        "<office:annotation><text:p>Ask Liv.</text:p></office:annotation>"
+        "<text:p>Tresco</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    assert [part.text for part in extractor.extract([isles], "ods").parts] == ["Tresco", "Comment: Ask Liv."]

@@ -275,3 +275,47 @@ def test_real_locomo_is_read_without_loss() -> None:
         assert rejected == []
         assert sum(len(item.messages) for item in found) == sum(len(v) for v in raw.values() if isinstance(v, list))
         assert all(item.external_id.startswith(f"{path.stem}:session_") for item in found)
+
+
+BIG = "123456789012345678901234567890123.5"
+
+
+@pytest.mark.parametrize("name", ["claude", "openai", "jsonl"])
+def test_numbers_and_names_of_json_are_kept(name: str, tmp_path: Path) -> None:
+    use = f'{{"a": {BIG}, "b": 1e-400, "c": 123456789012345678901234567890, "d": 1, "d": 2}}'
+    files = {
+        "claude": f'[{{"uuid": "c", "chat_messages": [{{"sender": "assistant", "uuid": "m", "content": [{{"type": '
+        f'"tool_use", "id": "t", "name": "pay", "input": {use}}}]}}]}}]',
+        "openai": f'{{"messages": [{{"role": "assistant", "content": null, "tool_calls": [{{"id": "t", "function": '
+        f'{{"name": "pay", "arguments": {use}}}}}]}}, {{"role": "user", "content": []}}]}}',
+        "jsonl": f'{{"messages": [{{"type": "tool_use", "tool_name": "pay", "tool_use_id": "t", "input": {use}}}]}}',
+    }
+    path = tmp_path / f"x.{'jsonl' if name == 'jsonl' else 'json'}"
+    path.write_text(files[name], encoding="utf-8")
+    (conversation,), (said,) = read(path, name)
+    event = conversation.messages[0].event
+    assert event is not None
+    assert event.input == {
+        "a": BIG,
+        "b": "1e-400",
+        "c": 123456789012345678901234567890,
+        "d": 1,
+        "d (given twice)": 2,
+    }
+    assert "the same name twice ('d')" in said.reason
+
+
+def test_words_that_a_message_has_twice_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"messages": [{"role": "user", "content": "one", "content": "two"}]}', encoding="utf-8")
+    (conversation,), (said,) = read(path, "jsonl")
+    assert ([one.content for one in conversation.messages], "'content'" in said.reason) == (["one"], True)
+
+
+def test_time_of_more_digits_than_a_number_holds_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    stamp = "1712345678.12345671653747561"
+    path.write_text(f'{{"messages": [{{"role": "user", "content": "a", "occurred_at": {stamp}}}]}}', encoding="utf-8")
+    time = read_one(path, "jsonl").messages[0].occurred_at
+    assert time is not None
+    assert int(time.timestamp()) == 1712345678

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.mailbox import write_mailbox
-from neurigraph_pipelines.inbox.imports import detect_format, mail
+from neurigraph_pipelines.inbox.imports import detect_format, mail, read_conversations
 from neurigraph_pipelines.model import EventKind, NewConversation
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
@@ -101,8 +101,6 @@ def test_broken_heads_lose_no_words(head: bytes, tmp_path: Path) -> None:
 
 
 def test_long_message_is_split_and_longer_one_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from neurigraph_pipelines.inbox.imports import read_conversations
-
     path = mailbox(
         tmp_path / "all.mbox", letter("a", "word " * 400).as_bytes(), letter("b", "short", answers="a").as_bytes()
     )
@@ -121,8 +119,6 @@ def test_long_message_is_split_and_longer_one_is_rejected(tmp_path: Path, monkey
 
 
 def test_progress_of_a_mailbox_is_its_size(tmp_path: Path) -> None:
-    from neurigraph_pipelines.inbox.imports import read_conversations
-
     path = mailbox(tmp_path / "all.mbox", *(letter(str(n), "hello " * n).as_bytes() for n in range(20)))
     seen: list[int] = []
     list(read_conversations(path, "mail", on_bytes=seen.append))

@@ -103,6 +103,7 @@ def test_page_keeps_answers_between_quotations(tmp_path: Path) -> None:
         ("<table><tr><td><p>Dear Jo,</p><p>yes.</p></td><td>Ad</td></tr></table>", "Dear Jo,\nyes.\nAd"),
         ("<table><tr><td><table><tr><td>A<td>1</table><td>B</table>", "A | 1 | B"),
         ("<table><tr><th>Rent:</th><td>900</td></tr></table>", "Rent: 900"),
+        ("<p>It is 30 m<sup>2</sup>, on the 1<sup>st</sup> floor.</p>", "It is 30 m², on the 1st floor."),
         ("<dl><dt>Rent</dt><dd>900</dd></dl>", "Rent\n900"),
         ("<td>Rent</td><td>900</td></tr></table></table>", "Rent\n900"),
     ],

@@ -146,7 +146,7 @@ def test_truncated_jsonl_loses_last_line(tmp_path: Path) -> None:
         b'"\xff"',
         b"NaN",
         b"9" * 5_000,
-        b'{"mapping": {"a": %s}}' % (b"9" * 5_000),
+        b'{"mapping": {"a": %s' % (b"9" * 5_000) + b"x}}",
         b"x" * 70_000,
         b'{"a": "\x01"}',
         b"1, 2",

@@ -1,6 +1,6 @@
-"""The files of an export, in a folder or a zip file: written one by one, and verified before a restore.
+"""A stream in files, which are in a folder or a zip file: written one by one, and verified before a restore.
 
-This module knows names, sizes and checksums. ``export`` and ``restore`` know the contents.
+Each part is a file; the header and the ending are the manifest, with the size and checksum of every file.
 """
 
 from __future__ import annotations
@@ -8,31 +8,28 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
 import zipfile
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Part, Stream, is_part
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
 MANIFEST = "manifest.json"
 FORMAT = "neurigraph-export"
-OBJECTS = "objects/"
-"""Folder of the stored files; below it follow their object keys."""
-
 _MAX_MANIFEST_BYTES = 256 << 20
 _PIECE_BYTES = 1 << 20
-_NAME = re.compile(
-    r"tables/[a-z_]+\.jsonl|nodes/[0-9a-f-]{36}/[a-z_]+\.jsonl|objects/(?:durable|staging)(?:/[A-Za-z0-9._-]+)+"
-)
 _READ_ERRORS = (*READ_ERRORS, NotImplementedError, RuntimeError, KeyError)
+
+OpenFile = Callable[[str], IO[bytes]]
+"""Opens the file of an export by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +41,33 @@ class Entry:
     sha256: str
 
 
-class ArchiveWriter(ABC):
+class ArchiveWriter:
     """Writes the files of an export.
 
     Attributes:
         entries: Files written so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, open_file: OpenFile) -> None:
+        self._open = open_file
         self.entries: list[Entry] = []
 
-    def add(self, name: str, chunks: Iterable[bytes]) -> Iterator[int]:
+    def write(self, stream: Stream) -> Iterator[int]:
+        """Write a stream, and yield the size of each piece after writing it."""
+        for part in stream.parts():
+            yield from self.add(part)
+        self.finish({"format": FORMAT, **stream.header(), **stream.ending()})
+
+    def add(self, part: Part) -> Iterator[int]:
         """Write a file, and yield the size of each piece after writing it."""
         digest, size = hashlib.sha256(), 0
-        with self._open(name) as file:
-            for chunk in chunks:
+        with self._open(part.name) as file:
+            for chunk in part.chunks:
                 file.write(chunk)
                 digest.update(chunk)
                 size += len(chunk)
                 yield len(chunk)
-        self.entries.append(Entry(name, size, digest.hexdigest()))
+        self.entries.append(Entry(part.name, size, digest.hexdigest()))
 
     def finish(self, manifest: dict[str, Any]) -> None:
         """Write the manifest with the list of all files. An export without a manifest is not valid."""
@@ -71,41 +75,31 @@ class ArchiveWriter(ABC):
         with self._open(MANIFEST) as file:
             file.write(text.encode())
 
-    @abstractmethod
-    def _open(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """Open a new file for writing."""
 
+def folder_writer(folder: Path) -> ArchiveWriter:
+    """Return the writer of an export in an empty folder."""
 
-class FolderWriter(ArchiveWriter):
-    """Writes an export into an empty folder."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self._folder = folder
-
-    def _open(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        path = self._folder / name
+    def open_file(name: str) -> IO[bytes]:
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("xb")
 
+    return ArchiveWriter(open_file)
 
-class ZipWriter(ArchiveWriter):
-    """Writes an export as a zip file to a stream, which need not be seekable."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        super().__init__()
-        self._zip = zipfile.ZipFile(stream, "w")
+@contextmanager
+def zip_writer(stream: IO[bytes]) -> Iterator[ArchiveWriter]:
+    """Open the writer of an export as a zip file to a stream, which need not be seekable."""
 
-    def close(self) -> None:
-        """Write the central directory of the zip file."""
-        self._zip.close()
-
-    def _open(self, name: str) -> AbstractContextManager[IO[bytes]]:
+    def open_file(name: str) -> IO[bytes]:
         member = zipfile.ZipInfo(name)
         # Stored objects are compressed already, as far as that helps.
         member.compress_type = zipfile.ZIP_STORED if name.startswith(OBJECTS) else zipfile.ZIP_DEFLATED
         member.external_attr = 0o600 << 16
-        return self._zip.open(member, "w", force_zip64=True)
+        return members.open(member, "w", force_zip64=True)
+
+    with closing(zipfile.ZipFile(stream, "w")) as members:
+        yield ArchiveWriter(open_file)
 
 
 @contextmanager
@@ -125,13 +119,13 @@ def new_archive(target: Path) -> Iterator[ArchiveWriter]:
     try:
         if target.suffix.lower() == ".zip":
             with os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-                with closing(ZipWriter(stream)) as archive:
+                with zip_writer(stream) as archive:
                     yield archive
                 stream.flush()
                 os.fsync(stream.fileno())
         else:
             draft.mkdir(mode=0o700)
-            yield FolderWriter(draft)
+            yield folder_writer(draft)
             os.sync()  # one call is cheaper than one for each of many files
         draft.rename(target)
     except OSError as error:
@@ -143,23 +137,34 @@ def new_archive(target: Path) -> Iterator[ArchiveWriter]:
             draft.unlink(missing_ok=True)
 
 
-class ArchiveReader(ABC):
+class ArchiveReader(Stream):
     """Reads the files of an export."""
 
-    def __enter__(self) -> ArchiveReader:
-        return self
+    def __init__(self, open_file: OpenFile) -> None:
+        self._open = open_file
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def entries(self) -> dict[str, Entry]:
-        """Return the files in the manifest by name.
+    def header(self) -> dict[str, Any]:
+        """Return the manifest.
 
         Raises:
-            InvalidInputError: The manifest is damaged.
+            InvalidInputError: The manifest is missing or unreadable, or is not that of an export.
         """
         try:
-            found = [Entry(**file) for file in self.manifest()["files"]]
+            with self._open(MANIFEST) as file:
+                found = json.loads(file.read(_MAX_MANIFEST_BYTES))
+        except (*_READ_ERRORS, ValueError, RecursionError) as error:
+            raise InvalidInputError(f"the export has no readable {MANIFEST} ({error}): export it again") from error
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise InvalidInputError(f"its {MANIFEST} is not that of a Neurigraph export")
+        return found
+
+    ending = header
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """The files in the manifest by name. It raises InvalidInputError if the manifest is damaged."""
+        try:
+            found = [Entry(**file) for file in self.header()["files"]]
             if not all(isinstance(entry.name, str) and isinstance(entry.size_bytes, int) for entry in found):
                 raise TypeError("a file without a name or a size")
         except (KeyError, TypeError) as error:
@@ -168,39 +173,30 @@ class ArchiveReader(ABC):
 
     def size_bytes(self) -> int:
         """Return the size of all files together."""
-        return sum(entry.size_bytes for entry in self.entries().values())
+        return sum(entry.size_bytes for entry in self.entries.values())
 
-    def manifest(self) -> dict[str, Any]:
-        """Return the manifest.
+    def parts(self) -> Iterator[Part]:
+        """Yield the files, rows before objects."""
+        for name in sorted(self.entries, key=lambda name: name.startswith(OBJECTS)):
+            yield Part(name, self._chunks(name))
 
-        Raises:
-            InvalidInputError: The manifest is missing or unreadable, or is not that of an export.
-        """
-        try:
-            with self.open(MANIFEST) as file:
-                found = json.loads(file.read(_MAX_MANIFEST_BYTES))
-        except (*_READ_ERRORS, ValueError, RecursionError) as error:
-            raise InvalidInputError(f"the export has no readable {MANIFEST} ({error}): export it again") from error
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise InvalidInputError(f"its {MANIFEST} is not that of a Neurigraph export")
-        return found
-
-    def check(self, entries: Iterable[Entry], on_bytes: Callable[[int], None]) -> None:
+    def verify(self, on_bytes: Callable[[int], None]) -> None:
         """Read every file once and compare it with the manifest.
 
         Raises:
             InvalidInputError: A file is missing or damaged; the message names it.
         """
-        for entry in entries:
-            if not _NAME.fullmatch(entry.name) or {".", ".."} & set(entry.name.split("/")):
+        for entry in self.entries.values():
+            if not is_part(entry.name):
                 raise InvalidInputError(f"the export names a file {entry.name[:80]!r}, which is not a valid name")
             digest, size = hashlib.sha256(), 0
             try:
-                with self.open(entry.name) as file:
-                    while size <= entry.size_bytes and (piece := file.read(_PIECE_BYTES)):
-                        digest.update(piece)
-                        size += len(piece)
-                        on_bytes(len(piece))
+                for piece in self._chunks(entry.name):
+                    digest.update(piece)
+                    size += len(piece)
+                    on_bytes(len(piece))
+                    if size > entry.size_bytes:
+                        break
             except _READ_ERRORS as error:
                 raise InvalidInputError(
                     f"{entry.name} of the export cannot be read ({error}): export it again"
@@ -208,66 +204,45 @@ class ArchiveReader(ABC):
             if (size, digest.hexdigest()) != (entry.size_bytes, entry.sha256):
                 raise InvalidInputError(f"{entry.name} of the export is damaged: export it again")
 
-    def chunks(self, name: str) -> Iterator[bytes]:
-        """Yield the bytes of a file in pieces."""
-        with self.open(name) as file:
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        with self._open(name) as file:
             while piece := file.read(_PIECE_BYTES):
                 yield piece
 
-    @abstractmethod
-    def open(self, name: str) -> IO[bytes]:
-        """Open a file for reading."""
 
-    @abstractmethod
-    def close(self) -> None:
-        """Close open files."""
-
-
-class _FolderReader(ArchiveReader):
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder.resolve()
-
-    def open(self, name: str) -> IO[bytes]:
-        path = self._folder / name
-        if path.resolve() != path:
-            raise OSError("it is a link")
-        return path.open("rb")
-
-    def close(self) -> None:
-        """Do nothing, since no file stays open."""
-
-
-class _ZipReader(ArchiveReader):
-    def __init__(self, path: Path) -> None:
-        self._zip = zipfile.ZipFile(path)
-        unpacked = sum(member.file_size for member in self._zip.infolist())
-        if unpacked > max(MAX_ARCHIVE_RATIO * path.stat().st_size, UNSUSPICIOUS_BYTES):
-            raise InvalidInputError(f"{path} would unpack to {unpacked:,} bytes, which is too much for its size")
-
-    def open(self, name: str) -> IO[bytes]:
-        return self._zip.open(name)
-
-    def close(self) -> None:
-        self._zip.close()
-
-
-def open_archive(path: Path) -> ArchiveReader:
+@contextmanager
+def open_archive(path: Path) -> Iterator[ArchiveReader]:
     """Open an export for reading.
 
     Raises:
         InvalidInputError: There is no readable export at that path.
     """
     try:
-        return _FolderReader(path) if path.is_dir() else _ZipReader(path)
+        members = None if path.is_dir() else zipfile.ZipFile(path)
+        packed, folder = path.stat().st_size, path.resolve()
     except (*_READ_ERRORS, ValueError) as error:  # ValueError: a NUL byte in the path
         raise InvalidInputError(f"{path} is not a readable export ({error}): export it again") from error
+
+    def open_file(name: str) -> IO[bytes]:
+        if (folder / name).resolve() != folder / name:
+            raise OSError("it is a link")
+        return (folder / name).open("rb")
+
+    if members is None:
+        yield ArchiveReader(open_file)
+        return
+    with members:
+        unpacked = sum(member.file_size for member in members.infolist())
+        if unpacked > max(MAX_ARCHIVE_RATIO * packed, UNSUSPICIOUS_BYTES):
+            raise InvalidInputError(f"{path} would unpack to {unpacked:,} bytes, which is too much for its size")
+        yield ArchiveReader(members.open)
 
 
 def is_export(path: Path) -> bool:
     """Return whether a folder or a zip file has the manifest of a Neurigraph export."""
     try:
         with open_archive(path) as archive:
-            archive.manifest()
+            archive.header()
     except InvalidInputError:
         return False
     return True

@@ -1,18 +1,18 @@
-"""Export of all data of a user to an archive: the rows of every table as JSON lines, and the stored files unchanged.
+"""The writer of the stream: the rows of every table of a user as JSON lines, and the stored objects unchanged.
 
 It reads one snapshot of the database, row by row. Objects that are forgotten after the snapshot are noted as such.
-``archive`` writes folders and zip files. docs/export.md describes the layout.
+docs/export.md describes the layout.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from itertools import chain
 from typing import IO, Any, cast
 from uuid import UUID
@@ -21,16 +21,15 @@ from psycopg import sql
 
 import neurigraph_pipelines
 from neurigraph_pipelines.database.statements import newest, statements
-from neurigraph_pipelines.exchange.portability.archive import FORMAT, OBJECTS, ArchiveWriter, ZipWriter
+from neurigraph_pipelines.exchange.portability.archive import ArchiveWriter, zip_writer
+from neurigraph_pipelines.exchange.portability.named_objects import named_objects
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
 from neurigraph_pipelines.exchange.portability.tables import Table, shared_tables, tables_of
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
-
-VERSION = 1
-"""Version of the layout; it changes when older readers would misread an export."""
 
 _QUERIES = statements("portability")
 _PIECE_BYTES = 256 << 10
@@ -55,6 +54,27 @@ class Exported:
     forgotten: list[str] = field(default_factory=list)
 
 
+@contextmanager
+def written(
+    context: Context, user_id: UUID, report: Exported | None = None, *, secrets: bool = False
+) -> Iterator[Stream]:
+    """Open the stream of a user, which reads one snapshot while the block runs.
+
+    Args:
+        report: Receives the counts.
+        secrets: Whether the stream has keys and passwords, too.
+
+    Raises:
+        NotFoundError: There is no such user.
+    """
+    with context.database.owner() as tx:
+        tx.execute(_QUERIES["snapshot"])
+        user = tx.execute(_QUERIES["user"], {"user_id": user_id}).fetchone()
+        if user is None:
+            raise NotFoundError
+        yield _Written(tx, context, user, report or Exported(), secrets)
+
+
 def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported) -> Generator[int]:
     """Write all data of a user in steps, and yield the number of bytes of each. Close the generator to stop early.
 
@@ -66,9 +86,10 @@ def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report:
         NotFoundError: There is no such user.
         StorageError: The object store rejected a request.
     """
-    with context.database.owner() as tx:
-        tx.execute(_QUERIES["snapshot"])
-        yield from _Export(tx, context, user_id, archive, report).steps()
+    with written(context, user_id, report) as stream:
+        for step in archive.write(stream):
+            report.size_bytes += step
+            yield step
 
 
 def zipped(context: Context, user_id: UUID) -> Iterator[bytes]:
@@ -80,7 +101,7 @@ def zipped(context: Context, user_id: UUID) -> Iterator[bytes]:
     """
     buffer = _Buffer()
     with (
-        closing(ZipWriter(cast(IO[bytes], buffer))) as archive,
+        zip_writer(cast(IO[bytes], buffer)) as archive,
         closing(export_user(context, user_id, archive, Exported())) as steps,
     ):
         for _ in steps:
@@ -108,64 +129,53 @@ class _Buffer(io.RawIOBase):
         return drained
 
 
-class _Export:
+class _Written(Stream):
     def __init__(
-        self, tx: Transaction, context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported
+        self, tx: Transaction, context: Context, user: dict[str, Any], report: Exported, secrets: bool
     ) -> None:
         self._tx = tx
         self._database = context.database
         self._objects = context.objects
-        self._user_id = user_id
-        self._archive = archive
+        self._user = user
         self._report = report
+        self._secrets = secrets
+        report.slug = user["slug"]
 
-    def steps(self) -> Iterator[int]:
-        user = self._tx.execute(_QUERIES["user"], {"user_id": self._user_id}).fetchone()
-        if user is None:
-            raise NotFoundError
-        self._report.slug = user["slug"]
-        nodes = self._tx.execute(_QUERIES["nodes_of_user"], {"user_id": self._user_id}).fetchall()
-        for step in self._parts(nodes):
-            self._report.size_bytes += step
-            yield step
-        self._archive.finish(
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "neurigraph": neurigraph_pipelines.__version__,
-                "exported_at": datetime.now(UTC),
-                "user": user,
-                "shared_ddl": newest("shared"),
-                "node_ddl": newest("node"),
-                "rows": dict(self._report.rows),
-                "lost_objects": self._report.lost,
-                "forgotten_objects": self._report.forgotten,
-            }
-        )
+    def header(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "neurigraph": neurigraph_pipelines.__version__,
+            "exported_at": datetime.now(UTC),
+            "user": self._user,
+            "shared_ddl": newest("shared"),
+            "node_ddl": newest("node"),
+        }
 
-    def _parts(self, nodes: Sequence[dict[str, object]]) -> Iterator[int]:
-        for table in shared_tables(self._tx):
-            yield from self._table(f"tables/{table.name}.jsonl", table, _QUERIES["rows_of_user"])
-        for node in nodes:
-            for table in tables_of(self._tx, str(node["schema_name"])):
-                yield from self._table(f"nodes/{node['node_id']}/{table.name}.jsonl", table, _QUERIES["rows_of_node"])
-        for node in nodes:
-            schema = sql.Identifier(str(node["schema_name"]))
-            for file in self._tx.execute(_QUERIES["objects_of_node"].format(schema=schema)).fetchall():
-                yield from self._object(
-                    file["storage_path"], file["stored_sha256"], partial(self._now, file["file_id"])
-                )
-        for upload in self._tx.execute(_QUERIES["staged_of_user"], {"user_id": self._user_id}).fetchall():
-            yield from self._object(
-                upload["staging_key"], upload["sha256"], partial(self._upload_now, upload["source_id"])
-            )
+    def parts(self) -> Iterator[Part]:
+        for table in shared_tables(self._tx, secrets=self._secrets):
+            yield from self._table(rows_name(table), table, _QUERIES["rows_of_user"])
+        for node in self._tx.execute(_QUERIES["nodes"], self._user).fetchall():
+            for table in tables_of(self._tx, node["schema_name"]):
+                yield from self._table(rows_name(table, node["node_id"]), table, _QUERIES["rows_of_node"])
+        for row in named_objects(self._tx, self._user["user_id"]):
+            yield from self._object(row)
 
-    def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[int]:
-        """Write the rows of a table as lines; a table without rows has no file."""
+    def verify(self, on_bytes: Callable[[int], None]) -> None:
+        """Do nothing: the rows are those of the database."""
+
+    def ending(self) -> dict[str, Any]:
+        return {
+            "rows": dict(self._report.rows),
+            "lost_objects": self._report.lost,
+            "forgotten_objects": self._report.forgotten,
+        }
+
+    def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[Part]:
+        """Yield the rows of a table as lines; a table without rows has no part."""
         lines = self._lines(table, query)
         first = next(lines, None)
         if first is not None:
-            yield from self._archive.add(name, chain([first], lines))
+            yield Part(name, chain([first], lines))
 
     def _lines(self, table: Table, query: sql.SQL) -> Iterator[bytes]:
         statement = query.format(
@@ -174,7 +184,7 @@ class _Export:
             ordered_by=sql.SQL(", ").join(map(sql.Identifier, table.ordered_by)),
         )
         piece = bytearray()
-        for row in self._tx.cursor().stream(statement, {"user_id": self._user_id}):
+        for row in self._tx.cursor().stream(statement, self._user):
             self._report.rows[table.name] += 1
             piece += row["line"].encode() + b"\n"
             if len(piece) >= _PIECE_BYTES:
@@ -183,18 +193,13 @@ class _Export:
         if piece:
             yield bytes(piece)
 
-    def _object(self, key: str, sha256: bytes, elsewhere: Callable[[], Iterator[bytes] | None]) -> Iterator[int]:
-        """Write an object.
-
-        Args:
-            elsewhere: Looks beyond the snapshot for the content of an absent object. None means that it is lost, and
-                NotFoundError that it is forgotten.
-        """
+    def _object(self, row: dict[str, Any]) -> Iterator[Part]:
+        key = row["storage_path"]
         try:
             chunks = _begun(self._objects.get(key))
         except LostObjectError:
             try:
-                found = elsewhere()
+                found = self._content_by_now(row)
             except NotFoundError:
                 self._report.forgotten.append(key)
                 return
@@ -202,24 +207,30 @@ class _Export:
                 self._report.lost.append(key)
                 return
             chunks = found
-        yield from self._archive.add(OBJECTS + key, chunks)
+        yield Part(OBJECTS + key, self._hashed(key, row["stored_sha256"], chunks))
         self._report.objects += 1
-        if bytes.fromhex(self._archive.entries[-1].sha256) != sha256:
+
+    def _hashed(self, key: str, sha256: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        for chunk in chunks:
+            digest.update(chunk)
+            yield chunk
+        if digest.digest() != sha256:
             self._report.lost.append(key)
 
-    def _now(self, file_id: UUID) -> None:
-        """Raise NotFoundError if a file is forgotten by now. Its object has one key for good."""
-        with self._database.pipeline() as tx:
-            locate(tx, file_id)
+    def _content_by_now(self, row: dict[str, Any]) -> Iterator[bytes] | None:
+        """Look beyond the snapshot for the content of an absent object; None means that it is lost.
 
-    def _upload_now(self, source_id: UUID) -> Iterator[bytes] | None:
-        """Return the content of an upload from the record that stored it since the snapshot.
+        The object of a file has one key for good. An upload may be stored by a record since the snapshot.
 
         Raises:
-            NotFoundError: The upload is forgotten.
+            NotFoundError: The file or upload is forgotten.
         """
         with self._database.pipeline() as tx:
-            upload = tx.execute(_QUERIES["file_of_upload"], {"source_id": source_id}).fetchone()
+            if row["file_id"] is not None:
+                locate(tx, row["file_id"])
+                return None
+            upload = tx.execute(_QUERIES["file_of_upload"], row).fetchone()
             if upload is None:
                 raise NotFoundError
             if upload["file_id"] is None:

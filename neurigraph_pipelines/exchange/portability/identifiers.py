@@ -1,6 +1,6 @@
-"""New ids for rows of an export whose ids another user of this database has, and new keys for their objects.
+"""New ids for staged rows of a stream whose ids another user of this database has, and new keys for their objects.
 
-A restore keeps the ids of an export where they are free. Keys of objects are always new: they follow from the importing
+A restore keeps the ids of a stream where they are free. Keys of objects are always new: they follow from the importing
 user, the node, the record and this attempt, never from the export.
 """
 
@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -24,10 +23,8 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("portability")
-_AT_ONCE = 1_000
 _USERS = "users"
 _ID = re.compile(r"(?:[a-z_]+:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
-_ORIGINAL = re.compile(r".*\.original(?:\.gz)?")
 # Texts and JSON that hold ids. All others are remembered content, in which no id is ours to change.
 _TEXTS_WITH_IDS = {
     *("source", "subject_id", "delta_payload", "edges", "before"),
@@ -53,33 +50,35 @@ class Identifiers:
         """Return the ids in the export by the new ids."""
         return {new: old for old, new in self.changed.items()}
 
-    def replace_foreign(self, tx: Transaction, table: Table, lines: Iterable[str]) -> None:
+    def replace_foreign(self, tx: Transaction, table: Table, part: str) -> None:
         """Give new ids to those rows of a table whose primary key is a row here already.
 
-        The user of the export is not in this database, so such a row belongs to another user.
+        The user of the stream is not in this database, so such a row belongs to another user.
         """
         (column,) = table.key
-        present = _QUERIES["present"].format(table=table.identifier, key=sql.Identifier(column))
-        rest = iter(lines)
-        while ids := [id_of(row_of(line), column) for line in islice(rest, _AT_ONCE)]:
-            for row in tx.execute(present, {"ids": ids}):
-                self.changed[str(row["id"])] = str(uuid4())
+        taken = _QUERIES["taken_ids"].format(table=table.identifier, key=sql.Identifier(column))
+        for row in tx.execute(taken, {"key": column, "part": part}):
+            self.changed[str(row["id"])] = str(uuid4())
 
-    def replace_originals(self, lines: Iterable[str]) -> None:
+    def replace_originals(self, tx: Transaction) -> None:
         """Give the original of an upload the id that follows from its record, by which audits find its object."""
-        for line in lines:
-            row = row_of(line)
-            if _ORIGINAL.fullmatch(str(row.get("storage_path"))):
-                record_id, file_id = id_of(row, "record_id"), id_of(row, "file_id")
-                derived = str(original_id(UUID(self.changed.get(str(record_id), str(record_id)))))
-                if derived != self.changed.get(str(file_id), str(file_id)):
-                    self.changed[str(file_id)] = derived
+        for row in tx.execute(_QUERIES["originals"]):
+            record_id, file_id = id_of(row, "record_id"), id_of(row, "file_id")
+            derived = str(original_id(UUID(self.changed.get(str(record_id), str(record_id)))))
+            if derived != self.changed.get(str(file_id), str(file_id)):
+                self.changed[str(file_id)] = derived
 
-    def rewriter(self, table: Table) -> Callable[[str], str] | None:
-        """Return the function that changes the ids in a line of a table; None if no line changes."""
-        if table.name == "uploads":
-            return lambda line: self._line(table, line, self._staged_upload)
-        return (lambda line: self._line(table, line, lambda row: row)) if self.changed else None
+    def rewrite(self, tx: Transaction, table: Table, part: str) -> None:
+        """Change the ids in the staged rows of a part."""
+        uploads = table.name == "uploads"
+        if not (self.changed or uploads):
+            return
+        after = 0
+        while rows := tx.execute(_QUERIES["some_lines"], {"part": part, "after": after}).fetchall():
+            after = rows[-1]["number"]
+            lines = [self._line(table, row["line"], self._staged_upload if uploads else dict) for row in rows]
+            values = {"part": part, "numbers": [row["number"] for row in rows], "lines": lines}
+            tx.execute(_QUERIES["change_lines"], values)
 
     def _line(self, table: Table, line: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
         row = change(row_of(line))

@@ -1,30 +1,25 @@
-"""Moves of users between two databases: copied by an export, switched by one transaction, and healed by the next run.
+"""Moves of users between two databases: copied by a stream, switched by one transaction, and healed by the next run.
 
 One transaction of the database that a user leaves locks everything of the user, so that writers wait, and at its end
-erases the rows. Between, the export is restored in the other database as a copy that nobody reaches. So the user is in
+erases the rows. Between, the stream is restored in the other database as a copy that nobody reaches. So the user is in
 exactly one database at any time, and whatever dies, the next run sees which one: as long as the first database has the
 user, a copy is removed and made again; once it has not, the copy is completed.
 """
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import errors, sql
-from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.portability.archive import new_archive, open_archive
-from neurigraph_pipelines.exchange.portability.export import Exported, export_user
+from neurigraph_pipelines.exchange.portability.export import written
 from neurigraph_pipelines.exchange.portability.restore import Restored, restore_user
-from neurigraph_pipelines.exchange.portability.tables import SHARED, tables_of
+from neurigraph_pipelines.exchange.portability.tables import SECRETS, SHARED, tables_of
 from neurigraph_pipelines.graph.locks import PATIENCE_SECONDS, lock_graph_exclusive
 from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
 from neurigraph_pipelines.lifecycle.erasure.journal import destroy_keys, objects_of_user
@@ -34,9 +29,6 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConfigurationError, ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
-
-CARRIED = ("api_keys", "request_keys", "user_passwords")
-"""Tables that an export leaves out and a move does not, so that keys, passwords and repeated requests stay known."""
 
 THROUGH = "move"
 """What receipts of the erasures of a move say."""
@@ -82,7 +74,7 @@ def move_user(
         source: Where the user is, unless an earlier run was killed.
         target: Another installation, with the same schema.
         dry_run: Only check that the user can be moved.
-        on_bytes: Called with the number of bytes just exported or restored.
+        on_bytes: Called with the number of bytes just copied.
 
     Raises:
         NotFoundError: Neither database has the user.
@@ -115,48 +107,13 @@ def _switch(
     source: Context, target: Context, slug: str, user_id: UUID, on_bytes: Callable[[int], None]
 ) -> tuple[Restored, float]:
     """Copy a user while writers wait, and erase the rows where the copy was made, in one transaction."""
-    folder = _folder(source, user_id)
     with source.database.owner() as tx:
         _lock(tx, user_id)
         began = time.monotonic()
-        kept = {name: _one(tx, _kept(name), user_id)["kept"] for name in CARRIED}
-        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
-        try:
-            restored = _copy(source, target, slug, user_id, folder, kept, on_bytes)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        with written(source, user_id, secrets=True) as stream:
+            restored = restore_user(target, stream, slug, on_bytes, arriving=True)
         _erase(source, tx, user_id, slug)
     return restored, time.monotonic() - began
-
-
-def _copy(
-    source: Context,
-    target: Context,
-    slug: str,
-    user_id: UUID,
-    folder: Path,
-    kept: Mapping[str, object],
-    on_bytes: Callable[[int], None],
-) -> Restored:
-    """Export a user to a folder, and restore it in the target as a copy that nobody reaches."""
-    folder.mkdir(mode=0o700, parents=True)
-    with new_archive(folder / "export") as archive, closing(export_user(source, user_id, archive, Exported())) as steps:
-        for more in steps:
-            on_bytes(more)
-
-    def arrive(tx: Transaction) -> None:
-        tx.execute(_QUERIES["arrive"], {"user_id": user_id, "kept": Jsonb(kept)})
-
-    with open_archive(folder / "export") as opened:
-        return restore_user(target, opened, slug, on_bytes, arrive)
-
-
-def _folder(source: Context, user_id: UUID) -> Path:
-    return source.settings.home.expanduser() / "moves" / str(user_id)
-
-
-def _kept(name: str) -> sql.Composed:
-    return _QUERIES["kept"].format(table=sql.Identifier(SHARED, name))
 
 
 def _lock(tx: Transaction, user_id: UUID) -> None:
@@ -175,7 +132,7 @@ def _lock(tx: Transaction, user_id: UUID) -> None:
                 tx.execute(_GRAPH["limit_waits"], {"milliseconds": _ATTEMPT_MILLISECONDS})
                 for table in tables:
                     tx.execute(_QUERIES["lock_rows"].format(table=table.identifier), {"user_id": user_id})
-                for node in tx.execute(_PORTABILITY["nodes_of_user"], {"user_id": user_id}).fetchall():
+                for node in tx.execute(_PORTABILITY["nodes"], {"user_id": user_id}).fetchall():
                     tx.execute(_QUERIES["lock_node"].format(schema=sql.Identifier(node["schema_name"])))
             break
         except (errors.LockNotAvailable, errors.DeadlockDetected):
@@ -203,11 +160,10 @@ def _erase(source: Context, tx: Transaction, user_id: UUID, slug: str) -> None:
 def _complete(source: Context, target: Context, slug: str, user_id: UUID) -> None:
     """Let callers reach the copy, and remove the objects of what was erased."""
     with target.database.owner() as tx:
-        for name in CARRIED:
+        for name in SECRETS:
             table = sql.Identifier(SHARED, name)
             tx.execute(_QUERIES["write_kept"].format(table=table), {"user_id": user_id, "name": name})
         tx.execute(_QUERIES["settle"], {"user_id": user_id})
-    shutil.rmtree(_folder(source, user_id), ignore_errors=True)
     destroy_keys(source.objects, slug)
     finish_erasures(source)
 

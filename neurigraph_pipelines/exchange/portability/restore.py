@@ -1,13 +1,14 @@
-"""Restore of an export into a database without its user: rows, node schemas and stored files, or nothing.
+"""The reader of the stream: rows, node schemas and stored objects of a user, or nothing.
 
-The export is verified first, and then restored in one transaction. Objects are written last, under new keys below the
-restored user. Derived data, which an export leaves out, is computed again. Nothing in an export is believed: it may be
-made to reach another user's rows and objects.
+A stream is read once, in one transaction. Its rows are staged and then written, and its objects are written as they
+come, under new keys below the restored user. Derived data, which a stream leaves out, is computed again. Nothing in a
+stream is believed: an export may be made to reach another user's rows and objects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,12 +17,13 @@ import psycopg
 from psycopg import sql
 
 from neurigraph_pipelines.database.statements import BASELINE, newest, statements
-from neurigraph_pipelines.exchange.portability.archive import ArchiveReader, Entry
-from neurigraph_pipelines.exchange.portability.export import VERSION
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
+from neurigraph_pipelines.exchange.portability.named_objects import named_objects
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
 from neurigraph_pipelines.exchange.portability.tables import (
     IMPLIED_REFERENCES,
+    SECRETS,
     SHARED,
     Reference,
     Table,
@@ -42,7 +44,7 @@ from neurigraph_pipelines.model.ports import Transaction
 _QUERIES = statements("portability")
 _ERASURE = statements("erasure")
 _EVIDENCE = statements("evidence")
-_MAX_LINE_BYTES = 256 << 20
+_MOVES = statements("moves")
 _ORIGINAL_ENDS = (".original", ".original.gz")
 _COMPRESSED = ".gz"
 _NEW_KEY = "(SELECT k.object_key FROM pg_temp.new_keys AS k WHERE k.record_id = r.record_id AND k.exported = {})"
@@ -73,21 +75,19 @@ class Restored:
 
 
 def restore_user(
-    context: Context,
-    archive: ArchiveReader,
-    slug: str,
-    on_bytes: Callable[[int], None],
-    also: Callable[[Transaction], None] = lambda _: None,
+    context: Context, stream: Stream, slug: str, on_bytes: Callable[[int], None], *, arriving: bool = False
 ) -> Restored:
-    """Restore the user of an export in this database.
+    """Restore the user of a stream in this database.
 
     All ids stay, except those that another user of this database has. An export contains no API keys, so they must be
     issued again.
 
     Args:
-        slug: The user that the export must belong to.
-        on_bytes: Called with the number of bytes just read. Each byte is read twice: to verify it and to store it.
-        also: Called at the end of the transaction, which it may write in.
+        stream: An opened export, which is verified first, or the stream of another database.
+        slug: The user that the stream must belong to.
+        on_bytes: Called with the number of bytes just read. Each byte of an export is read twice: to verify it and to
+            store it.
+        arriving: Keep the copy from its callers until the move is complete, and the secrets of the stream until then.
 
     Raises:
         InvalidInputError: The export is damaged, hostile, of another user, or of a newer version; nothing was stored.
@@ -95,17 +95,16 @@ def restore_user(
         ConfigurationError: The server cannot lock so many tables in one transaction; nothing was stored.
         StorageError: The object store rejected a request; nothing was stored.
     """
-    entries, manifest = archive.entries(), _checked(archive, slug)
-    archive.check(entries.values(), on_bytes)
-    restored = Restored(UUID(manifest["user"]["user_id"]), slug, lost=tuple(manifest["lost_objects"]))
-    forgotten = tuple(manifest.get("forgotten_objects", ()))
-    written = RestoredObjects(context.objects, archive, entries, frozenset((*restored.lost, *forgotten)), on_bytes)
+    restored = Restored(_checked(stream.header(), slug), slug)
+    stream.verify(on_bytes)
+    written = RestoredObjects(context.objects, on_bytes)
     try:
         with removed_unless_committing(written.remove) as rows, rows(context.database.owner()) as tx:
-            restore = _Restore(tx, written, archive, entries, restored, on_bytes)
-            restore.run()
-            left_over = restore.forget(frozenset(forgotten))
-            also(tx)
+            restore = _Restore(tx, written, restored, on_bytes)
+            restore.run(stream)
+            left_over = restore.finish(_checked_ending(stream.ending()))
+            if arriving:
+                restore.arrive()
     except Exception as error:
         explained = _explained(error)
         if explained is None:
@@ -119,92 +118,102 @@ def restore_user(
 
 
 class _Restore:
-    """Restores one export in one transaction."""
+    """Restores one stream in one transaction."""
 
     def __init__(
-        self,
-        tx: Transaction,
-        objects: RestoredObjects,
-        archive: ArchiveReader,
-        entries: Mapping[str, Entry],
-        restored: Restored,
-        on_bytes: Callable[[int], None],
+        self, tx: Transaction, objects: RestoredObjects, restored: Restored, on_bytes: Callable[[int], None]
     ) -> None:
         self._tx = tx
         self._objects = objects
-        self._archive = archive
-        self._entries = entries
         self._restored = restored
         self._on_bytes = on_bytes
+        self._user = {"user_id": restored.user_id, "slug": restored.slug}
         self._ids = Identifiers()
-        self._files: dict[str, UUID] = {}  # records by the key of their file in the export
-        self._uploads: dict[str, UUID] = {}
+        self._staged: dict[str, list[str]] = {}  # columns by part
+        self._rows: Counter[str] = Counter()
 
-    def run(self) -> None:
-        user = {"user_id": self._restored.user_id, "slug": self._restored.slug}
-        self._require_absent(user)
-        self._tx.execute(_QUERIES["create_staging_table"])
-        self._tx.execute(_QUERIES["create_keys_table"])
-        self._tx.execute(_QUERIES["begin_restoring"])
-        tables = shared_tables(self._tx)
-        self._choose_ids(tables)
-        for table in tables:
-            self._load(table, _file_of(table))
-        self._reject_foreign_references(tables)
-        # Rows that follow from evidence are computed again, and never read from the archive.
-        self._tx.execute(_EVIDENCE["derive"], user)
-        nodes = self._tx.execute(_QUERIES["nodes_of_user"], user).fetchall()
-        self._restored.nodes = len(nodes)
-        exported_ids = self._ids.inverse()
-        for node in nodes:
-            folder = f"nodes/{exported_ids.get(str(node['node_id']), str(node['node_id']))}"
-            node["schema_name"] = self._node(node["node_id"], node["names"], node["node_ddl_version"], folder)
-        for node in nodes:
-            files = _QUERIES["objects_of_node"].format(schema=sql.Identifier(node["schema_name"]))
-            for file in self._tx.execute(files).fetchall():
-                self._objects.write_file(file)
-                self._files[self._objects.exported[file["storage_path"]]] = file["record_id"]
-        self._objects.exported.update(self._ids.staged)
-        for upload in self._tx.execute(_QUERIES["staged_of_user"], user).fetchall():
-            self._objects.write(upload["staging_key"], upload["sha256"])
-            self._uploads[self._objects.exported[upload["staging_key"]]] = upload["source_id"]
+    def run(self, stream: Stream) -> None:
+        """Write the rows of a stream once all are staged, and the objects that follow."""
+        self._require_absent()
+        for query in ("create_staging_table", "create_keys_table", "begin_restoring"):
+            self._tx.execute(_QUERIES[query])
+        parts = stream.parts()
+        first = next((part for part in parts if not self._stages(part)), None)
+        self._tx.execute(_QUERIES["index_staging_table"])
+        self._write_rows()
+        self._objects.expect(named_objects(self._tx, self._restored.user_id), self._ids.staged)
+        if first is not None:
+            for part in (first, *parts):
+                self._objects.write(part)
 
-    def forget(self, keys: frozenset[str]) -> set[UUID]:
-        """Erase uploads that were forgotten during the export.
-
-        Args:
-            keys: Objects that were forgotten.
+    def finish(self, ending: _Ending) -> set[UUID]:
+        """Check that everything came, and erase uploads that were forgotten while the stream was written.
 
         Returns:
-            The records that were forgotten with them, to erase after this transaction.
+            The records that were forgotten meanwhile, to erase after this transaction.
         """
-        sources = [source_id for key, source_id in self._uploads.items() if key in keys]
+        for name, came in self._rows.items():
+            if came != ending.rows.get(name, 0):
+                raise InvalidInputError(
+                    f"the export has {came} of {ending.rows.get(name)} rows of {name}: export it again"
+                )
+        self._objects.require_all(ending.lost | ending.forgotten)
+        self._restored.lost = tuple(sorted(ending.lost))
+        gone = [row for key, row in self._objects.expected.items() if key in ending.forgotten]
+        sources = [row["source_id"] for row in gone if row["file_id"] is None]
         self._tx.execute(_ERASURE["erase_sources"], {"source_ids": sources, "user_id": self._restored.user_id})
-        return {record_id for key, record_id in self._files.items() if key in keys}
+        return {row["record_id"] for row in gone if row["file_id"] is not None}
 
-    def _require_absent(self, user: Mapping[str, object]) -> None:
-        found = self._tx.execute(_QUERIES["user_is_there"], user).fetchone()
+    def arrive(self) -> None:
+        """Keep secrets in the row that keeps callers from the copy."""
+        for table in tables_of(self._tx, SHARED):
+            if table.name in SECRETS and rows_name(table) in self._staged:
+                self._ids.rewrite(self._tx, table, rows_name(table))
+        values = {**self._user, "names": list(SECRETS), "parts": [rows_name(name) for name in SECRETS]}
+        self._tx.execute(_MOVES["arrive"], values)
+
+    def _require_absent(self) -> None:
+        found = self._tx.execute(_QUERIES["user_is_there"], self._user).fetchone()
         if found is None or found["present"]:
-            raise ConflictError(f"the user {user['slug']!r} is in this database already: restore into another one")
+            raise ConflictError(
+                f"the user {self._restored.slug!r} is in this database already: restore into another one"
+            )
         if found["being_erased"]:
             raise ConflictError(
-                f"the user {user['slug']!r} is still being erased: finish it with `neurigraph erasures --finish`"
+                f"the user {self._restored.slug!r} is still being erased: finish it with `neurigraph erasures --finish`"
             )
 
-    def _choose_ids(self, tables: Sequence[Table]) -> None:
+    def _stages(self, part: Part) -> bool:
+        """Stage the rows of a part; return False for an object."""
+        if part.name.startswith(OBJECTS):
+            return False
+        with self._tx.cursor().copy(_QUERIES["copy_rows"]) as copy:
+            for line in part.lines():
+                if part.name not in self._staged:
+                    self._staged[part.name] = list(row_of(line))
+                copy.write_row((part.name, line))
+                self._on_bytes(len(line) + 1)
+        return True
+
+    def _write_rows(self) -> None:
+        tables = shared_tables(self._tx)
         for table in tables_with_ids(tables):
-            if _file_of(table) in self._entries:
-                self._ids.replace_foreign(self._tx, table, self._lines(_file_of(table)))
-        for name in self._entries:
-            if name.endswith("/file_manifest.jsonl"):
-                self._ids.replace_originals(self._lines(name))
+            if rows_name(table) in self._staged:
+                self._ids.replace_foreign(self._tx, table, rows_name(table))
+        self._ids.replace_originals(self._tx)
+        for table in tables:
+            self._load(table, rows_name(table))
+        self._reject_foreign_references(tables)
+        # Rows that follow from evidence are computed again, and never read from the stream.
+        self._tx.execute(_EVIDENCE["derive"], self._user)
+        exported_ids = self._ids.inverse()
+        for node in self._tx.execute(_QUERIES["nodes"], self._user).fetchall():
+            exported = exported_ids.get(str(node["node_id"]), str(node["node_id"]))
+            self._node(node["node_id"], node["names"], node["node_ddl_version"], exported)
+            self._restored.nodes += 1
 
-    def _node(self, node_id: UUID, names: Sequence[str], version: int, folder: str) -> str:
-        """Create the tables of a node at their exported version, load the rows, and upgrade the tables.
-
-        Returns:
-            The name of its schema.
-        """
+    def _node(self, node_id: UUID, names: Sequence[str], version: int, exported: str) -> None:
+        """Create the tables of a node at their exported version, load the rows, and upgrade the tables."""
         if not BASELINE["node"] <= version <= newest("node"):
             raise InvalidInputError(
                 f"the export has a node of DDL {version}, and this version reads {BASELINE['node']} to "
@@ -218,8 +227,8 @@ class _Restore:
         tables = tables_of(self._tx, schema_name)
         for table in tables:
             self._tx.execute(_QUERIES["disable_triggers"].format(table=table.identifier))
-        self._add_keys(f"{folder}/file_manifest.jsonl", names[1:])
-        rows = {table.name: self._load(table, f"{folder}/{table.name}.jsonl") for table in tables}
+        self._add_keys(rows_name("file_manifest", exported), names[1:])
+        rows = {table.name: self._load(table, rows_name(table, exported)) for table in tables}
         self._restored.records += rows["metadata_records"]
         for table in tables:
             self._tx.execute(_QUERIES["enable_triggers"].format(table=table.identifier))
@@ -230,16 +239,12 @@ class _Restore:
         if rows["passages"]:
             self._tx.execute(_QUERIES["recount_node"], {"node_id": node_id})
         upgrade_node(self._tx, node_id, schema_name)
-        return schema_name
 
     def _add_keys(self, name: str, path: Sequence[str]) -> None:
         """Choose the keys of a node's objects."""
-        if name not in self._entries:
-            return
         attempt, chosen = uuid4(), {}
-        for line in self._lines(name):
-            row = row_of(line)
-            record_id, exported = str(id_of(row, "record_id")), str(row.get("storage_path"))
+        for row in self._tx.execute(_QUERIES["files_of_part"], {"part": name}).fetchall():
+            record_id, exported = str(id_of(row, "record_id")), str(row["storage_path"])
             record_id = self._ids.changed.get(record_id, record_id)
             key = durable_key(self._restored.slug, path, UUID(record_id), attempt)
             if exported.endswith(_ORIGINAL_ENDS):
@@ -256,31 +261,24 @@ class _Restore:
         self._tx.execute(_QUERIES["add_keys"], values)
 
     def _load(self, table: Table, name: str) -> int:
-        """Load the rows of a file into their table, and return their number."""
-        if name not in self._entries:
+        """Write the staged rows of a part into their table, and return their number."""
+        self._rows[table.name] += 0
+        columns = self._staged.get(name)
+        if columns is None:
             return 0
-        columns: list[str] = []
-        rewrite = self._ids.rewriter(table)
-        with self._tx.cursor().copy(_QUERIES["copy_rows"]) as copy:
-            for line in self._lines(name):
-                columns = columns or _columns(line, table, name)
-                copy.write_row((line if rewrite is None else rewrite(line),))
-                self._on_bytes(len(line))
+        if not columns or not set(columns) <= set(table.columns):
+            raise InvalidInputError(f"{name} of the export has columns that {table.name} does not have")
+        self._ids.rewrite(self._tx, table, name)
         done = self._tx.execute(
             _QUERIES["write_rows"].format(
                 table=table.identifier,
                 columns=sql.SQL(", ").join(map(sql.Identifier, columns)),
                 values=sql.SQL(", ").join(_OWN_VALUES.get(c, sql.Identifier("r", c)) for c in columns),
             ),
-            {"user_id": self._restored.user_id, "slug": self._restored.slug},
+            {**self._user, "part": name},
         )
-        self._tx.execute(_QUERIES["clear_staging_table"])
+        self._rows[table.name] += done.rowcount
         return done.rowcount
-
-    def _lines(self, name: str) -> Iterator[str]:
-        with self._archive.open(name) as file:
-            while line := file.readline(_MAX_LINE_BYTES):
-                yield line.decode()
 
     def _reject_foreign_references(self, tables: Sequence[Table]) -> None:
         """Check that no restored row refers to a row of another user."""
@@ -296,10 +294,6 @@ class _Restore:
                 raise InvalidInputError(f"rows of {reference.child} in the export refer to rows of another user")
 
 
-def _file_of(table: Table) -> str:
-    return f"tables/{table.name}.jsonl"
-
-
 def _condition(reference: Reference) -> sql.Composable:
     """Return the condition under which a row refers to another; an implied reference may be the text of an id."""
     form = "{}::text = {}::text" if reference in IMPLIED_REFERENCES else "{} = {}"
@@ -309,37 +303,41 @@ def _condition(reference: Reference) -> sql.Composable:
     )
 
 
-def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
-    """Return the manifest of an export, if it can be restored here."""
-    manifest = archive.manifest()
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """The ending of a stream: numbers of rows by table, and keys of objects."""
+
+    rows: dict[str, int]
+    lost: frozenset[str]
+    forgotten: frozenset[str]
+
+
+def _checked(header: Mapping[str, Any], slug: str) -> UUID:
+    """Return the id of a stream's user, if the stream can be restored here."""
     try:
         newer = (
-            manifest["version"] > VERSION
-            or manifest["shared_ddl"] > newest("shared")
-            or manifest["node_ddl"] > newest("node")
+            header["version"] > VERSION
+            or header["shared_ddl"] > newest("shared")
+            or header["node_ddl"] > newest("node")
         )
-        known = manifest["user"]["slug"]
-        UUID(manifest["user"]["user_id"])
-        lost = [*manifest["lost_objects"], *manifest.get("forgotten_objects", ())]
+        known, user_id = header["user"]["slug"], UUID(str(header["user"]["user_id"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again") from error
     if newer:
         raise InvalidInputError(
-            f"the export was made by Neurigraph {manifest.get('neurigraph')}, which is newer: restore it with that"
+            f"the export was made by Neurigraph {header.get('neurigraph')}, which is newer: restore it with that"
         )
     if known != slug:
         raise InvalidInputError(f"the export is of the user {known!r}: give that user")
-    if not all(isinstance(key, str) for key in lost):
-        raise InvalidInputError("the manifest of the export is damaged (lost_objects): export it again")
-    return manifest
+    return user_id
 
 
-def _columns(line: str, table: Table, name: str) -> list[str]:
-    """Return the columns of a file's rows, from its first line."""
-    row = row_of(line)
-    if not row or not row.keys() <= set(table.columns):
-        raise InvalidInputError(f"{name} of the export has columns that {table.name} does not have")
-    return list(row)
+def _checked_ending(ending: Mapping[str, Any]) -> _Ending:
+    try:
+        lost, forgotten = (frozenset(ending.get(name, ())) for name in ("lost_objects", "forgotten_objects"))
+        return _Ending(dict(ending["rows"]), lost, forgotten)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again") from error
 
 
 def _explained(error: Exception) -> NeurigraphError | None:

@@ -1,80 +1,93 @@
-"""Objects of a restore: copied from the export to new keys, checked on the way, and removed if the restore fails.
+"""Objects of a restore: copied from the stream to new keys, checked on the way, and removed if the restore fails.
 
 ``restore`` chooses the keys and writes the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from neurigraph_pipelines.exchange.portability.archive import OBJECTS, ArchiveReader, Entry
+from neurigraph_pipelines.exchange.portability.named_objects import needs_working_copy
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Part
 from neurigraph_pipelines.lifecycle.object_keys import active_key
-from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, make_working_copy
-from neurigraph_pipelines.model import CompressionState
+from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.model.ports import ObjectStore
 
 
 class RestoredObjects:
-    """Writes objects of one export under keys that are free.
+    """Writes objects of one stream under keys that are free.
 
     Attributes:
-        exported: Keys in the export by new keys.
+        exported: Keys in the stream by the new keys of files.
+        expected: Rows that name an object, by the key in the stream.
         count: Number of objects written, without working copies.
     """
 
-    def __init__(
-        self,
-        store: ObjectStore,
-        archive: ArchiveReader,
-        entries: Mapping[str, Entry],
-        absent: frozenset[str],
-        on_bytes: Callable[[int], None],
-    ) -> None:
-        """Remember the parts; nothing is written yet.
-
-        Args:
-            absent: Keys of objects that may be missing or damaged in the export.
-        """
+    def __init__(self, store: ObjectStore, on_bytes: Callable[[int], None]) -> None:
         self._store = store
-        self._archive = archive
-        self._entries = entries
-        self._absent = absent
         self._on_bytes = on_bytes
         self._written: list[str] = []
+        self._missing: set[str] = set()
+        self._damaged: set[str] = set()
         self.exported: dict[str, str] = {}
+        self.expected: dict[str, dict[str, Any]] = {}
         self.count = 0
 
-    def write_file(self, file: Mapping[str, Any]) -> None:
-        """Write the durable object of a file, and the working copy if the file is active.
+    def expect(self, rows: Iterable[dict[str, Any]], staged: Mapping[str, str]) -> None:
+        """Note the restored rows that name objects.
+
+        Args:
+            staged: Keys in the stream by the new keys of uploads.
 
         Raises:
-            InvalidInputError: The object is missing in the export, or differs from its checksum.
+            InvalidInputError: Two rows name one object.
+        """
+        for row in rows:
+            key = row["storage_path"]
+            exported = self.exported[key] if row["file_id"] is not None else staged[key]
+            if exported in self.expected:
+                name = (OBJECTS + exported)[:200]
+                raise InvalidInputError(f"{name!r}, which two rows name, is missing in the export: export it again")
+            self.expected[exported] = row
+        self._missing = set(self.expected)
+
+    def write(self, part: Part) -> None:
+        """Write the object of a part, and the working copy if it is that of an active file.
+
+        Raises:
+            InvalidInputError: Rows come after objects.
             ConflictError: An object has one of the keys.
             StorageError: The store rejected a request.
         """
-        key = file["storage_path"]
-        self.write(key, file["stored_sha256"])
-        needs_copy = file["compression_state"] == CompressionState.ACTIVE and has_working_copy(file)
-        if needs_copy and self.exported[key] not in self._absent:
+        if not part.name.startswith(OBJECTS):
+            raise InvalidInputError(f"{part.name} of the export comes after the objects: export it again")
+        exported = part.name.removeprefix(OBJECTS)
+        if exported not in self._missing:
+            return
+        self._missing.remove(exported)
+        row = self.expected[exported]
+        key = row["storage_path"]
+        self._claim(key)
+        stored = self._store.put(key, self._counted(part.chunks))
+        self.count += 1
+        if bytes.fromhex(stored.sha256) != row["stored_sha256"]:
+            self._damaged.add(exported)
+        elif needs_working_copy(row):
             self._claim(active_key(key))
             # The copy comes from bytes that were just verified, so its checksum need not be compared.
-            make_working_copy(self._store, {**file, "content_sha256": None}, lambda: None)
+            make_working_copy(self._store, {**row, "content_sha256": None}, lambda: None)
 
-    def write(self, key: str, sha256: bytes) -> None:
-        """Write one object; errors are those of ``write_file``."""
-        exported = self.exported[key]
-        name = OBJECTS + exported
-        if name not in self._entries:
-            if exported in self._absent:
-                return
-            raise InvalidInputError(f"{name[:200]!r} is missing in the export: export it again")
-        self._claim(key)
-        stored = self._store.put(key, self._chunks(name))
-        if bytes.fromhex(stored.sha256) != sha256 and exported not in self._absent:
-            raise InvalidInputError(f"{name} differs from its checksum in the export: export it again")
-        self.count += 1
+    def require_all(self, absent: frozenset[str]) -> None:
+        """Check that every object came unchanged, but those that were lost or forgotten when the stream was written.
+
+        Raises:
+            InvalidInputError: An object is missing in the stream, or differs from its checksum.
+        """
+        for keys, said in ((self._missing, "is missing"), (self._damaged, "differs from its checksum")):
+            for key in sorted(keys - absent)[:1]:
+                raise InvalidInputError(f"{(OBJECTS + key)[:200]!r} {said} in the export: export it again")
 
     def remove(self) -> None:
         """Remove what this restore wrote, and nothing else."""
@@ -86,7 +99,7 @@ class RestoredObjects:
             raise ConflictError(f"there is an object {key[:80]!r} already: restore again, under other keys")
         self._written.append(key)
 
-    def _chunks(self, name: str) -> Iterator[bytes]:
-        for piece in self._archive.chunks(name):
+    def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in chunks:
             self._on_bytes(len(piece))
             yield piece

@@ -66,6 +66,9 @@ LEFT_OUT = {
 }
 """Shared tables that are not exported, with the reason."""
 
+SECRETS = ("api_keys", "request_keys", "user_passwords")
+"""Tables that an export leaves out and a move does not, so that keys, passwords and repeated requests stay known."""
+
 _QUERIES = statements("portability")
 
 
@@ -118,9 +121,10 @@ IMPLIED_REFERENCES = (
 """References without a foreign key between shared tables. They must not lead to rows of another user either."""
 
 
-def shared_tables(tx: Transaction) -> list[Table]:
-    """Return the exported shared tables, each after the tables that it references."""
-    return [t for t in tables_of(tx, SHARED) if t.is_of_users and t.name not in LEFT_OUT]
+def shared_tables(tx: Transaction, *, secrets: bool = False) -> list[Table]:
+    """Return the shared tables that a stream carries, each after the tables that it references."""
+    left_out = LEFT_OUT.keys() - SECRETS if secrets else LEFT_OUT.keys()
+    return [t for t in tables_of(tx, SHARED) if t.is_of_users and t.name not in left_out]
 
 
 def tables_of(tx: Transaction, schema: str) -> list[Table]:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Owner, Within, Writer
 from neurigraph_pipelines.faces.api.fact_forms import ChangeFact, StateFact
 from neurigraph_pipelines.faces.api.idempotency import IsRepeated, Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import facts as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge import stating, undoing
 from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.retrieval.listing.facts import FactFilter
+from neurigraph_pipelines.views import facts as views
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 router = APIRouter(tags=["facts"], responses=documented(401, 404, 422, 503))
 
 
-@router.get("/facts", response_model=responses.Facts)
+@router.get("/facts")
 def list_facts(
     caller: Within,
     installation: InstallationDep,
@@ -44,7 +43,7 @@ def list_facts(
     forgotten: Annotated[bool, Query(description="Facts that are hidden until they are erased; the owner's.")] = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Facts:
     """List facts of the whole graph, newest first."""
     look(installation, caller, node_id=node_id)
     wanted = FactFilter(
@@ -61,24 +60,23 @@ def list_facts(
         forgotten,
     )
     found = listing.list_facts(installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor)
-    return found.shown("facts", presentation.fact)
+    return views.Facts(facts=found.items, next_cursor=found.next_cursor)
 
 
-@router.get("/records/{record_id}/facts", response_model=responses.BroughtFacts)
+@router.get("/records/{record_id}/facts")
 def facts_of_record(
     record_id: UUID, caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
-) -> dict[str, Any]:
+) -> views.BroughtFacts:
     """List the facts of one memory, which of them are new, and the links and conflicts with known ones.
 
     A memory is read for facts soon after it was stored, and compared with known ones soon after that.
     """
     wanted = FactFilter(record_id=record_id)
     found = listing.list_facts(installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor)
-    brought = beliefs.brought(installation.database, caller, record_id, found.items)
-    return found.shown("facts", presentation.fact) | brought
+    return beliefs.brought(installation.database, caller, record_id, found)
 
 
-@router.get("/nodes/{node_id}/facts", response_model=responses.Facts)
+@router.get("/nodes/{node_id}/facts")
 def facts_of_node(
     node_id: UUID,
     caller: Within,
@@ -86,26 +84,23 @@ def facts_of_node(
     below: Annotated[bool, Query(description="Also of the nodes below it.")] = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Facts:
     """List the facts of the memories in a node, newest first."""
     wanted = FactFilter(node_id, below)
     found = listing.list_facts(installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor)
-    return found.shown("facts", presentation.fact)
+    return views.Facts(facts=found.items, next_cursor=found.next_cursor)
 
 
 @router.post(
     "/facts",
     dependencies=[NotesLag],
     status_code=202,
-    response_model=responses.StatedFact,
     responses={
-        200: {"model": responses.StatedFact, "description": "The same was stated already."},
+        200: {"model": views.StatedFact, "description": "The same was stated already."},
         **documented(403, 409, 413),
     },
 )
-def state_fact(
-    body: StateFact, response: Response, caller: Writer, installation: InstallationDep
-) -> stating.StatedFact:
+def state_fact(body: StateFact, response: Response, caller: Writer, installation: InstallationDep) -> views.StatedFact:
     """State a fact by hand. It is a note whose memory carries exactly this fact, stored in the background.
 
     The same again, by the same writer, is the same fact as long as its memory is current.
@@ -117,17 +112,16 @@ def state_fact(
     return stated
 
 
-@router.get("/facts/{fact_id}", response_model=responses.FactWithEvidence)
-def get_fact(fact_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/facts/{fact_id}")
+def get_fact(fact_id: UUID, caller: Caller, installation: InstallationDep) -> views.FactWithEvidence:
     """Return a fact with where it was said: memories, sources and messages, and through which door they came."""
-    return presentation.fact(listing.fact(installation.database, caller, fact_id))
+    return listing.fact(installation.database, caller, fact_id)
 
 
 @router.patch(
     "/facts/{fact_id}",
-    response_model=responses.FactWithEvidence | responses.StatedFact,
     responses={
-        202: {"model": responses.StatedFact, "description": "A next version, which is stored in the background."},
+        202: {"model": views.StatedFact, "description": "A next version, which is stored in the background."},
         **documented(403, 409, 413),
     },
 )
@@ -139,29 +133,28 @@ def change_fact(
     installation: InstallationDep,
     once: Once,
     is_repeated: IsRepeated,
-) -> dict[str, Any] | stating.StatedFact:
+) -> views.FactWithEvidence | views.StatedFact:
     """Change a fact. New words are its next version, as a note; tags, metadata, pins and times apply at once."""
     changed = None
     if not is_repeated:
         context = installation.acting_for(caller)
         changed = stating.change_fact(context, fact_id, body.words(body.statement), body.state, once)
     if changed is None:
-        return presentation.fact(listing.fact(installation.database, caller, fact_id))
+        return listing.fact(installation.database, caller, fact_id)
     response.status_code = 202
     return changed
 
 
-@router.get("/facts/{fact_id}/history", response_model=responses.FactHistory)
-def fact_history(fact_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/facts/{fact_id}/history")
+def fact_history(fact_id: UUID, caller: Caller, installation: InstallationDep) -> views.FactHistory:
     """Return the versions of a fact, and what was changed about them, by whom."""
-    return presentation.fact_history(listing.history(installation.database, caller, fact_id))
+    return listing.history(installation.database, caller, fact_id)
 
 
-@router.get("/facts/{fact_id}/belief", response_model=responses.Belief)
-def get_belief(fact_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/facts/{fact_id}/belief")
+def get_belief(fact_id: UUID, caller: Caller, installation: InstallationDep) -> views.Belief:
     """Return what is believed now of what a fact says, and what conflicts with it. Only the owner sees `belief`."""
-    found = beliefs.belief(installation.database, caller, fact_id)
-    return found | {"current_belief": presentation.fact(found["current_belief"])}
+    return beliefs.belief(installation.database, caller, fact_id)
 
 
 @router.post("/facts/{fact_id}/retract", status_code=204, responses=documented(403, 409))
@@ -182,16 +175,16 @@ def confirm_fact(
         stating.confirm(installation.acting_for(caller), fact_id, once)
 
 
-@router.post("/facts/{fact_id}/undo", response_model=responses.UndoneDecisions, responses=documented(403))
+@router.post("/facts/{fact_id}/undo", responses=documented(403))
 def undo_decisions(
     fact_id: UUID,
     caller: Owner,
     installation: InstallationDep,
     other_fact_id: Annotated[UUID | None, Query(description="Only what concerns this fact, too.")] = None,
-) -> dict[str, Any]:
+) -> views.UndoneDecisions:
     """Take back what followed from comparing a fact with others: what superseded it, or it superseded, and disputes.
 
     The facts and their versions are as if they had not been compared, what asks about them waits no longer, and they
     are not compared again. Nothing happens if there is nothing to take back.
     """
-    return {"undone": undoing.undo(installation.acting_for(caller), fact_id, other_fact_id)}
+    return views.UndoneDecisions(undone=undoing.undo(installation.acting_for(caller), fact_id, other_fact_id))

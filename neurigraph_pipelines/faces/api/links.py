@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api import link_forms as forms
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Writer
 from neurigraph_pipelines.faces.api.idempotency import IsRepeated, Once
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import links as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.knowledge import link_lists as listing
 from neurigraph_pipelines.knowledge import linking, signing
 from neurigraph_pipelines.retrieval.listing.computed_links import computed_links
+from neurigraph_pipelines.views import links as views
 from neurigraph_pipelines.views.kinds import LinkVerdict
 
 router = APIRouter(tags=["links"], responses=documented(401, 404, 422, 503))
@@ -30,7 +29,7 @@ _Computed = Annotated[
 _Ended = Annotated[bool, Query(alias="all", description="Include rotated and revoked ones.")]
 
 
-@router.get("/records/{record_id}/links", response_model=responses.Links)
+@router.get("/records/{record_id}/links")
 def links_of_record(
     record_id: UUID,
     caller: Caller,
@@ -39,13 +38,13 @@ def links_of_record(
     all_of_them: _All = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Links:
     """List the links of a memory and of its facts, newest first: those of which you see both ends."""
     wanted = listing.LinkFilter(record_id=record_id, relation=relation, with_ended=all_of_them)
     return _page(caller, installation, wanted, limit, cursor)
 
 
-@router.get("/facts/{fact_id}/links", response_model=responses.Links)
+@router.get("/facts/{fact_id}/links")
 def links_of_fact(
     fact_id: UUID,
     caller: Caller,
@@ -55,7 +54,7 @@ def links_of_fact(
     computed: _Computed = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Links:
     """List the links of a fact, newest first: those of which you see both ends."""
     if computed:
         return computed_links(installation.acting_for(caller), fact_id, relation)
@@ -66,15 +65,14 @@ def links_of_fact(
 @router.post(
     "/links",
     status_code=201,
-    response_model=responses.StatedLink,
     responses={
-        200: {"model": responses.StatedLink, "description": "You said the same already."},
+        200: {"model": views.WrittenLink, "description": "You said the same already."},
         **documented(403, 409, 413),
     },
 )
 def state_link(
     body: forms.NewLink, response: Response, caller: Writer, installation: InstallationDep, once: Once
-) -> linking.Written:
+) -> views.WrittenLink:
     """State a link. `led_to` is stored as `caused_by` from the other end; the same again changes nothing."""
     look(
         installation,
@@ -93,13 +91,13 @@ def state_link(
     return written
 
 
-@router.get("/links/{link_id}", response_model=responses.Link)
-def get_link(link_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/links/{link_id}")
+def get_link(link_id: UUID, caller: Caller, installation: InstallationDep) -> views.Link:
     """Return a link."""
-    return presentation.link(listing.link(installation.database, caller, link_id))
+    return listing.link(installation.database, caller, link_id)
 
 
-@router.post("/links/{link_id}/end", response_model=responses.Link, responses=documented(403, 409, 413))
+@router.post("/links/{link_id}/end", responses=documented(403, 409, 413))
 def end_link(
     link_id: UUID,
     body: forms.EndLink,
@@ -107,78 +105,75 @@ def end_link(
     installation: InstallationDep,
     once: Once,
     is_repeated: IsRepeated,
-) -> dict[str, Any]:
+) -> views.Link:
     """Say that a link holds no longer. It stays, with who ended it, and can be stated again."""
     if not is_repeated:
         look(installation, caller, signing_key_id=body.signature.signing_key_id if body.signature else None)
         signature = body.signature.signature if body.signature is not None else None
         linking.end_link(installation.acting_for(caller), link_id, body.valid_until, signature, once)
-    return presentation.link(listing.link(installation.database, caller, link_id))
+    return listing.link(installation.database, caller, link_id)
 
 
-@router.post("/links/{link_id}/confirm", response_model=responses.Link, responses=documented(403, 409))
+@router.post("/links/{link_id}/confirm", responses=documented(403, 409))
 def confirm_link(
     link_id: UUID, caller: Caller, installation: InstallationDep, once: Once, is_repeated: IsRepeated
-) -> dict[str, Any]:
+) -> views.Link:
     """Confirm a link, also one that was rejected."""
     if not is_repeated:
         linking.decide_link(installation.acting_for(caller), link_id, LinkVerdict.CONFIRMED, once)
-    return presentation.link(listing.link(installation.database, caller, link_id))
+    return listing.link(installation.database, caller, link_id)
 
 
-@router.post("/links/{link_id}/reject", response_model=responses.Link, responses=documented(403, 409))
+@router.post("/links/{link_id}/reject", responses=documented(403, 409))
 def reject_link(
     link_id: UUID, caller: Caller, installation: InstallationDep, once: Once, is_repeated: IsRepeated
-) -> dict[str, Any]:
+) -> views.Link:
     """Reject a link. It is not inferred again; what followed from a verdict on two facts is taken back."""
     if not is_repeated:
         linking.decide_link(installation.acting_for(caller), link_id, LinkVerdict.REJECTED, once)
-    return presentation.link(listing.link(installation.database, caller, link_id))
+    return listing.link(installation.database, caller, link_id)
 
 
-@router.get("/signing-keys", response_model=responses.SigningKeys)
+@router.get("/signing-keys")
 def list_signing_keys(
     caller: Caller,
     installation: InstallationDep,
     all_of_them: _Ended = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.SigningKeys:
     """List public keys, newest first: the owner's list has all, others' has their own and those of links they see."""
     context = installation.acting_for(caller)
     found = signing.page_of_keys(context, installation.cursors, with_ended=all_of_them, limit=limit, cursor=cursor)
-    return found.shown("signing_keys", presentation.signing_key)
+    return views.SigningKeys(signing_keys=found.items, next_cursor=found.next_cursor)
 
 
-@router.post("/signing-keys", status_code=201, response_model=responses.SigningKey, responses=documented(403, 409, 413))
-def register_signing_key(body: forms.NewSigningKey, caller: Writer, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/signing-keys", status_code=201, responses=documented(403, 409, 413))
+def register_signing_key(body: forms.NewSigningKey, caller: Writer, installation: InstallationDep) -> views.SigningKey:
     """Register the public key with which you sign links. The private key stays with you."""
-    made = signing.register_key(installation.acting_for(caller), body.bytes, body.peer)
-    return presentation.signing_key(made)
+    return signing.register_key(installation.acting_for(caller), body.bytes, body.peer)
 
 
 @router.post(
     "/signing-keys/{signing_key_id}/rotate",
     status_code=201,
-    response_model=responses.SigningKey,
     responses=documented(403, 409, 413),
 )
 def rotate_signing_key(
     signing_key_id: UUID, body: forms.NewPublicKey, caller: Caller, installation: InstallationDep
-) -> dict[str, Any]:
+) -> views.SigningKey:
     """Replace a key. What the old one signed still counts, and it signs no more."""
-    made = signing.rotate_key(installation.acting_for(caller), signing_key_id, body.bytes)
-    return presentation.signing_key(made)
+    return signing.rotate_key(installation.acting_for(caller), signing_key_id, body.bytes)
 
 
-@router.delete("/signing-keys/{signing_key_id}", response_model=responses.SigningKey, responses=documented(403, 409))
-def revoke_signing_key(signing_key_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.delete("/signing-keys/{signing_key_id}", responses=documented(403, 409))
+def revoke_signing_key(signing_key_id: UUID, caller: Caller, installation: InstallationDep) -> views.SigningKey:
     """Revoke a key: what it signed is shown as unsigned from now on. Revoking it again changes nothing."""
-    return presentation.signing_key(signing.revoke_key(installation.acting_for(caller), signing_key_id))
+    return signing.revoke_key(installation.acting_for(caller), signing_key_id)
 
 
 def _page(
     caller: Caller, installation: InstallationDep, wanted: listing.LinkFilter, limit: int, cursor: str | None
-) -> dict[str, Any]:
+) -> views.Links:
     found = listing.list_links(installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor)
-    return found.shown("links", presentation.link)
+    return views.Links(links=list(found.items), next_cursor=found.next_cursor)

@@ -8,21 +8,27 @@ import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from psycopg import OperationalError
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, InsufficientPrivilege, LockNotAvailable, QueryCanceled
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from neurigraph_pipelines.access.authentication import require_remembered
 from neurigraph_pipelines.faces.api.request_ids import current_request_id
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import (
     ConfigurationError,
     ConflictError,
     ForbiddenError,
+    ForgottenError,
     InvalidInputError,
+    LostObjectError,
     NeurigraphError,
     NotFoundError,
     ProviderError,
@@ -39,6 +45,9 @@ PROBLEM_MEDIA_TYPE = "application/problem+json"
 MAX_ERRORS_SHOWN = 20
 DEFAULT_RETRY_AFTER_SECONDS = 5
 
+LOST_OBJECT = "urn:neurigraph:lost_object"
+"""The type of problems about files whose copies are lost."""
+
 _STATUS: dict[type[NeurigraphError], int] = {
     InvalidInputError: 422,
     UnauthenticatedError: 401,
@@ -46,10 +55,12 @@ _STATUS: dict[type[NeurigraphError], int] = {
     NotFoundError: 404,
     ConflictError: 409,
     RehydratingError: 409,
+    ForgottenError: 410,
     TooOftenError: 429,
     TransientError: 503,
     ConfigurationError: 503,
     ProviderError: 502,
+    LostObjectError: 410,
     StorageError: 500,
 }
 _DESCRIPTIONS = {
@@ -58,6 +69,7 @@ _DESCRIPTIONS = {
     404: "The object does not exist, or the key may not see it.",
     408: "The body arrived too slowly.",
     409: "The request conflicts with stored data, or the file is being decompressed.",
+    410: f"The user of the key was forgotten, or both copies of a file are lost (`type` is `{LOST_OBJECT}`).",
     412: "The object was changed since the ETag in `If-Match`; `ETag` has the current one.",
     413: "The body is too long.",
     422: "The request is not valid; nothing was stored.",
@@ -84,13 +96,14 @@ class Problem(BaseModel):
         json_schema_extra={"example": {"type": "about:blank", "title": "Not Found", "status": 404}}
     )
 
-    type: str = "about:blank"
+    type: str = Field(default="about:blank", description=f"`{LOST_OBJECT}` for a file whose copies are lost.")
     title: str = Field(description="The phrase of the HTTP status.")
     status: int
     detail: str | None = Field(default=None, description="One sentence that says what is wrong and how to correct it.")
     errors: list[InvalidPart] | None = Field(
         default=None, description=f"The invalid parts of the request; at most {MAX_ERRORS_SHOWN}."
     )
+    file_id: UUID | None = Field(default=None, description="The file whose copies are lost.")
     request_id: str | None = Field(default=None, description="The value of the header `X-Request-Id`, for the log.")
 
 
@@ -102,6 +115,8 @@ def problem_definition() -> dict[str, Any]:
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the ``responses`` of an operation that may answer with these statuses."""
     reference = {"$ref": "#/components/schemas/Problem"}
+    if 401 in statuses:  # of a key that was ended with its user
+        statuses = (*statuses, *{409, 410}.difference(statuses))
     return {
         status: {"description": _DESCRIPTIONS[status], "content": {PROBLEM_MEDIA_TYPE: {"schema": reference}}}
         for status in statuses
@@ -114,9 +129,12 @@ def problem(
     *,
     headers: Mapping[str, str] | None = None,
     errors: Sequence[InvalidPart] = (),
+    lost: LostObjectError | None = None,
 ) -> Response:
     """Return problem details as a response."""
     body = Problem(
+        type="about:blank" if lost is None else LOST_OBJECT,
+        file_id=None if lost is None else lost.file_id,
         title=HTTPStatus(status).phrase,
         status=status,
         detail=detail,
@@ -124,7 +142,7 @@ def problem(
         request_id=current_request_id(),
     )
     # JSON is escaped to ASCII because it may quote input that UTF-8 cannot encode, such as lone surrogates.
-    content = json.dumps(body.model_dump(exclude_none=True))
+    content = json.dumps(body.model_dump(mode="json", exclude_none=True))
     return Response(content, status, headers, media_type=PROBLEM_MEDIA_TYPE)
 
 
@@ -149,7 +167,7 @@ def problem_of(error: NeurigraphError | OperationalError) -> Response:
     if isinstance(error, OperationalError):
         return _database_problem(error)
     status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
-    if status >= 500:
+    if status >= 500 or isinstance(error, LostObjectError):
         _log.error("%s: %s", type(error).__name__, error)
     if isinstance(error, NotFoundError):
         return problem(status, _NOT_FOUND)
@@ -161,6 +179,8 @@ def problem_of(error: NeurigraphError | OperationalError) -> Response:
         return problem(status, str(error), headers=retry_after(1.0))
     if isinstance(error, RehydratingError):
         return problem(status, str(error), headers=retry_after(error.retry_after_seconds))
+    if isinstance(error, LostObjectError):
+        return problem(status, str(error), lost=error)
     if is_for_operators(error):
         return problem(status, _INTERNAL)
     return problem(status, str(error))
@@ -177,14 +197,27 @@ def _database_problem(error: OperationalError) -> Response:
     return problem(503, detail, headers=retry_after(None))
 
 
-async def _known_error(_: Request, error: Exception) -> Response:
+async def _known_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, NeurigraphError | OperationalError)
-    return problem_of(error)
+    ending = await _ending(request) if isinstance(error, NotFoundError | ForbiddenError) else None
+    return problem_of(ending or error)
 
 
-async def _denied(_: Request, __: Exception) -> Response:
+async def _denied(request: Request, __: Exception) -> Response:
     # A row that a policy rejects and a reference to a missing row get the same answer, which reveals nothing.
-    return problem(404, _NOT_FOUND)
+    ending = await _ending(request)
+    return problem_of(ending) if ending is not None else problem(404, _NOT_FOUND)
+
+
+async def _ending(request: Request) -> NeurigraphError | None:
+    """Return why a write that was let in found nothing, if its caller was forgotten meanwhile."""
+    caller, database = getattr(request.state, "caller", None), request.app.state.installation.database
+    if isinstance(caller, Claims) and request.method not in ("GET", "HEAD"):
+        try:
+            await run_in_threadpool(require_remembered, database, caller.user_id)
+        except NeurigraphError as error:
+            return error
+    return None
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -13,14 +13,14 @@ from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDe
 from neurigraph_pipelines.faces.api.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.responses import retrieval as responses
-from neurigraph_pipelines.faces.api.responses.fact_queries import QueriedFacts
 from neurigraph_pipelines.faces.api.sight import look
-from neurigraph_pipelines.retrieval import ask as phase_two
+from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
 from neurigraph_pipelines.retrieval.fact_queries import query_facts
-from neurigraph_pipelines.retrieval.query import search as phase_one
+from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.files import UnstoredMessages
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
@@ -33,7 +33,7 @@ def search(
     """Search memories and messages for a question. No file is opened."""
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
-    found = phase_one.search(
+    found = searching.search(
         installation.acting_for(caller),
         body.question,
         asked_at=body.asked_at,
@@ -46,15 +46,15 @@ def search(
 def duplicates(body: SayTheSame, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Say what is remembered already that says the same as a text, before it is written. Nothing is written."""
     found = find_duplicates(installation.acting_for(caller), body.text, body.limit)
-    return {**asdict(found), "threshold": SIMILAR}
+    return {"facts": found.facts, "messages": found.messages, "threshold": SIMILAR}
 
 
-@router.post("/facts/query", response_model=QueriedFacts, response_model_exclude_unset=True)
-def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/facts/query", response_model_exclude_unset=True)
+def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) -> QueriedFacts:
     """Follow the links of facts: to causes, earlier and later versions, or whatever is connected, with each path."""
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, fact_id=body.fact_id)
-    return query_facts(installation.acting_for(caller), body.asked).shown()
+    return query_facts(installation.acting_for(caller), body.asked)
 
 
 @router.post("/ask", response_model=responses.Reply)
@@ -63,7 +63,7 @@ def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> di
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
     return asdict(
-        phase_two.ask(
+        answering.ask(
             installation.acting_for(caller),
             body.question,
             asked_at=body.asked_at,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, claims_of, opened, parse_id
 
@@ -28,20 +27,19 @@ def belief(
     fact_id = parse_id(fact, "fact", "facts")
     with opened() as installation:
         found = beliefs.belief(installation.database, claims_of(installation, user), fact_id)
-    shown = found | {"current_belief": presentation.fact(found["current_belief"])}
 
     def view() -> RenderableType:
         from neurigraph_pipelines.faces.cli import views
 
-        current = found["current_belief"]
+        current = found.current_belief
         lines = [
-            f"{current['statement']} ({current['status']}, belief {found['belief']:.2f})",
-            *(["A conflict waits for your decision."] if found["needs_review"] else []),
+            f"{current.statement} ({current.status}, belief {found.belief:.2f})",
+            *(["A conflict waits for your decision."] if found.needs_review else []),
             *(
-                f"{one['said_at']:%Y-%m-%d} {one['relationship']}: {one['statement']} ({one['reason']})"
-                for one in found["conflicting_beliefs"]
+                f"{one.said_at:%Y-%m-%d} {one.relationship}: {one.statement} ({one.reason})"
+                for one in found.conflicting_beliefs
             ),
         ]
         return views.lines(*lines)
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(found, view)

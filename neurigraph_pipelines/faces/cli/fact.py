@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.forgetting import Confirmed, erase
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
@@ -26,7 +24,7 @@ from neurigraph_pipelines.views.kinds import FactKind
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
-    from neurigraph_pipelines.knowledge.stating import StatedFact
+    from neurigraph_pipelines.views.facts import StatedFact
 
 commands = typer.Typer()
 _group = typer.Typer(help="State, show and change single facts.", no_args_is_help=True)
@@ -54,34 +52,31 @@ def show(fact: _Fact, user: UserSlug, as_json: Json = False) -> None:
     fact_id = parse_id(fact, "fact", "facts")
     with opened() as installation:
         claims = claims_of(installation, user)
-        found = presentation.fact(listing.fact(installation.database, claims, fact_id))
-        history = presentation.fact_history(listing.history(installation.database, claims, fact_id))
+        found = listing.fact(installation.database, claims, fact_id)
+        history = listing.history(installation.database, claims, fact_id)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        shown = {name: value for name, value in found.items() if name != "said_in" and value not in (None, [], {})}
+        shown = {name: value for name, value in found if name != "said_in" and value not in (None, [], {})}
         said = [
             {
-                "said in": one["record_id"],
-                "messages": f"{one['first_message']} to {one['last_message']}",
-                "by": one["author"] or "",
-                "through": one["received_through"] or "",
+                "said in": one.record_id,
+                "messages": f"{one.first_message} to {one.last_message}",
+                "by": one.author or "",
+                "through": one.received_through or "",
             }
-            for one in found["said_in"]
+            for one in found.said_in
         ]
-        versions = [
-            {"version": one["version"], "fact": one["statement"], "status": one["status"]}
-            for one in history["versions"]
-        ]
+        versions = [{"version": one.version, "fact": one.statement, "status": one.status} for one in history.versions]
         changes = [
-            {"changed": f"{one['changed_at']:%Y-%m-%d %H:%M}", "what": one["operation"], "by": one["authored_by"]}
-            for one in history["changes"]
+            {"changed": f"{one.changed_at:%Y-%m-%d %H:%M}", "what": one.operation, "by": one.authored_by}
+            for one in history.changes
         ]
         tables = [views.table(rows) for rows in (said, versions, changes) if rows]
         return views.stacked(views.fields(shown), *tables)
 
-    Output(as_json).result({**found, **history}, view)
+    Output(as_json).result(dict(found) | dict(history), view)
 
 
 @_group.command()
@@ -115,7 +110,7 @@ def add(
             privacy=Privacy.PRIVATE if private else Privacy.SHARED,
         )
         stated = state_fact(installation.acting_for(claims), new)
-    Output(as_json).result(asdict(stated), lambda: _written(stated))
+    Output(as_json).result(stated, lambda: _written(stated))
 
 
 @_group.command()
@@ -143,7 +138,7 @@ def change(
     if changed is None:
         _decided(fact, "changed", as_json)
     else:
-        Output(as_json).result(asdict(changed), lambda: _written(changed))
+        Output(as_json).result(changed, lambda: _written(changed))
 
 
 @_group.command()
@@ -182,16 +177,15 @@ def undo(
     other_id = parse_id(other, "fact", "facts") if other is not None else None
     with opened() as installation:
         done = undoing.undo(installation.acting_for(claims_of(installation, user)), fact_id, other_id)
-    rows = [asdict(one) for one in done]
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        if not rows:
+        if not done:
             return views.lines("There is nothing to take back.")
-        return views.stacked(views.lines("Taken back:"), views.table(rows))
+        return views.stacked(views.lines("Taken back:"), views.table([dict(one) for one in done]))
 
-    Output(as_json).result({"undone": rows}, view)
+    Output(as_json).result({"undone": done}, view)
 
 
 @_group.command()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.backfills import NOT_ALL, Since, Until, moments
 from neurigraph_pipelines.faces.cli.origins import restated
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
@@ -32,6 +29,8 @@ from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from neurigraph_pipelines.views.facts import Fact
 
 commands = typer.Typer()
 
@@ -75,26 +74,23 @@ def facts(
             forgotten=forgotten,
         )
         page = list_facts(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
-    shown = page.shown("facts", presentation.fact)
 
     def view() -> RenderableType:
         from neurigraph_pipelines.faces.cli import views
 
-        return views.page([_row(one) for one in shown["facts"]], shown["next_cursor"])
+        return views.page([_row(one) for one in page.items], page.next_cursor)
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(page.shown("facts"), view)
 
 
-def _row(fact: Mapping[str, Any]) -> dict[str, str]:
+def _row(fact: Fact) -> dict[str, str]:
     """Return a fact as a row: when, what, and where it was said."""
-    when: datetime | None = fact["occurred_from"]
-    said = f"{fact['record_id']} message {fact['first_message']}"
     return {
-        "when": f"{when:%Y-%m-%d}" if when is not None else "",
-        "kind": fact["kind"],
-        "fact": fact["statement"] + (f" ({fact['status']})" if fact["status"] != "active" else "") + restated(fact),
-        "said in": said,
-        "id": str(fact["fact_id"]),
+        "when": f"{fact.occurred_from:%Y-%m-%d}" if fact.occurred_from is not None else "",
+        "kind": fact.kind,
+        "fact": fact.statement + (f" ({fact.status})" if fact.status != "active" else "") + restated(fact),
+        "said in": f"{fact.record_id} message {fact.first_message}",
+        "id": str(fact.fact_id),
     }
 
 
@@ -118,10 +114,10 @@ def duplicates(
         said = [
             f"{one['record_id'] or one['source_id']} message {one['seq']} has these words." for one in found.messages
         ]
-        facts = [f"{one['score']:.2f}  {one['statement']}{restated(one)}" for one in found.facts]
+        facts = [f"{one.score:.2f}  {one.statement}{restated(one)}" for one in found.facts]
         return views.lines(*facts, *said) if facts or said else views.lines("Nothing says the same.")
 
-    Output(as_json).result({**asdict(found), "threshold": SIMILAR}, view)
+    Output(as_json).result({"facts": found.facts, "messages": found.messages, "threshold": SIMILAR}, view)
 
 
 @commands.command()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,6 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
     Cursor,
@@ -31,6 +29,7 @@ from neurigraph_pipelines.views.kinds import EndKind, LinkVerdict
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.views.links import Link
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -91,7 +90,7 @@ def add(
             said = sign_link(context, said, private_key_of(key.read_bytes()))
         written = state_link(context, said)
     line = f"Link {written.link_id}" + ("" if written.created else ", which was stated already")
-    Output(as_json).result(asdict(written), _lines(line))
+    Output(as_json).result(written, _lines(line))
 
 
 @_group.command("list")
@@ -112,6 +111,7 @@ def list_of(
     """List the links of a fact, or of a memory and its facts, newest first."""
     from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
     from neurigraph_pipelines.retrieval.listing.computed_links import computed_links
+    from neurigraph_pipelines.views.links import Links
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -127,17 +127,17 @@ def list_of(
             with_ended=all_of_them,
         )
         if computed:
-            shown: dict[str, Any] = computed_links(installation.acting_for(claims), of.id, wanted.relation)
+            found = computed_links(installation.acting_for(claims), of.id, wanted.relation)
         else:
-            found = list_links(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
-            shown = found.shown("links", presentation.link)
+            page = list_links(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
+            found = Links(links=list(page.items), next_cursor=page.next_cursor)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        return views.page([_row(one) for one in shown["links"]], shown["next_cursor"])
+        return views.page([_row(one) for one in found.links], found.next_cursor)
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(found, view)
 
 
 @_group.command()
@@ -147,12 +147,12 @@ def show(link: _Link, user: UserSlug, as_json: Json = False) -> None:
 
     link_id = _link_id(link)
     with opened() as installation:
-        found = presentation.link(listing.link(installation.database, claims_of(installation, user), link_id))
+        found = listing.link(installation.database, claims_of(installation, user), link_id)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        return views.fields({name: value for name, value in found.items() if value not in (None, [], {})})
+        return views.fields({name: value for name, value in found if value not in (None, [], {})})
 
     Output(as_json).result(found, view)
 
@@ -218,19 +218,22 @@ def _link_id(link: str) -> UUID:
     return parse_id(link, "link", "link list")
 
 
-def _row(link: Mapping[str, Any]) -> dict[str, str]:
+def _row(link: Link) -> dict[str, str]:
     """Return a link as a row, read from what was asked for."""
-    is_out = link["direction"] == "out"
-    other = "to" if is_out else "from"
-    decided = [] if link["verdict"] == "unverified" else [link["verdict"]]
-    signed = [] if link["attest"] == "unsigned" else [f"signed ({link['attest']})"]
-    ended = ["ended"] if link["ended_at"] is not None else []
+    words, text, end = (
+        (link.forward, link.to_text, f"{link.to_kind}:{link.to_id}")
+        if link.direction == "out"
+        else (link.backward, link.from_text, f"{link.from_kind}:{link.from_id}")
+    )
+    decided = [] if link.verdict == "unverified" else [link.verdict]
+    signed = [] if link.attest == "unsigned" else [f"signed ({link.attest})"]
+    ended = ["ended"] if link.ended_at is not None else []
     return {
-        "relation": link["forward" if is_out else "backward"],
-        "what": link[f"{other}_text"] or f"{link[f'{other}_kind']}:{link[f'{other}_id']}",
-        "confidence": f"{link['confidence']:.2f}",
-        "says": ", ".join([link["observed_by"], *decided, *signed, *ended]),
-        "id": str(link["link_id"] or f"from {link['computed_from']}"),
+        "relation": words,
+        "what": text or end,
+        "confidence": f"{link.confidence:.2f}",
+        "says": ", ".join([link.observed_by, *decided, *signed, *ended]),
+        "id": str(link.link_id or f"from {link.computed_from}"),
     }
 
 

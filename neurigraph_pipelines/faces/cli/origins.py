@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.views.facts import Fact
 
 
 def described(of_record: Mapping[str, Any], voice: str | None = None) -> str:
@@ -32,11 +35,11 @@ def provenance(source: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def restated(fact: Mapping[str, Any]) -> str:
+def restated(fact: Fact) -> str:
     """Return how often a fact was said and when last, if more than once, to be put behind it."""
-    if fact["said_count"] < 2:
+    if fact.said_count < 2:
         return ""
-    return f", said {fact['said_count']} times, last on {fact['last_said_at']:%Y-%m-%d}"
+    return f", said {fact.said_count} times, last on {fact.last_said_at:%Y-%m-%d}"
 
 
 def expiry(kept: Mapping[str, Any]) -> str:

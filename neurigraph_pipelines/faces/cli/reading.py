@@ -121,12 +121,12 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
-    from neurigraph_pipelines.retrieval import ask as phase_two
+    from neurigraph_pipelines.retrieval import ask as answering
 
     with opened() as installation:
         claims = claims_of(installation, user, space)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
-        reply = phase_two.ask(
+        reply = answering.ask(
             installation.acting_for(claims),
             question,
             asked_at=question.at or _now(),
@@ -194,7 +194,7 @@ def open_file(
     A dormant file is decompressed first. If another process is decompressing it and needs longer than --wait, the exit
     code is 6.
     """
-    from neurigraph_pipelines.retrieval import open as phase_two
+    from neurigraph_pipelines.retrieval import open as opening
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -207,11 +207,11 @@ def open_file(
             return
         try:
             if message is not None:
-                one = phase_two.open_message(context, file_id, message)
-                data: Any = phase_two.message_view(one)
+                one = opening.open_message(context, file_id, message)
+                data: Any = opening.message_view(one)
                 view, content = partial(_message_view, one), iter([one.text.encode()])
             else:
-                file = phase_two.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
+                file = opening.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
         except NotFoundError:
             raise NotFoundError(

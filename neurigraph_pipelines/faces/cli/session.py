@@ -121,13 +121,17 @@ def claims_of(
 
     Raises:
         NotFoundError: There is no such user.
+        ForgettingError: The user is being forgotten, and the command is not for the whole graph.
         InvalidInputError: The name is an organization's, or a container tag is not well-formed.
     """
+    from neurigraph_pipelines.access.authentication import require_remembered
     from neurigraph_pipelines.exchange.organizations.callers import claims_called
     from neurigraph_pipelines.model import ReceivedThrough
     from neurigraph_pipelines.text.container_tags import checked_tags
 
     caller = claims_called(installation.database, argument(name), ReceivedThrough.CLI, whole_graph=whole_graph)
+    if not whole_graph:
+        require_remembered(installation.database, caller.user_id)
     return caller.within(checked_tags(spaces or ()))
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, argument, claims_of, opened, parse_id
 from neurigraph_pipelines.model.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.views.links import SigningKey
 
 commands = typer.Typer()
 _group = typer.Typer(help="List, register, rotate and revoke the public keys with which links are signed.")
@@ -37,15 +39,14 @@ def list_keys(
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
         found = signing.page_of_keys(context, installation.cursors, with_ended=all_of_them, limit=limit, cursor=cursor)
-    shown = found.shown("signing_keys", presentation.signing_key)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        rows = [{name: str(value) for name, value in one.items() if value} for one in shown["signing_keys"]]
-        return views.page(rows, shown["next_cursor"])
+        rows = [{name: str(value) for name, value in one if value} for one in found.items]
+        return views.page(rows, found.next_cursor)
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(found.shown("signing_keys"), view)
 
 
 @_group.command()
@@ -96,12 +97,10 @@ def _bytes(text: str) -> bytes:
         raise InvalidInputError("the public key is not base64") from error
 
 
-def _shown(key: dict[str, Any], as_json: bool) -> None:
-    shown = presentation.signing_key(key)
-
+def _shown(key: SigningKey, as_json: bool) -> None:
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        return views.fields({name: value for name, value in shown.items() if value is not None})
+        return views.fields({name: value for name, value in key if value is not None})
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(key, view)

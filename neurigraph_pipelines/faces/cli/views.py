@@ -24,6 +24,7 @@ from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer
+from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
 from neurigraph_pipelines.views.sources import ListedUpload, Source
@@ -140,9 +141,9 @@ def _hit(
     yield plain(f"   neurigraph open {key_of(hit)} --user {user}{first}", "dim")
 
 
-def _fact(fact: Mapping[str, Any]) -> Text:
-    said = f"{fact['record_id']} message {fact['first_message']}, {fact['score']:.3f}{origins.restated(fact)}"
-    return Text.assemble(("fact: ", "bold"), printable(fact["statement"]), (f"  {printable(said)}", "dim"))
+def _fact(fact: FoundFact) -> Text:
+    said = f"{fact.record_id} message {fact.first_message}, {fact.score:.3f}{origins.restated(fact)}"
+    return Text.assemble(("fact: ", "bold"), printable(fact.statement), (f"  {printable(said)}", "dim"))
 
 
 def _rationale(moved: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterable[RenderableType]:

@@ -7,14 +7,14 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, filter_option, moment, opened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from neurigraph_pipelines.retrieval.fact_queries import FactAnswer
+    from neurigraph_pipelines.views.fact_queries import QueriedFacts
+    from neurigraph_pipelines.views.facts import Fact
 
 commands = typer.Typer()
 
@@ -112,18 +112,17 @@ def _run(
             **steps,
         )
         found = query_facts(context, wanted)
-    Output(as_json).result(found.shown(), lambda: _view(found))
+    Output(as_json).result(found.model_dump(exclude_unset=True), lambda: _view(found))
 
 
-def _view(found: FactAnswer) -> RenderableType:
+def _view(found: QueriedFacts) -> RenderableType:
     from neurigraph_pipelines.faces.cli import views
 
-    matches = [_line(presentation.fact(one.fields)) for one in found.matches]
+    matches = [_line(one) for one in found.matches]
     related = [one.path_description for one in found.related]
     return views.lines(*(matches or ["There are no such facts."]), *related, *found.notes)
 
 
-def _line(fact: dict[str, Any]) -> str:
-    status = "" if fact["status"] == "active" else f", {fact['status']}"
-    when = fact["occurred_from"] or fact["said_at"]
-    return f"{when:%Y-%m-%d}  {fact['statement']} ({fact['fact_id']}{status})"
+def _line(fact: Fact) -> str:
+    status = "" if fact.status == "active" else f", {fact.status}"
+    return f"{fact.occurred_from or fact.said_at:%Y-%m-%d}  {fact.statement} ({fact.fact_id}{status})"

@@ -11,16 +11,14 @@ from neurigraph_pipelines.faces.client.failures import (
     Changed,
     Conflict,
     Denied,
+    Gone,
     Invalid,
     NotFound,
     Unavailable,
 )
 from neurigraph_pipelines.faces.client.models import (
     Citation,
-    Fact,
-    FactQueryResult,
     Hit,
-    Link,
     Message,
     MessageHit,
     Node,
@@ -28,10 +26,12 @@ from neurigraph_pipelines.faces.client.models import (
     Reply,
     SearchResult,
     Source,
-    StatedFact,
 )
 from neurigraph_pipelines.faces.client.synchronous import Memory
+from neurigraph_pipelines.views.fact_queries import QueriedFacts as FactQueryResult
+from neurigraph_pipelines.views.facts import Fact, StatedFact
 from neurigraph_pipelines.views.inbox import Appended, Note
+from neurigraph_pipelines.views.links import Link
 from neurigraph_pipelines.views.retention import Archived, Purge
 from neurigraph_pipelines.views.retention import Retention as Kept
 
@@ -46,6 +46,7 @@ __all__ = [
     "Denied",
     "Fact",
     "FactQueryResult",
+    "Gone",
     "Hit",
     "Invalid",
     "Kept",

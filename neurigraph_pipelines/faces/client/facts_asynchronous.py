@@ -8,7 +8,17 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.models import Duplicates, Fact, FactQueryResult, Link, StatedFact
+from neurigraph_pipelines.faces.client.models import Duplicates
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
+from neurigraph_pipelines.views.facts import (
+    Fact,
+    FactHistory,
+    FactWithEvidence,
+    StatedFact,
+    UndoneDecision,
+    UndoneDecisions,
+)
+from neurigraph_pipelines.views.links import Link, WrittenLink
 
 
 class AsyncFacts(ABC):
@@ -30,21 +40,20 @@ class AsyncFacts(ABC):
         async for one in self._pages("/v1/facts", "facts", filters):
             yield Fact.model_validate(one)
 
-    async def fact(self, fact_id: UUID) -> Fact:
+    async def fact(self, fact_id: UUID) -> FactWithEvidence:
         """Return a fact; its ``said_in`` says where it was said."""
-        return Fact.model_validate(await self.call("GET", f"/v1/facts/{fact_id}"))
+        return FactWithEvidence.model_validate(await self.call("GET", f"/v1/facts/{fact_id}"))
 
-    async def fact_history(self, fact_id: UUID) -> dict[str, Any]:
-        """Return the ``versions`` of a fact, and their ``changes``."""
-        found: dict[str, Any] = await self.call("GET", f"/v1/facts/{fact_id}/history")
-        return found
+    async def fact_history(self, fact_id: UUID) -> FactHistory:
+        """Return the versions of a fact, and their changes."""
+        return FactHistory.model_validate(await self.call("GET", f"/v1/facts/{fact_id}/history"))
 
     async def duplicates(self, text: str, limit: int = 10) -> Duplicates:
         """Return what says the same as a text already, or nearly; nothing is written."""
         body = {"text": text, "limit": limit}
         return Duplicates.model_validate(await self.call("POST", "/v1/duplicates", body))
 
-    async def query_facts(self, query: str | None = None, kind: str = "search", **fields: Any) -> FactQueryResult:
+    async def query_facts(self, query: str | None = None, kind: str = "search", **fields: Any) -> QueriedFacts:
         """Follow the links of facts: to causes, versions, or whatever is connected, each with its path in words.
 
         Args:
@@ -52,7 +61,7 @@ class AsyncFacts(ABC):
             fields: As the API takes them, such as ``fact_id``, ``max_hops``, ``traverse_types`` and ``include_graph``.
         """
         body = {"query": query, "kind": kind, **fields}
-        return FactQueryResult.model_validate(await self.call("POST", "/v1/facts/query", body))
+        return QueriedFacts.model_validate(await self.call("POST", "/v1/facts/query", body))
 
     async def state_fact(self, statement: str, **fields: Any) -> StatedFact:
         """State a fact. It is there when its note is stored and read.
@@ -62,10 +71,10 @@ class AsyncFacts(ABC):
         """
         return StatedFact.model_validate(await self.call("POST", "/v1/facts", {"statement": statement, **fields}))
 
-    async def change_fact(self, fact_id: UUID, **fields: Any) -> StatedFact | Fact:
+    async def change_fact(self, fact_id: UUID, **fields: Any) -> StatedFact | FactWithEvidence:
         """Change a fact: new words, such as another ``statement``, are a next version; the rest applies at once."""
         changed = await self.call("PATCH", f"/v1/facts/{fact_id}", fields)
-        return StatedFact.model_validate(changed) if "note_id" in changed else Fact.model_validate(changed)
+        return StatedFact.model_validate(changed) if "note_id" in changed else FactWithEvidence.model_validate(changed)
 
     async def retract_fact(self, fact_id: UUID) -> None:
         """Take a fact back; the version before it stands again."""
@@ -75,11 +84,10 @@ class AsyncFacts(ABC):
         """Say that a fact holds, also one that was taken back."""
         await self.call("POST", f"/v1/facts/{fact_id}/confirm")
 
-    async def undo_decisions(self, fact_id: UUID, other_fact_id: UUID | None = None) -> list[dict[str, Any]]:
+    async def undo_decisions(self, fact_id: UUID, other_fact_id: UUID | None = None) -> list[UndoneDecision]:
         """Take back what followed from comparing a fact with others, or with one other; return the decisions."""
         limit = f"?other_fact_id={other_fact_id}" if other_fact_id is not None else ""
-        answer: dict[str, list[dict[str, Any]]] = await self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")
-        return answer["undone"]
+        return UndoneDecisions.model_validate(await self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")).undone
 
     async def links(
         self, *, fact_id: UUID | None = None, record_id: UUID | None = None, **filters: Any
@@ -101,8 +109,9 @@ class AsyncFacts(ABC):
         Args:
             fields: As the API takes them: an end such as ``from_fact_id`` and one such as ``to_record_id``, ``reason``.
         """
-        answer = await self.call("POST", "/v1/links", {"relation": relation, **fields})
-        return UUID(answer["link_id"])
+        return WrittenLink.model_validate(
+            await self.call("POST", "/v1/links", {"relation": relation, **fields})
+        ).link_id
 
     async def end_link(self, link_id: UUID, valid_until: datetime | None = None) -> Link:
         """Say that a link holds no longer, or since when."""

@@ -48,6 +48,10 @@ class NotFound(ApiError):  # noqa: N818
     """Absent, or not visible with this key (404)."""
 
 
+class Gone(ApiError):  # noqa: N818
+    """The user of the key was forgotten, or all copies of a file are lost (410)."""
+
+
 class Conflict(ApiError):  # noqa: N818
     """The request contradicts what is stored (409)."""
 
@@ -68,6 +72,7 @@ _BY_STATUS = {
     403: Denied,
     404: NotFound,
     409: Conflict,
+    410: Gone,
     412: Changed,
     400: Invalid,
     413: Invalid,

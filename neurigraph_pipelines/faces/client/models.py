@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from neurigraph_pipelines.views import sources
+from neurigraph_pipelines.views.facts import FoundFact
 
 State = Literal["open", "waiting", "storing", "stored", "failed"]
 Kind = Literal["conversation", "event", "upload", "note"]
@@ -37,58 +38,6 @@ class Message(BaseModel):
     output: Any = None
     error: str | None = None
     duration_ms: int | None = None
-
-
-class Fact(_Answer):
-    """A single statement; ``said_in`` is there if it was read alone."""
-
-    fact_id: UUID
-    statement: str
-    kind: str
-    status: str
-    version: int
-    is_latest: bool
-    superseded_by: UUID | None
-    canonical_id: UUID
-    source_count: int
-    who: list[str]
-    tags: list[str]
-    confidence: float
-    record_id: UUID
-    node_path: str
-    said_in: list[dict[str, Any]] = []
-
-
-class StatedFact(_Answer):
-    """A fact that waits until its note is stored; ``created`` is False if it was stated already."""
-
-    fact_id: UUID
-    note_id: UUID
-    created: bool
-    follows: UUID | None = None
-
-
-class Link(_Answer):
-    """A relation of a fact or a memory with something else; ``computed_from`` is set if it is stored nowhere."""
-
-    link_id: UUID | None
-    computed_from: str | None
-    relation: str
-    forward: str
-    backward: str
-    direction: str
-    from_kind: str
-    from_id: UUID
-    from_text: str | None
-    to_kind: str
-    to_id: UUID
-    to_text: str | None
-    confidence: float
-    reason: str | None
-    observed_by: str
-    attest: str
-    verdict: str
-    ended_at: datetime | None
 
 
 class Source(sources.Source):
@@ -142,54 +91,22 @@ class MessageHit(_Answer):
     author: str | None
 
 
-class FactHit(_Answer):
-    """A single statement that a search found, with where it was said."""
-
-    fact_id: UUID
-    statement: str
-    kind: str
-    who: list[str]
-    record_id: UUID
-    first_message: int
-    author: str | None
-    score: float
-
-
 class SearchResult(_Answer):
     """The result of a search: memories, single messages and, with ``include=["facts"]``, facts, each best first."""
 
     hits: list[Hit]
     messages: list[MessageHit]
     notes: list[str]
-    facts: list[FactHit] | None = None
+    facts: list[FoundFact] | None = None
     rationale: dict[str, Any] | None = None
 
 
 class Duplicates(_Answer):
     """What says the same as a text: facts, of which those of the same words have a ``score`` of 1, and messages."""
 
-    facts: list[FactHit]
+    facts: list[FoundFact]
     messages: list[MessageHit]
     threshold: float
-
-
-class RelatedFact(_Answer):
-    """A fact that a graph query reached, with the memories and links on the way, and the way in words."""
-
-    fact: FactHit
-    path: list[dict[str, Any]]
-    links: list[dict[str, Any]]
-    path_description: str
-    hops: int
-
-
-class FactQueryResult(_Answer):
-    """The facts that a graph query begins at, and those related to them; ``graph`` is there if it was asked for."""
-
-    matches: list[FactHit]
-    related: list[RelatedFact]
-    graph: dict[str, list[dict[str, Any]]] | None = None
-    notes: list[str]
 
 
 class Citation(_Answer):

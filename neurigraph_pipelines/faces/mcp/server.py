@@ -16,9 +16,11 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, Prompt, Resource, ResourceTemplate, TextContent
 from mcp_types import Tool as Listed
+from psycopg.errors import ForeignKeyViolation, InsufficientPrivilege
 from pydantic import AnyUrl, ValidationError
 
 import neurigraph_pipelines
+from neurigraph_pipelines.access.authentication import require_remembered
 from neurigraph_pipelines.faces.mcp import view
 from neurigraph_pipelines.faces.mcp.authentication import caller_of
 from neurigraph_pipelines.faces.mcp.budget import RememberedCounts
@@ -128,7 +130,12 @@ class MemoryServer(MCPServer[None]):
 
     def _run(self, tool: Tool[Any], given: Arguments, context: Context[None, Any] | None) -> CallToolResult:
         with span(f"tool.{tool.name}"):
-            result = tool.run(self._call(context), given)
+            call = self._call(context)
+            try:
+                result = tool.run(call, given)
+            except (NotFoundError, ForeignKeyViolation, InsufficientPrivilege):
+                require_remembered(call.installation.database, call.claims.user_id)
+                raise
         return CallToolResult(
             content=[TextContent(text=text) for text in result.texts()],
             structured_content=result.model_dump(mode="json"),

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from importlib import import_module
 
+from neurigraph_pipelines.access.authentication import require_remembered
 from neurigraph_pipelines.exchange.organizations.callers import claims_called
 from neurigraph_pipelines.faces.mcp.credentials import holder_of
 from neurigraph_pipelines.graph.provisioning import list_users
@@ -107,6 +108,7 @@ def _caller(installation: Installation, slug: str | None) -> Callable[[], Claims
     claims = claims_called(installation.database, slug, ReceivedThrough.MCP)
 
     def checked() -> Claims:
+        require_remembered(installation.database, claims.user_id)
         if not lives_in(installation.database, claims.user_id):
             raise ConflictError(f"{slug} moved to another database or was forgotten: start this server again")
         return claims

@@ -61,7 +61,7 @@ def document() -> str:
 
 
 def _add(name: str, modules: dict[str, str]) -> None:
-    """Add a module after those that it imports, as a function that is called at once and returns what it exports.
+    """Add a module after the modules that it imports, wrapped in a function that returns its exports.
 
     Raises:
         ValueError: The module has something that cannot be put into one script.

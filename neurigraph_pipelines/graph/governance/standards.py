@@ -5,7 +5,7 @@ The database resolves them (``sql/routines/actions.sql``) and enforces what they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from uuid import UUID
 from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.model.ports import Database
 
 _QUERIES = statements("actions")
 _NUMBERS = ("ttl_seconds",)
@@ -44,19 +44,6 @@ def standard_of(database: Database, claims: Claims, node_id: UUID) -> dict[str, 
             row["field"]: Setting(_value(row), row["from_node_id"])
             for row in tx.execute(_QUERIES["standard"], {"node_id": node_id})
         }
-
-
-def standard_for_jobs(tx: Transaction, node_id: UUID) -> dict[str, str | int | None]:
-    """Return the fields of the standard that holds at a node.
-
-    Args:
-        tx: A transaction of the pipeline.
-    """
-    return _values(tx.execute(_QUERIES["standard_for_jobs"], {"node_id": node_id}).fetchall())
-
-
-def _values(rows: Iterable[Mapping[str, Any]]) -> dict[str, str | int | None]:
-    return {row["field"]: _value(row) for row in rows}
 
 
 def _value(row: Mapping[str, Any]) -> str | int | None:

@@ -9,16 +9,32 @@ MARK = "\u200e"
 
 _MEDIA = (
     r"media|medien|multimedia|m[ií]dias?|médias?|archivo|ficheiro|fichier|arquivo|メディア|多媒[体體]|媒[体體]|미디어|"
-    r"медиа\w*|medya|ملف|וסائط|मीडिया|view once"
+    r"медиа\w*|medya|ملف|وسائط|الوسائط|מדיה|πολυμέσ\w*|αρχείο|رسانه|phương tiện|đa phương tiện|สื่อ|मीडिया|view once"
 )
 _OMITTED = (
     r"omitted|omiss?|omess[oia]|omitid[oa]s?|omitió|weggelaten|ausgeschlossen|weggelassen|ocult[oa]s?|não revelad[oa]|"
-    r"含まれて|なし|省略|略去|未包含|제외|생략|без|пропущен\w*|pominięto|utelämn\w*|utelatt|udeladt|dahil edilmedi"
+    r"含まれて|なし|省略|略去|未包含|제외|생략|без|пропущен\w*|pominięto|utelämn\w*|utelatt|udeladt|dahil edilmedi|"
+    r"محذوف\w*|הושמט\w*|לא כלול\w*|παραλ[εή]ί?φθηκ\w*|حذف شد\w*|пропуснат\w*|bị bỏ qua|bỏ qua|ถูกละเว้น|छोड़\w*|हटाया"
 )
 _OMISSION = re.compile(
     rf"[<‹〈＜](?=.{{0,40}}(?:{_MEDIA}))(?=.{{0,40}}(?:{_OMITTED}))[^<>‹›〈〉＜＞]{{3,50}}[>›〉＞]|null",
     re.IGNORECASE,
 )
+_FILES = (
+    rf"{_MEDIA}|image|photo|vid[eé]o|audio|sticker|gif|document|contact card|voice message|bild|foto|dokument|"
+    r"visitenkarte|imagen|vídeo|documento|tarjeta|immagine|documento|scheda|afbeelding|contactkaart|imagem|figurinha|cartão|"
+    r"fichier|图[像片]|圖片|视频|影片|音频|音訊|贴图|貼圖|文件|檔案|画像|動画|音声|スタンプ|ドキュメント|이미지|사진|동영상|오디오|스티커|문서|"
+    r"изображение|видео|аудио|стикер|документ|görüntü|ses|çıkartma|belge|صورة|فيديو|صوت|ملصق|مستند|תמונה|וידאו|סרטון|"
+    r"שמע|מדבקה|מסמך|εικόνα|βίντεο|ήχος|تصویر|ویدیو|изображението|hình ảnh|âm thanh|nhãn dán|"
+    r"รูปภาพ|วิดีโอ|चित्र|वीडियो|ऑडियो"
+)
+_OMITTED_FILE = re.compile(
+    rf"(?=.{{0,40}}(?:{_FILES}))(?=.{{0,40}}(?:{_OMITTED}|absente?|忽略|отсутств\w*|"
+    r"تم حذف|محذوف\w*|غير مضمّن\w*|הושמט\w*|παραλείφθηκε|παραλήφθηκε|حذف شد\w*|пропуснат\w*|bị bỏ qua|ถูกละเว้น|छोड़)).+",
+    re.IGNORECASE,
+)
+"""What iPhones write for a file that was left out, behind the mark and without brackets."""
+
 _IS_ATTACHED = (
     r"file attached|datei angehängt|archivo adjunto|fichier joint|(?:file|documento) allegato|bestand bijgevoegd|"
     r"(?:arquivo|ficheiro) anexad[oa]|添付ファイル|ファイル添付|"
@@ -45,41 +61,26 @@ _DELETED = re.compile(
     r"このメッセージ(?:は削除されました|を削除しました)|"
     r"メッセージが削除されました|삭제된 메시지입니다|이 메시지를 삭제했습니다|"
     r"(?:данное|это) сообщение удалено|вы удалили (?:данное|это) сообщение|ta wiadomość została usunięta|"
+    r"(?:تم حذف هذه الرسالة|حذفت هذه الرسالة|لقد حذفت هذه الرسالة)|(?:הודעה זו נמחקה|מחקת הודעה זו|את/ה מחקת הודעה זו)|"
+    r"(?:αυτό το μήνυμα διαγράφηκε|διαγράψατε αυτό το μήνυμα)|(?:این پیام حذف شد|شما این پیام را حذف کردید)|"
+    r"(?:това съобщение беше изтрито|изтрихте това съобщение)|(?:tin nhắn này đã bị xóa|bạn đã xóa tin nhắn này)|"
+    r"(?:ข้อความนี้ถูกลบแล้ว|คุณลบข้อความนี้แล้ว)|"
+    r"(?:यह मैसेज (?:डिलीट|मिटा दिया) (?:किया )?गया(?: है)?|आपने यह मैसेज (?:डिलीट|मिटा) (?:किया|दिया))|"
     r"bu mesaj silindi|det här meddelandet (?:raderades|togs bort))[.。]?",
     re.IGNORECASE,
 )
 
 
-_TELEPHONE = re.compile(rf"{MARK}[\u202a-\u202e\u2066-\u2069]?\+?\d[\d\s().-]{{5,}}")
-_OF_NUMBERS = re.compile(
-    r"left|joined|added|removed|changed|created|admin|security|hinzugef|verlassen|beigetreten|entfernt|geändert|gewechselt"
-    r"|erstellt|salió|añad|agreg|elimin|cambi|creó|unió|quitté|ajout|rejoint|supprim|retir|chang|modifi|créé|abbandon"
-    r"|aggiun|rimoss|entrat|unit|verlaten|toegevoegd|verwijderd|gewijzigd|gemaakt|saiu|adicion|entrou|remov|mudou|alter"
-    r"|criou|加入|退出|[离離]開?|添加|新增|移除|更改|[变變]更|[创創創]建|参加|退|追加|削除|作成|들어|나갔|추가|내보|변경|만들"
-    r"|добав|вступ|вышел|вышла|покин|удал|измен|создал",
-    re.IGNORECASE,
-)
-"""What a notice says of somebody who is named by a number."""
-
-_LONGEST_START = 30
+_LONGEST_OMISSION = 60
 
 
 def is_omission(words: str) -> bool:
     """Return whether a message is only what stands for a file that was left out."""
-    return bool(_OMISSION.fullmatch(words.replace(MARK, "")))
+    text = words.replace(MARK, "").strip()
+    is_marked = words.startswith(MARK) and "\n" not in text and len(text) <= _LONGEST_OMISSION
+    return bool(_OMISSION.fullmatch(text) or (is_marked and _OMITTED_FILE.fullmatch(text)))
 
 
 def is_deleted(words: str) -> bool:
     """Return whether a message is only what stands for a deleted one."""
     return bool(_DELETED.fullmatch(words.replace(MARK, "").strip()))
-
-
-def is_notice(words: str) -> bool:
-    """Return whether the app wrote a message: one line behind its mark, without an address such as that of a place.
-
-    Phones put the mark before a number of a telephone as well, and then the words after the number decide.
-    """
-    if not words.startswith(MARK) or "\n" in words or "://" in words:
-        return False
-    number = _TELEPHONE.match(words)
-    return number is None or bool(_OF_NUMBERS.search(words[number.end() :][:_LONGEST_START]))

@@ -6,8 +6,9 @@ The modules of the formats read the messages.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,7 +26,33 @@ Spoken = NewMessage | RejectedItem | ImportNote
 UNKNOWN = "Unknown"
 """The author of a message whose writer has no name in the file; a message without an author is one of the owner."""
 
+_SECONDS = re.compile(r"\d{9,11}\.\d+")
+
 BY_FILE = ImportNote("conversations without a time of their own, dated by the file", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Stands for the id of a conversation whose file has none: it gets one of its first words.
+
+    Names of files, titles and people do not count, because they change; ``known_openings`` compares the rest.
+
+    Attributes:
+        prefix: The name of the format.
+        time: The time at which the conversation begins if its first message has none, as the file states it.
+        is_timed: Whether the times of the messages stand in the file, so that they count.
+        former: Ids that earlier releases derived.
+    """
+
+    prefix: str
+    time: datetime | None = None
+    is_timed: bool = True
+    former: tuple[str, ...] = ()
+
+    def id_of(self, first: NewMessage) -> str:
+        """Return the id of a conversation by its first message, before that gets a time of the file."""
+        time = (first.occurred_at or self.time) if self.is_timed else None
+        return derived_id(self.prefix, first.role, first.content, time)
 
 
 def moment(value: Any) -> datetime | None:
@@ -34,7 +61,8 @@ def moment(value: Any) -> datetime | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return spoken(datetime.fromtimestamp(float(value), UTC))
         if isinstance(value, str):
-            return spoken(datetime.fromisoformat(value))
+            seconds = _SECONDS.fullmatch(value)  # more digits than a number holds
+            return spoken(datetime.fromtimestamp(float(value), UTC) if seconds else datetime.fromisoformat(value))
     except (ValueError, OverflowError, OSError, InvalidInputError):
         return None
     return None
@@ -78,7 +106,7 @@ def message_id(number: int, message: NewMessage) -> str:
 
 def assemble(
     where: str,
-    external_id: str,
+    external_id: str | Opening,
     messages: Iterable[Spoken],
     *,
     fallback_time: datetime | None,
@@ -92,7 +120,7 @@ def assemble(
 
     Args:
         where: The place in the file, for rejections.
-        external_id: The id in the system of origin; empty for the next version of a source.
+        external_id: The id in the system of origin, or what stands for one; empty for the next version of a source.
         messages: The messages in order, with the rejections from reading them.
         fallback_time: The time of the conversation if nothing else gives one.
         title: Truncated to ``MAX_NAME_CHARACTERS``.
@@ -105,7 +133,7 @@ def assemble(
         an earlier one is dropped if their content is equal and rejected otherwise. A message without a time gets the
         time of the message before it, else of the next one, else of the conversation.
     """
-    if len(external_id) > MAX_NAME_CHARACTERS:
+    if isinstance(external_id, str) and len(external_id) > MAX_NAME_CHARACTERS:
         yield _too_long(where, external_id)
         return
     accepted: list[NewMessage] = []
@@ -116,14 +144,18 @@ def assemble(
     if started_at is None and fallback_time and not any(message.occurred_at for message in accepted):
         yield BY_FILE
     times = [message.occurred_at for message in timed if message.occurred_at is not None]
+    opening = external_id if isinstance(external_id, Opening) else None
+    name = external_id if isinstance(external_id, str) else external_id.id_of(accepted[0])
     yield NewConversation(
-        clean_text(external_id, "repair")[0],
+        clean_text(name, "repair")[0],
         tuple(timed),
         title=_short(title),
         started_at=started_at or (times[0] if times else None),
         ended_at=ended_at or (max(times) if times else None),
         event_kind=event_kind,
         details=details,
+        by_opening=opening is not None,
+        former_ids=opening.former if opening is not None else (),
     )
 
 

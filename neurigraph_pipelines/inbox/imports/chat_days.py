@@ -6,7 +6,7 @@ The modules of the formats read the messages. ``assemble`` builds the conversati
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
@@ -21,7 +21,7 @@ DAY_BEGINS = timedelta(hours=4)
 
 def days(
     where: str,
-    chat_id: str,
+    chat_id: str | None,
     title: str,
     messages: Iterable[Spoken],
     *,
@@ -34,7 +34,8 @@ def days(
 
     Args:
         where: The chat's place in the file, for rejections.
-        chat_id: The id of the chat in the system of origin, with the name of the system.
+        chat_id: The id of the chat in the system of origin, with the name of the system. None for a file that has none:
+            then words and minutes decide.
         title: The chat's name. The title of a conversation is the name and the day.
         messages: In the order of the file. One without a time belongs to the day of the message before it.
         fallback_time: The time of messages before the first one with a time.
@@ -48,15 +49,23 @@ def days(
             accepted.append(message)
     if not accepted:
         yield RejectedItem(where, "no messages")
+    key = chat_id or _id_by_words(accepted, details)
     for day, spoken in groupby(_dated(accepted, fallback_time), key=_day):
-        yield from assemble(
+        read = assemble(
             where,
-            f"{chat_id}:{day or 'undated'}",
+            f"{key}:{day or 'undated'}",
             spoken,
             title=f"{title}, {day}" if day else title,
             fallback_time=fallback_time,
             details=details,
         )
+        yield from read if chat_id else by_words(read, has_certain_times=True)
+
+
+def _id_by_words(messages: Sequence[NewMessage], details: SourceDetails) -> str:
+    """Return an id for the days of a chat that are not stored yet."""
+    first = messages[0] if messages else None
+    return derived_id(details.origin or "chat", first.content if first else None, first.occurred_at if first else None)
 
 
 def by_words(items: Iterable[Item], *, has_certain_times: bool) -> Iterator[Item]:
@@ -69,14 +78,14 @@ def by_words(items: Iterable[Item], *, has_certain_times: bool) -> Iterator[Item
 
 
 def with_ids(messages: Iterable[Spoken]) -> Iterator[Spoken]:
-    """Give messages without ids an id derived from time, author and words, and a number among equal ones.
+    """Give messages without ids an id derived from time and words, and a number among equal ones: people get new names.
 
     The position counts only among equal messages. So a message keeps its id if an export begins later.
     """
     seen: Counter[str] = Counter()
     for message in messages:
         if isinstance(message, NewMessage) and message.external_id is None:
-            name = derived_id("m", message.occurred_at, message.author, message.content)
+            name = derived_id("m", message.occurred_at, message.content)
             seen[name] += 1
             yield replace(message, external_id=name if seen[name] == 1 else f"{name}-{seen[name]}")
         else:

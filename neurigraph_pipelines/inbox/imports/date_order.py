@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,6 +14,10 @@ from neurigraph_pipelines.model.sources import SourceDetails
 
 _BUDDHIST_ERA = 543
 _BUDDHIST = (2443, 2743)
+_SOLAR_HIJRI = (1380, 1429)
+"""Years of the calendar of Iran that are near ours, and none of the lunar calendar that are."""
+
+_IRAN_BEGINS = -356_033
 _SHORT_BUDDHIST = (52, 80)
 """Years that are those of the Buddhist era, because they are in the future of ours."""
 
@@ -87,10 +92,12 @@ def stated_order(metadata: Mapping[str, Any]) -> DateOrder | None:
     return DateOrder(order) if order in tuple(DateOrder) else None
 
 
-def parts(date: Numbers, order: DateOrder) -> tuple[int, int, int]:
-    """Return year, month and day; phones in Thailand count the years of the Buddhist era."""
-    named = dict(zip(order, map(int, date), strict=True))
+def parts(written: Numbers, order: DateOrder) -> tuple[int, int, int]:
+    """Return year, month and day; phones in Thailand and Iran may have their own calendars."""
+    named = dict(zip(order, map(int, written), strict=True))
     year = named["y"]
+    if _SOLAR_HIJRI[0] <= year <= _SOLAR_HIJRI[1]:
+        return _of_iran(year, named["m"], named["d"])
     if _BUDDHIST[0] <= year <= _BUDDHIST[1]:
         year -= _BUDDHIST_ERA
     elif _SHORT_BUDDHIST[0] <= year <= _SHORT_BUDDHIST[1]:
@@ -98,8 +105,23 @@ def parts(date: Numbers, order: DateOrder) -> tuple[int, int, int]:
     return (year + 2000 if year < 100 else year), named["m"], named["d"]
 
 
-def _is_unpadded(date: Numbers) -> bool:
-    return any(len(number) == 1 for number in date[:2]) and not any(number.startswith("0") for number in date[:2])
+def _of_iran(year: int, month: int, day: int) -> tuple[int, int, int]:
+    """Return a date of the calendar of Iran in ours, by the leap years of its cycles of 33 years.
+
+    Raises:
+        ValueError: There is no such month.
+    """
+    if not 1 <= month <= 12 or not 1 <= day <= 31:
+        raise ValueError("it is no date of the calendar of Iran")
+    since = year + 1595
+    days = 365 * since + since // 33 * 8 + (since % 33 + 3) // 4 + day
+    days += (month - 1) * 31 if month < 7 else (month - 7) * 30 + 186
+    found = date.fromordinal(days + _IRAN_BEGINS)
+    return found.year, found.month, found.day
+
+
+def _is_unpadded(written: Numbers) -> bool:
+    return any(len(number) == 1 for number in written[:2]) and not any(one.startswith("0") for one in written[:2])
 
 
 def _returns(dates: Sequence[tuple[int, int, int]]) -> int:

@@ -12,9 +12,9 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import (
     Item,
+    Opening,
     Spoken,
     assemble,
-    derived_id,
     moment,
     objects_of,
     text_of,
@@ -36,12 +36,10 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
         return
     nodes = {key: node for key, node in mapping.items() if isinstance(node, dict)}
     branch = branch_of(nodes, item.get("current_message_id"), "inserted_at")
-    messages = list(_messages(nodes, branch))
-    first = next((one.content for one in messages if isinstance(one, NewMessage)), None)
     yield from assemble(
         where,
-        text_of(item.get("id")) or derived_id("deepseek", first),
-        messages,
+        text_of(item.get("id")) or Opening("deepseek", moment(item.get("inserted_at"))),
+        _messages(nodes, branch),
         title=text_of(item.get("title")),
         started_at=moment(item.get("inserted_at")),
         fallback_time=moment(item.get("updated_at")) or fallback_time,

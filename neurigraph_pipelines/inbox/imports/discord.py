@@ -64,7 +64,7 @@ def _channel(item: dict[str, Any], where: str, fallback_time: datetime | None) -
     key = channel.get("id")
     yield from days(
         where,
-        f"discord:{key}" if isinstance(key, int | str) and key else derived_id("discord", title),
+        f"discord:{key}" if isinstance(key, int | str) and key else None,
         named if is_direct else title,
         with_ids(_messages(objects_of(item.get("messages")))),
         fallback_time=fallback_time,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, derived_id, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, objects_of, text_of
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -40,10 +40,10 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
     listed = objects_of(item.get("messages"))
     people = sorted({name for one in listed if (name := _author(one))})
     first = text_of(listed[0].get("message_id")) or text_of(listed[0].get("topic_id")) if listed else None
-    space = (first or where).partition("/")[0]
+    space = (first or "").partition("/")[0]
     yield from days(
         where,
-        f"google-chat:{space}" if len(space) <= 100 else derived_id("google-chat", space),
+        f"google-chat:{space}" if 0 < len(space) <= 100 else None,
         ", ".join(people[:4]) or "Google Chat",
         with_ids(_messages(listed, where)),
         fallback_time=fallback_time,

@@ -20,6 +20,7 @@ from typing import Any
 from neurigraph_pipelines.inbox.imports.source import CHUNK_BYTES
 from neurigraph_pipelines.model import RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 MAX_ITEM_BYTES = 256 * 1024**2
@@ -28,28 +29,28 @@ MAX_ITEM_BYTES = 256 * 1024**2
 WHITE = b" \t\r\n"
 """White space of JSON."""
 
+_SHOWN = 40
+_MOST_NAMED = 3
+
 _BETWEEN = re.compile(r"[ \t\r\n,]*+")
-_parse_at = json.JSONDecoder().raw_decode
 # Everything up to the next bracket outside a string; stops before a string whose end is not in the buffer yet.
 _TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 
 
-def parse_object(data: bytes) -> dict[str, Any]:
-    """Parse one JSON object in UTF-8.
+def parse_object(data: bytes, parser: KeepingParser) -> dict[str, Any]:
+    """Parse one JSON object in UTF-8, as ``parser`` keeps it.
 
     Raises:
         InvalidInputError: It is something else. The message begins in lower case, because it follows a place.
     """
     try:
-        value = json.loads(data.decode())
+        value = parser.parse(data.decode())
     except RecursionError:
         raise InvalidInputError("its JSON is nested too deeply") from None
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"it is not UTF-8 at byte {error.start + 1}") from error
     except json.JSONDecodeError as error:
         raise InvalidInputError(f"it is not JSON ({error.msg} at character {error.pos + 1})") from error
-    except ValueError as error:  # a number of more digits than Python converts
-        raise InvalidInputError(f"its JSON cannot be read ({error})") from error
     if not isinstance(value, dict):
         raise InvalidInputError(f"expected an object, found {type(value).__name__}")
     return value
@@ -69,20 +70,30 @@ def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, dict
         InvalidInputError: The document ends before its first item is complete.
     """
     number = 0
-    splitter = _Splitter(stream)
+    parser = KeepingParser()
+    splitter = _Splitter(stream, parser)
     try:
         for start, item in splitter.items():
             number += 1
             where = f"{name}, conversation {number}"
             try:
-                yield where, item if isinstance(item, dict) else parse_object(item)
+                yield where, item if isinstance(item, dict) else parse_object(item, parser)
             except InvalidInputError as error:
                 yield RejectedItem(f"{where} (byte {start + 1:,})", str(error))
+            yield from said_twice(where, parser)
     except (_UnreadableError, *READ_ERRORS) as error:
         reason = f"{error} at byte {splitter.position + 1:,}: the rest was not read, export it again"
         if number == 0:
             raise InvalidInputError(f"{name} is not readable JSON: {reason}.") from error
         yield RejectedItem(f"{name}, after conversation {number}", reason)
+
+
+def said_twice(where: str, parser: KeepingParser) -> Iterator[RejectedItem]:
+    """Yield a rejection if an object had a name twice: readers of conversations use the first value."""
+    if parser.twice:
+        names = ", ".join(repr(name[:_SHOWN]) for name in dict.fromkeys(parser.twice[:_MOST_NAMED]))
+        parser.twice.clear()
+        yield RejectedItem(where, f"objects in it have the same name twice ({names}): only the first value is read")
 
 
 def first_object(stream: io.BufferedReader) -> dict[str, Any]:
@@ -107,8 +118,9 @@ class _Splitter:
         position: Number of scanned bytes of the document.
     """
 
-    def __init__(self, stream: io.BufferedReader) -> None:
+    def __init__(self, stream: io.BufferedReader, parser: KeepingParser) -> None:
         self._stream = stream
+        self._parser = parser
         self._buffer = b""
         self._start = 0  # index in the buffer after the last item
         self._scan = 0  # index in the buffer up to which it is scanned
@@ -167,8 +179,9 @@ class _Splitter:
             if text[begin : begin + 1] != "{":
                 return
             try:
-                item, end = _parse_at(text, begin)
+                item, end = self._parser.parse_at(text, begin)
             except (ValueError, RecursionError):
+                self._parser.twice.clear()
                 return
             self._start += begin - at  # a comma and white space take a byte each
             where = self._offset + self._start

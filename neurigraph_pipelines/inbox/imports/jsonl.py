@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 import logging
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id, message_id, moment
-from neurigraph_pipelines.inbox.imports.json_stream import parse_object
+from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble, derived_id, message_id, moment
+from neurigraph_pipelines.inbox.imports.json_stream import parse_object, said_twice
 from neurigraph_pipelines.inbox.imports.openai import text_of_parts
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.tool_events import TOOL_EVENTS, typed
@@ -26,6 +25,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.hygiene import clean_json
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
 
@@ -61,15 +61,15 @@ def conversations(
         fallback_time: The time of a conversation that contains no time.
         max_line_bytes: Longer lines are skipped, without loading them into memory.
     """
-    ids = _DerivedIds()
     unknown: set[str] = set()
+    parser = KeepingParser()
     for number, line in _lines(stream, max_line_bytes):
         where = f"{name}, line {number}"
         if isinstance(line, RejectedItem):
             yield replace(line, where=where)
             continue
         try:
-            raw = parse_object(line)
+            raw = parse_object(line, parser)
             _note_unknown(raw, CONVERSATION_KEYS, unknown, name)
             title, started_at, ended_at = (
                 _text(raw, "title"),
@@ -79,11 +79,13 @@ def conversations(
             details = _details(raw)
             messages = list(_messages(raw.get("messages"), where, unknown, name))
             external_id = _text(raw, "external_id") or (
-                ids.of(title, started_at, messages) if details.replaces is None else ""
+                _opening(title, started_at, messages) if details.replaces is None else ""
             )
         except InvalidInputError as error:
+            parser.twice.clear()
             yield RejectedItem(where, str(error))
             continue
+        yield from said_twice(where, parser)
         yield from assemble(
             where,
             external_id,
@@ -212,27 +214,8 @@ def _note_unknown(raw: dict[str, Any], known: frozenset[str], noted: set[str], n
             _logger.warning("%s: ignored the unknown key %r", name, key[:50])
 
 
-@dataclass
-class _DerivedIds:
-    """Ids for conversations without one, derived from title, start and first message.
-
-    Later messages do not count, so a conversation that grew since the last import keeps its id. Different conversations
-    of one file with the same beginning are numbered in order.
-    """
-
-    _seen: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-
-    def of(self, title: str | None, started_at: datetime | None, messages: list[NewMessage | RejectedItem]) -> str:
-        read = [message for message in messages if isinstance(message, NewMessage)]
-        opening = derived_id("jsonl", title, started_at, *self._parts(read[:1]))
-        content = derived_id("", *self._parts(read))
-        same_opening = self._seen[opening]
-        if content not in same_opening:
-            same_opening.append(content)
-        number = same_opening.index(content) + 1
-        return opening if number == 1 else f"{opening}-{number}"
-
-    @staticmethod
-    def _parts(messages: list[NewMessage]) -> Iterator[object]:
-        for message in messages:
-            yield from (message.role, message.author, message.content, message.external_id, message.occurred_at)
+def _opening(title: str | None, started_at: datetime | None, messages: list[NewMessage | RejectedItem]) -> Opening:
+    """Return what stands for the id of a conversation without one."""
+    first = next((one for one in messages if isinstance(one, NewMessage)), None)
+    said = (first.role, first.author, first.content, first.external_id, first.occurred_at) if first else ()
+    return Opening("jsonl", started_at, former=(derived_id("jsonl", title, started_at, *said),))

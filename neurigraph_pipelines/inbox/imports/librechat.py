@@ -11,9 +11,9 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import (
     Item,
+    Opening,
     Spoken,
     assemble,
-    derived_id,
     message_id,
     moment,
     objects_of,
@@ -33,12 +33,10 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
     if not isinstance(listed, list):
         yield RejectedItem(where, "it has no list of messages")
         return
-    messages = list(_messages(list(_flat(objects_of(listed)))))
-    first = next((one.content for one in messages if isinstance(one, NewMessage)), None)
     yield from assemble(
         where,
-        text_of(item.get("conversationId")) or derived_id("librechat", first),
-        messages,
+        text_of(item.get("conversationId")) or Opening("librechat"),
+        _messages(list(_flat(objects_of(listed)))),
         title=text_of(item.get("title")),
         fallback_time=fallback_time,
         details=SourceDetails(origin="librechat"),

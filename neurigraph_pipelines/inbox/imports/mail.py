@@ -96,7 +96,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
             if reason is not None:
                 left_out[reason] += 1
                 continue
-            thread, time = _thread(head, threads)
+            thread, time = _thread(head)
             threads.setdefault(thread, []).append(_Place(offset, length, time))
         if not threads and not left_out:
             raise InvalidInputError(f"{reading.part.name} contains no e-mail.")
@@ -146,7 +146,7 @@ def _parsed(data: bytes) -> EmailMessage:
     return email.message_from_bytes(data, _class=EmailMessage, policy=email.policy.default)
 
 
-def _thread(head: EmailMessage, threads: dict[str, list[_Place]]) -> tuple[str, datetime | None]:
+def _thread(head: EmailMessage) -> tuple[str, datetime | None]:
     """Return the id of a message's thread, and its time.
 
     A thread has the id of its first message, which ``References`` names first (RFC 5322, 3.6.4). An answer that names
@@ -157,7 +157,8 @@ def _thread(head: EmailMessage, threads: dict[str, list[_Place]]) -> tuple[str, 
         found = _ID.search(header(head, name))
         if found is not None:
             return found[1], time
-    return derived_id("mail", header(head, "From"), header(head, "Subject"), time, len(threads)), time
+    sender = parseaddr(header(head, "From"))[1]
+    return derived_id("mail", sender, header(head, "Subject"), header(head, "Date")), time
 
 
 def _time(head: EmailMessage) -> datetime | None:
@@ -205,7 +206,7 @@ def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int) -> Iter
     if not words and not others and not content.inner:
         words = subject
     found = _ID.search(header(mail, "Message-ID"))
-    key = found[1] if found else derived_id("m", time, name, words or content.text)
+    key = found[1] if found else derived_id("m", time, address, words or content.text)
     yield from _pieces(Said(words, name or address or UNKNOWN, time), key, max_bytes)
     for number, one in enumerate(others, 1):
         yield from _pieces(replace(one, time=one.time or time), f"{key}#forwarded-{number}", max_bytes)

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.text.encodings import decoded
+from neurigraph_pipelines.text.raised import raised
 
 FAULTS = (ValueError, IndexError, TypeError, AttributeError, LookupError)
 """Faults of the standard parser on broken headers."""
@@ -140,6 +141,7 @@ class _Words(HTMLParser):
         self._hidden: list[str] = []
         self._rows: list[list[int]] = []
         """For each open table, the first line of each cell of its last row."""
+        self._is_raised = False
 
     def _end_line(self) -> None:
         self.lines.append((self._depth, []))
@@ -147,6 +149,7 @@ class _Words(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a line, a quotation, or a part that is not shown."""
         style = "".join((dict(attrs).get("style") or "").lower().split())
+        self._is_raised = tag == "sup"
         if tag in _UNSEEN or (tag not in _VOID and (self._hidden or "display:none" in style)):
             self._hidden.append(tag)
         elif tag == _QUOTE:
@@ -158,6 +161,7 @@ class _Words(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """End a line, a quotation, or a part that is not shown."""
+        self._is_raised = False
         if self._hidden:
             if tag in self._hidden:
                 while self._hidden.pop() != tag:
@@ -198,7 +202,7 @@ class _Words(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Keep words that are shown."""
         if not self._hidden:
-            first, *others = data.split("\n")
+            first, *others = (raised(data) if self._is_raised else data).split("\n")
             self.lines[-1][1].append(first)
             for line in others:
                 self._end_line()

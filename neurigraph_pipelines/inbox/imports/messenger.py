@@ -14,7 +14,6 @@ from neurigraph_pipelines.inbox.imports.assemble import (
     UNKNOWN,
     Item,
     Spoken,
-    derived_id,
     list_of,
     moment,
     objects_of,
@@ -38,13 +37,12 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
     listed = item.get("participants")
     people = [_repaired(one.get("name") if isinstance(one, dict) else one) for one in list_of(listed)]
     named = [name for name in people if name]
-    path = text_of(item.get("thread_path")) or text_of(item.get("threadName"))
+    path = text_of(item.get("thread_path"))
     messages = sorted(objects_of(item.get("messages")), key=lambda one: _time(one) or _EPOCH)
     key = (path or "").rpartition("_")[2] or path
-    first = next((_words(one) for one in messages if _words(one)), None)
     yield from days(
         where,
-        f"messenger:{key}" if key and len(key) <= 100 else derived_id("messenger", key or first),
+        f"messenger:{key}" if key and len(key) <= 100 else None,
         _repaired(item.get("title")) or ", ".join(named[:4]) or "Messenger",
         with_ids(_messages(messages)),
         fallback_time=fallback_time,

@@ -12,9 +12,9 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import (
     Item,
+    Opening,
     Spoken,
     assemble,
-    derived_id,
     message_id,
     moment,
     objects_of,
@@ -40,12 +40,10 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
         yield RejectedItem(where, "it has no list of messages")
         return
     messages = list(_messages(listed, where))
-    first = next((one for one in messages if isinstance(one, NewMessage)), None)
-    said = (first.role, first.author, first.content, first.occurred_at) if first else ()
     key = next((key for name in ("external_id", "conversation_id", "id") if (key := text_of(item.get(name)))), None)
     yield from assemble(
         where,
-        key or derived_id("openai", *said),
+        key or Opening("openai", _time(item)),
         messages,
         title=text_of(item.get("title")),
         started_at=_time(item),

@@ -6,7 +6,6 @@ Slack documents the export's files. Names of people and channels come from the l
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
 from collections.abc import Iterator
@@ -16,12 +15,15 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports import slack_messages
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, list_of, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.chat_days import by_words
+from neurigraph_pipelines.inbox.imports.json_stream import said_twice
 from neurigraph_pipelines.inbox.imports.slack_messages import Workspace, zone_of
 from neurigraph_pipelines.inbox.imports.slack_threads import in_threads
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.model import NewMessage
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 from neurigraph_pipelines.views.kinds import Channel
 
@@ -45,7 +47,9 @@ def conversations(reading: Reading) -> Iterator[Item]:
         raise InvalidInputError(f"{part.name} is not a day of a channel: import the zip of the export.")
     workspace = _workspace(part.path, part.path.stat().st_mtime_ns)
     with reading.open() as stream:
-        listed = _parsed(stream.read(_MAX_FILE_BYTES + 1), part.name)
+        parser = KeepingParser()
+        listed = _parsed(stream.read(_MAX_FILE_BYTES + 1), part.name, parser)
+        yield from said_twice(part.name, parser)
     key, name, channel = workspace.folders.get(match["folder"], (match["folder"], match["folder"], Channel.PRIVATE))
     day = moment(f"{match['day']}T00:00:00+00:00") or reading.fallback_time
     times = (
@@ -53,7 +57,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
         for message in slack_messages.read(listed, workspace, part.name)
         if isinstance(message, NewMessage) and message.occurred_at
     )
-    yield from assemble(
+    read = assemble(
         part.name,
         f"slack:{key}:{match['day']}",
         slack_messages.read(in_threads(listed, part), workspace, part.name),
@@ -62,6 +66,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
         fallback_time=day,
         details=SourceDetails(origin="slack", channel=channel),
     )
+    yield from read if match["folder"] in workspace.folders else by_words(read, has_certain_times=True)
 
 
 @lru_cache(maxsize=1)
@@ -75,7 +80,7 @@ def _workspace(path: Path, _modified: int) -> Workspace:
             if inside is None or archive.getinfo(inside).file_size > _MAX_FILE_BYTES:
                 return []
             try:
-                return objects_of(json.loads(archive.read(inside)))
+                return objects_of(KeepingParser().parse(archive.read(inside).decode("utf-8-sig")))
             except (ValueError, RecursionError, *READ_ERRORS):
                 return []  # ids stand for names then
 
@@ -103,11 +108,11 @@ def _person(raw: dict[str, Any]) -> str:
     return next((name for value in names if (name := text_of(value))), str(raw.get("id")))
 
 
-def _parsed(data: bytes, name: str) -> list[Any]:
+def _parsed(data: bytes, name: str, parser: KeepingParser) -> list[Any]:
     if len(data) > _MAX_FILE_BYTES:
         raise InvalidInputError(f"{name} is longer than {_MAX_FILE_BYTES:,} bytes.")
     try:
-        messages = json.loads(data)
+        messages = parser.parse(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{name} is not readable JSON ({str(error)[:80]}).") from error
     if not isinstance(messages, list):

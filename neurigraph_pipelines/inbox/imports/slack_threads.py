@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import moment, objects_of, text_of
 from neurigraph_pipelines.inbox.imports.source import Part
+from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 _MAX_FILE_BYTES = 256 * 1024**2
@@ -79,6 +79,6 @@ def _other_day(path: Path, _modified: int, member: str) -> list[dict[str, Any]]:
         with zipfile.ZipFile(path) as archive:
             if archive.getinfo(member).file_size > _MAX_FILE_BYTES:
                 return []
-            return objects_of(json.loads(archive.read(member)))
+            return objects_of(KeepingParser().parse(archive.read(member).decode("utf-8-sig")))
     except (KeyError, ValueError, RecursionError, *READ_ERRORS):
         return []  # the file of the day itself says what is wrong with it

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import webvtt
 
-from neurigraph_pipelines.inbox.imports.assemble import BY_FILE, Item, assemble, derived_id, message_id
+from neurigraph_pipelines.inbox.imports.assemble import BY_FILE, Item, Opening, assemble, derived_id, message_id
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.speakers import SPEAKER, speakers_of_cues
 from neurigraph_pipelines.inbox.imports.text import read_text
@@ -32,11 +32,6 @@ _BLOCKS = ("NOTE", "STYLE", "REGION")
 _SENTENCE_END = tuple(".!?…。！？")
 
 _DASH = re.compile(r"^[-–—]\s*")
-_COPY = re.compile(r"\s*\(\d{1,2}\)$")
-_CUES_OF_AN_ID = 3
-_CUES_WITHOUT_A_NAME = 50
-"""Cues that name a recording whose file has no date in its name: more than recordings of a series begin with alike."""
-
 _LEAST_ROLLING = 0.25
 _LEAST_SHOWN_TWICE = 0.5
 _FEWEST_SHOWN_TWICE = 4
@@ -71,8 +66,7 @@ def meetings(reading: Reading) -> Iterator[Item]:
     name = reading.part.name
     named = time_in(PurePath(name).name)
     start = named or reading.fallback_time
-    pieces = list(_pieces(read_text(reading)))
-    said = list(_joined(iter(pieces)))
+    said = list(_joined(_pieces(read_text(reading))))
     if not said:
         raise InvalidInputError(f"{name} has no line such as '00:00:01.000 --> 00:00:04.000' with words after it.")
     if named is None:
@@ -82,24 +76,12 @@ def meetings(reading: Reading) -> Iterator[Item]:
     ]
     yield from assemble(
         name,
-        _id_of(name if named else None, pieces),
+        Opening("subtitles", is_timed=False, former=(derived_id("subtitles", name, said[0].words),)),
         (replace(message, external_id=message_id(number, message)) for number, message in enumerate(messages, 1)),
         title=PurePath(name).stem,
         fallback_time=start,
         event_kind=EventKind.MEETING,
     )
-
-
-def _id_of(dated: str | None, pieces: Sequence[_Piece]) -> str:
-    """Return an id that a file keeps when it grows: of a name with a date and the first cues, else of more cues.
-
-    Args:
-        dated: The name of the file, if it has a date.
-        pieces: The words of the cues.
-    """
-    named = _COPY.sub("", PurePath(dated).stem) if dated else None
-    first = pieces[: _CUES_OF_AN_ID if dated else _CUES_WITHOUT_A_NAME]
-    return derived_id("subtitles", named, *((one.offset, one.author, one.words) for one in first))
 
 
 def _pieces(text: str) -> Iterator[_Piece]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, moment, objects_of, text_of
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import SourceDetails
@@ -55,7 +55,7 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
         key = chat.get("id")
         yield from days(
             here,
-            f"telegram:{key}" if isinstance(key, int | str) else derived_id("telegram", title),
+            f"telegram:{key}" if isinstance(key, int | str) else None,
             title,
             with_ids(_messages(objects_of(chat["messages"]), here)),
             fallback_time=fallback_time,

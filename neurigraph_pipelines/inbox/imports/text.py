@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from neurigraph_pipelines.inbox.imports.assemble import BY_FILE, Item, assemble, derived_id, message_id
+from neurigraph_pipelines.inbox.imports.assemble import BY_FILE, Item, Opening, assemble, derived_id, message_id
 from neurigraph_pipelines.inbox.imports.source import Part, Reading
 from neurigraph_pipelines.inbox.imports.speakers import SPEAKER, is_name, speakers_of
 from neurigraph_pipelines.inbox.imports.times_in_names import time_in
@@ -120,12 +120,13 @@ def conversations(reading: Reading) -> Iterator[Item]:
         for piece in split(content, max_message_bytes)
     ]
     first = messages[0].content if messages else None
+    former = derived_id("text", name, first)
     named = time_in(PurePath(name).name) if any(message.author for message in messages) else None
     if named is None and messages:
         yield BY_FILE
     yield from assemble(
         name,
-        derived_id("text", name, first),
+        Opening("text", former=(former,)),
         (replace(message, external_id=message_id(n, message)) for n, message in enumerate(messages, 1)),
         title=PurePath(name).stem,
         started_at=named or modified,

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import PurePath
 
-from neurigraph_pipelines.inbox.imports.app_words import ATTACHED, MARK, is_deleted, is_notice, is_omission
+from neurigraph_pipelines.inbox.imports.app_notices import is_notice
+from neurigraph_pipelines.inbox.imports.app_words import ATTACHED, MARK, is_deleted, is_omission
 from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, assemble, derived_id
 from neurigraph_pipelines.inbox.imports.chat_days import by_words
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder, Numbers, Order, assumed, order_of, parts
+from neurigraph_pipelines.inbox.imports.phone_stamps import INVISIBLE, Stamp, stamp_of
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.text import read_text
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
@@ -24,16 +26,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.views.kinds import Channel
 
-_AFTER_NOON = ("下午", "晚上", "午後", "오후")
-_PARTS = "|".join(("上午", "凌晨", "早上", "中午", "清晨", "午前", "오전", *_AFTER_NOON))
-"""Parts of the day that stand before the hour, in Chinese, Japanese and Korean."""
-
-_LINE = re.compile(
-    rf"{MARK}?(?P<open>\[)?(?P<date>\d{{1,4}}[./-]\s?\d{{1,2}}[./-]\s?\d{{1,4}})\.?,?\s(?:klo\s)?(?P<part>{_PARTS})?\s?"
-    r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?(?:\s?(?P<half>[AaPp])\.?\s?[Mm]\.?)?"
-    r"(?(open)\]\s|(?(part)(?:\s-|,)\s|\s-\s))(?P<rest>.*)"
-)
-_AUTHOR = re.compile(r"[~\u202a-\u202f\u00a0 ]*(?P<author>[^:\n]{1,100}?)[\u202a-\u202e]?:(?:\s(?P<words>.*)|$)")
+_AUTHOR = re.compile(rf"[~\u202f\u00a0 {INVISIBLE}]*(?P<author>[^:\n]{{1,100}}?)[ {INVISIBLE}]*:(?:\s(?P<words>.*)|$)")
 _EDITED = re.compile(rf"(?<=\S)\s*{MARK}<[^<>]{{3,60}}>$")
 _CAPTIONED = re.compile(rf"{MARK}<[^<>:]{{1,40}}: (?P<named>[^<>]{{1,200}})>$")
 _NAME = re.compile(
@@ -46,6 +39,7 @@ _DAY_BEGINS = 4
 """The hour at which a day begins, because people talk past midnight."""
 
 _LEFT_OUT = "left out: notices of the app"
+_KEPT = "kept: lines with the mark of notices whose words are none of a known notice"
 _WITHOUT_FILE = "left out: placeholders of files that are not in the export"
 _DELETED = "left out: deleted messages"
 
@@ -60,11 +54,13 @@ class _Line:
     second: int
     author: str
     words: list[str]
+    is_american: bool
+    is_notice: bool = False
 
 
 def is_chat(start: str) -> bool:
     """Return whether one of the first lines of a text begins a message of an exported chat."""
-    return any(_LINE.match(line) for line in start.splitlines()[:3])
+    return any(stamp_of(line) for line in start.splitlines()[:3])
 
 
 def conversations(reading: Reading) -> Iterator[Item]:
@@ -83,7 +79,10 @@ def conversations(reading: Reading) -> Iterator[Item]:
         raise InvalidInputError(f"{name} has no line such as '12/03/2024, 18:05 - Ann: Hello' of a WhatsApp chat.")
     if notices:
         yield ImportNote(_LEFT_OUT, notices)
-    found = order_of([line.date for line in lines], has_halves=_has_halves(text))
+    if kept := _mark_notices(lines):
+        yield ImportNote(_KEPT, kept)
+    is_american = any(line.is_american for line in lines)
+    found = order_of([line.date for line in lines], has_halves=is_american)
     order = Order(reading.date_order, is_certain=True) if reading.date_order else found
     if not order.is_certain:
         yield assumed(order.order)
@@ -114,13 +113,13 @@ def _lines(text: str) -> tuple[list[_Line], int]:
     current: _Line | None = None
     notices = 0
     for raw in text.split("\n"):
-        match = _LINE.match(raw.rstrip("\r"))
-        if match is None:
+        stamp = stamp_of(raw.rstrip("\r"))
+        if stamp is None:
             if current is not None:
                 current.words.append(raw.rstrip("\r"))
             continue
-        said = _AUTHOR.match(match["rest"])
-        current = _begun(match, said) if said is not None and not _is_in_quotation(said) else None
+        said = _AUTHOR.match(stamp.rest)
+        current = _begun(stamp, said) if said is not None and not _is_in_quotation(said) else None
         if current is None:
             notices += 1
         else:
@@ -135,19 +134,22 @@ def _is_in_quotation(said: re.Match[str]) -> bool:
     return is_open or any(author.count(mark) % 2 and mark in words for mark in '"”')
 
 
-def _begun(match: re.Match[str], said: re.Match[str]) -> _Line:
-    first, second, third = re.split(r"[./-]\s?", match["date"])
-    hour = int(match["hour"])
-    if match["half"]:
-        hour = hour % 12 + (12 if match["half"] in "Pp" else 0)
-    elif match["part"] and match["part"] != "中午":
-        hour = hour % 12 + (12 if match["part"] in _AFTER_NOON else 0)
-    minute, seconds = int(match["minute"]), int(match["second"] or 0)
-    return _Line((first, second, third), hour, minute, seconds, said["author"].strip(), [said["words"] or ""])
+def _begun(stamp: Stamp, said: re.Match[str]) -> _Line:
+    words = [said["words"] or ""]
+    return _Line(stamp.date, stamp.hour, stamp.minute, stamp.second, said["author"].strip(), words, stamp.is_american)
 
 
-def _has_halves(text: str) -> bool:
-    return any(match is not None and match["half"] for match in map(_LINE.match, text.split("\n", 200)[:200]))
+def _mark_notices(lines: Sequence[_Line]) -> int:
+    """Mark the notices among messages, and return the number of lines that begin as notices do and are kept."""
+    people = {line.author for line in lines}
+    writers = {line.author for line in lines if not line.words[0].startswith(MARK)}
+    kept = 0
+    for line in lines:
+        words = "\n".join(line.words).strip()
+        if words.startswith(MARK):
+            line.is_notice = is_notice(words, people, is_group=line.author not in writers)
+            kept += not line.is_notice and _words(line)[0] == words.replace(MARK, "").strip()
+    return kept
 
 
 def _days(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
@@ -183,7 +185,7 @@ def _may_follow(before: Numbers, after: Numbers) -> bool:
 
 def _id_of(day: Sequence[_Line]) -> str:
     """Return an id of the first words of a day that do not stand for a file."""
-    spoken = [line for line in day if (words := _words(line.words)[0]) and not words.startswith("[attached: ")]
+    spoken = [line for line in day if (words := _words(line)[0]) and not words.startswith("[attached: ")]
     first = (spoken or day)[0]
     return derived_id("whatsapp", *_stamp(first), first.author, "\n".join(first.words).strip())
 
@@ -200,7 +202,7 @@ def _numbers(written: Numbers) -> tuple[int, ...]:
 def _messages(lines: Sequence[_Line], order: DateOrder, name: str) -> Iterator[Spoken]:
     seen: Counter[str] = Counter()
     for line in lines:
-        words, left_out = _words(line.words)
+        words, left_out = _words(line)
         if words is None:
             yield ImportNote(left_out, 1)
             continue
@@ -215,9 +217,9 @@ def _messages(lines: Sequence[_Line], order: DateOrder, name: str) -> Iterator[S
         yield NewMessage(Role.USER, words, line.author, external_id, occurred_at=time)
 
 
-def _words(lines: Sequence[str]) -> tuple[str | None, str]:
+def _words(line: _Line) -> tuple[str | None, str]:
     """Return the words of a message, or None and what was left out."""
-    text = "\n".join(lines).strip()
+    text = "\n".join(line.words).strip()
     if (captioned := _CAPTIONED.search(text)) is None:
         text = _EDITED.sub("", text).strip()
         captioned = _CAPTIONED.search(text)
@@ -232,7 +234,7 @@ def _words(lines: Sequence[str]) -> tuple[str | None, str]:
         return None, _DELETED
     elif is_omission(text):
         return None, _WITHOUT_FILE
-    elif is_notice(text) or not text:
+    elif line.is_notice or not text:
         return None, _LEFT_OUT
     return text.replace(MARK, "").strip() or None, _LEFT_OUT
 

@@ -223,6 +223,7 @@ def _take_step(tx: Transaction, work: ErasureState, strays: Mapping[UUID, Sequen
     if work.rows_erased:
         return 0
     if work.subject.kind is SubjectKind.USER:
+        tx.execute(_QUERIES["note_ended_keys"], {"erasure_id": work.erasure_id})
         departures.close_memberships(tx, work.user_id)
         tx.execute(_QUERIES["revoke_keys"], {"user_id": work.user_id})
         return 0

@@ -23,6 +23,7 @@ from neurigraph_pipelines.views.erasures import SubjectKind as SubjectKind
 MAX_RECEIPTS = 200
 """Most receipts in one page."""
 
+_KEPT = ("sources", "originals")  # the hashes of ended keys beside them are for ``authenticate`` alone
 _QUERIES = statements("erasure")
 
 
@@ -53,7 +54,7 @@ def add_to_receipt(
         {
             "erasure_id": erasure_id,
             "erased": Jsonb({name: count for name, count in erased.items() if count}),
-            "kept": Jsonb({name: sorted(map(str, kept.get(name, ()))) for name in ("sources", "originals")}),
+            "kept": Jsonb({name: sorted(map(str, kept.get(name, ()))) for name in _KEPT}),
         },
     )
 
@@ -121,5 +122,5 @@ def _row(tx: Transaction, erasure_id: UUID) -> dict[str, Any]:
 
 def _receipt(row: Mapping[str, Any]) -> Erasure:
     erased = {name: int(count) for name, count in sorted(row["erased"].items())}
-    kept = {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items())}
+    kept = {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items()) if name in _KEPT}
     return Erasure.model_validate({**row, "requested_at": row["w_coordinate"], "erased": erased, "kept": kept})

@@ -22,6 +22,7 @@ from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
+from neurigraph_pipelines.views.facts import Fact
 
 ANSWER_SECONDS = 60.0
 """Age at which a cached answer expires, so that a node that is asked about often is still seen to be in use."""
@@ -135,7 +136,7 @@ class SearchCaches:
     """In-process search caches, one set per database. Thread-safe.
 
     Attributes:
-        answers: Results of phase one by asker and question; their version is the data version they come from.
+        answers: Results of ``find`` by asker and question; their version is the data version they come from.
         layers: The layers of nodes by node id; their version is the node's version and the embedding model.
         vectors: Vectors of the passages of packed layers by node id; their version is that of the packed layer.
         rows: The rows of the layers that an asker's last question was ranked by; their version is those layers.
@@ -166,7 +167,7 @@ class SearchCaches:
         self.unstored: Cache[Unstored] = Cache()
         self.facts: Cache[NodeFacts] = Cache()
         self.fact_rows: Cache[FactRows] = Cache()
-        self.shown_facts: Cache[Mapping[str, Any]] = Cache(ANSWER_SECONDS)
+        self.shown_facts: Cache[Fact] = Cache(ANSWER_SECONDS)
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import MAX_PAGE, NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.facts import Fact, FactChange, FactHistory, FactWithEvidence, SaidIn
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 _QUERIES = statements("facts")
@@ -56,14 +58,14 @@ def list_facts(
     *,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
+) -> Page[Fact]:
     """Return a page of the facts that the caller sees. A node or record that it does not see has none.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[Fact]:
         at, last = after or NEWEST
         nodes = None
         if wanted.node_id is not None:
@@ -72,39 +74,40 @@ def list_facts(
         return _rows(database, claims, wanted, nodes=nodes, at=at, id=last, limit=most)
 
     return cursors.page(
-        claims, "facts", asdict(wanted), limit, cursor, read, lambda row: (row["recorded_at"], row["fact_id"])
+        claims, "facts", asdict(wanted), limit, cursor, read, lambda one: (one.recorded_at, one.fact_id)
     )
 
 
-def fact(database: Database, claims: Claims, fact_id: UUID) -> dict[str, Any]:
-    """Return a fact with where it, and what says the same, was said: ``said_in``, at most 100 places.
+def fact(database: Database, claims: Claims, fact_id: UUID) -> FactWithEvidence:
+    """Return a fact with where it, and what says the same, was said: at most 100 places.
 
     Raises:
         NotFoundError: There is no such fact, or the caller does not see it; also in the function below.
     """
     (found,) = _required(database, claims, [fact_id])
-    return found | {"said_in": database.ask(claims, _QUERIES["said_in"], {"fact_id": fact_id})}
+    said_in = ask_views(database, claims, _QUERIES["said_in"], SaidIn, {"fact_id": fact_id})
+    return FactWithEvidence(**dict(found), said_in=said_in)
 
 
-def history(database: Database, claims: Claims, fact_id: UUID) -> dict[str, Any]:
+def history(database: Database, claims: Claims, fact_id: UUID) -> FactHistory:
     """Return the versions of a fact that the caller sees, the first one first, and their changes, newest first.
 
     Third parties see no changes.
     """
     versions = [row["fact_id"] for row in database.ask(claims, _QUERIES["versions"], {"fact_id": fact_id})]
     found = _required(database, claims, versions)
-    changes = database.ask(claims, _QUERIES["changes"], {"fact_ids": versions})
-    return {"versions": sorted(found, key=lambda row: row["version"]), "changes": changes}
+    changes = ask_views(database, claims, _QUERIES["changes"], FactChange, {"fact_ids": versions})
+    return FactHistory(versions=sorted(found, key=lambda one: one.version), changes=changes)
 
 
-def _required(database: Database, claims: Claims, fact_ids: Sequence[UUID]) -> list[dict[str, Any]]:
+def _required(database: Database, claims: Claims, fact_ids: Sequence[UUID]) -> list[Fact]:
     found = _rows(database, claims, FactFilter(), fact_ids=list(fact_ids), forgotten=None) if fact_ids else []
     if not found:
         raise NotFoundError
     return found
 
 
-def _rows(database: Database, claims: Claims, wanted: FactFilter, **values: Any) -> list[dict[str, Any]]:
+def _rows(database: Database, claims: Claims, wanted: FactFilter, **values: Any) -> list[Fact]:
     after, before = wanted.occurred_after, wanted.occurred_before
     filters = asdict(wanted) | {
         "user_id": claims.user_id,
@@ -118,4 +121,4 @@ def _rows(database: Database, claims: Claims, wanted: FactFilter, **values: Any)
         "id": NEWEST[1],
         "limit": MAX_PAGE,
     }
-    return database.ask(claims, _QUERIES["facts"], filters | values)
+    return ask_views(database, claims, _QUERIES["facts"], Fact, filters | values)

@@ -15,6 +15,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
@@ -24,12 +25,12 @@ from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
-from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.gathering import Gathered
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
 from neurigraph_pipelines.text.lexemes import lexer_of
-from neurigraph_pipelines.views.kinds import Impact
+from neurigraph_pipelines.views.facts import Fact, FoundFact
 
 LENT = 0.1
 """Most that a fact adds to the score of the messages that say it, if facts lend."""
@@ -63,13 +64,6 @@ class RankedFact(NamedTuple):
     lent: float
 
 
-class FoundFact(NamedTuple):
-    """A fact that was found, with its fields as the database lists them."""
-
-    fields: Mapping[str, Any]
-    score: float
-
-
 class Lending:
     """The facts of one question: how far each meets it, and what it lends.
 
@@ -77,9 +71,9 @@ class Lending:
         lent: What the facts add to the score of each passage; None if they add nothing.
     """
 
-    def __init__(self, facts: FactRows, evidence: Evidence, *, lends: bool) -> None:
+    def __init__(self, facts: FactRows, gathered: Gathered, *, lends: bool) -> None:
         self._facts = facts
-        self._met = facts.coverage(lexeme_keys(evidence.parsed.lexemes), evidence.rarities)
+        self._met = facts.coverage(lexeme_keys(gathered.parsed.lexemes), gathered.rarities)
         self._lent = LENT * _best(self._met, LENDING) if lends else np.zeros(facts.facts)
         self.lent = facts.lent(self._lent) if self._lent.any() else None
 
@@ -107,7 +101,7 @@ def wants_facts(context: Context, question: Question) -> bool:
 
 
 @measured("search.facts")
-def lending_of(context: Context, evidence: Evidence, nodes: Sequence[LoadedNode], rows: Rows) -> Lending:
+def lending_of(context: Context, gathered: Gathered, nodes: Sequence[LoadedNode], rows: Rows) -> Lending:
     """Return the facts of the searched nodes, measured by the question.
 
     Args:
@@ -116,10 +110,10 @@ def lending_of(context: Context, evidence: Evidence, nodes: Sequence[LoadedNode]
     # Unstored messages lie in no node, and a node may have several layers.
     node_ids = list(dict.fromkeys(node.anchor.node_id for node in nodes if node.anchor.node_id))
     lends = context.settings.retrieval.fact_lending
-    return Lending(load_facts(context, evidence, node_ids, rows), evidence, lends=lends)
+    return Lending(load_facts(context, gathered, node_ids, rows), gathered, lends=lends)
 
 
-def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], rows: Rows) -> FactRows:
+def load_facts(context: Context, gathered: Gathered, node_ids: Sequence[str], rows: Rows) -> FactRows:
     """Return the facts of some nodes that the caller sees, joined to the rows that are ranked.
 
     They are kept until anything of the graph changes, and then read again only of nodes whose facts are others.
@@ -127,7 +121,7 @@ def load_facts(context: Context, evidence: Evidence, node_ids: Sequence[str], ro
     """
     cache, key = search_caches(context).fact_rows, graph_key(context)
     # A fact becomes hidden from everybody but the owner when its time has come, without a change.
-    version = evidence.view.shells.data_version if context.claims.role == "user" else None
+    version = gathered.view.shells.data_version if context.claims.role == "user" else None
     kept = cache.get(key, version) if version is not None else None
     if kept is not None and kept.rows is rows:
         return kept
@@ -151,10 +145,10 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
     shown: dict[UUID, FoundFact] = {}
     for first in range(0, len(ranked), max(limit, 1)):
         part = ranked[first : first + limit]
-        found = _fields(context, [one.fact_id for one in part], version)
+        found = _shown(context, [one.fact_id for one in part], version)
         for one in part:
             if one.fact_id in found and len(shown) < limit:
-                shown.setdefault(found[one.fact_id]["canonical_id"], FoundFact(found[one.fact_id], one.score))
+                shown.setdefault(found[one.fact_id].canonical_id, FoundFact.of(found[one.fact_id], one.score))
         if len(shown) >= limit:
             break
     weight = context.settings.retrieval.decay_weight
@@ -163,41 +157,41 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
     return tuple(sorted((_faded(one, weight) for one in shown.values()), key=lambda one: -one.score))
 
 
-def _fields(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Mapping[str, Any]]:
+def _shown(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Fact]:
     """Return facts as lists show them, those that are kept without a question to the database."""
     cache, key = search_caches(context).shown_facts, graph_key(context)
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Fact] = {}
     for fact_id in fact_ids if version is not None else ():
-        fields = cache.get((key, fact_id), version)
-        if fields is not None and not (fields["forget_after"] and fields["forget_after"] <= datetime.now(UTC)):
-            found[fact_id] = fields
-    for row in _listed(context, [UUID(fact_id) for fact_id in fact_ids if fact_id not in found]):
-        found[str(row["fact_id"])] = row
+        fact = cache.get((key, fact_id), version)
+        if fact is not None and not (fact.forget_after and fact.forget_after <= datetime.now(UTC)):
+            found[fact_id] = fact
+    for fact in _listed(context, [UUID(fact_id) for fact_id in fact_ids if fact_id not in found]):
+        found[str(fact.fact_id)] = fact
         if version is not None:
             capacity = int(_SHARE * cache_bytes(context))
-            cache.put((key, str(row["fact_id"])), row, capacity, size=_BYTES_SHOWN, version=version)
+            cache.put((key, str(fact.fact_id)), fact, capacity, size=_BYTES_SHOWN, version=version)
     return found
 
 
-def facts_by_id(context: Context, fact_ids: Sequence[UUID]) -> dict[UUID, Mapping[str, Any]]:
+def facts_by_id(context: Context, fact_ids: Sequence[UUID]) -> dict[UUID, Fact]:
     """Return facts as lists show them, by id: those that the caller sees and that are not forgotten."""
-    return {row["fact_id"]: row for row in _listed(context, fact_ids)}
+    return {one.fact_id: one for one in _listed(context, fact_ids)}
 
 
-def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Mapping[str, Any]]:
+def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Fact]:
     if not fact_ids:
         return ()
     at, last = NEWEST
     wanted = {"user_id": context.claims.user_id, "fact_ids": fact_ids, "at": at, "id": last, "limit": len(fact_ids)}
-    return context.database.ask(context.claims, _LISTED["facts"], {**_ANY, **wanted})
+    return ask_views(context.database, context.claims, _LISTED["facts"], Fact, {**_ANY, **wanted})
 
 
 def _faded(one: FoundFact, weight: float) -> FoundFact:
     """Return a fact whose score is partly what is left of its weight since it occurred, was read or was confirmed."""
-    times = (one.fields[name] for name in ("recorded_at", "occurred_until", "confirmed_at"))
+    times = (one.recorded_at, one.occurred_until, one.confirmed_at)
     age = datetime.now(UTC) - max(time for time in times if time is not None)
-    left = remaining(Impact(one.fields["impact"]), age.total_seconds() / 86_400)
-    return one._replace(score=(1 - weight) * one.score + weight * left)
+    left = remaining(one.impact, age.total_seconds() / 86_400)
+    return FoundFact.of(one, (1 - weight) * one.score + weight * left)
 
 
 def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]) -> list[NodeFacts]:

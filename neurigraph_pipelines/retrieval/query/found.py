@@ -1,4 +1,4 @@
-"""What phase one finds, as typed values between the ranking and ``present``."""
+"""The records and messages that ``find`` finds, as typed values between the ranking and ``present``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.unstored import SUMMARY_CHARACTERS, Unstored, beginning
-from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
 from neurigraph_pipelines.retrieval.query.rationale import Rationale
 from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.views.facts import FoundFact
 
 Parts = Mapping[str, float | None]
 """The components of a score by name; empty unless they were asked for."""
@@ -84,7 +84,7 @@ class FoundMessage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of phase one.
+    """The result of ``find``.
 
     Attributes:
         records: Best first.

@@ -1,4 +1,4 @@
-"""What a question says about asking, such as "can you give me a summary of": what it looks for does not hold it.
+"""The framing of a question, such as "can you give me a summary of", is left out of a search: memories do not have it.
 
 Pure functions of text, for English; questions in other languages stay as they are.
 """
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\W_]")
 
 
 def without_requests(question: str) -> str:
-    """Return the question without what it asks of whom it asks, such as "can you tell me"."""
+    """Return the question without its request, such as "can you tell me"."""
     return _REQUEST.sub("\n", question)
 
 

@@ -20,7 +20,7 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_key
 from neurigraph_pipelines.retrieval.index.packs import FORMAT, unpack
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_caches
-from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.gathering import Gathered
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.text.lexemes import WINDOW
 
@@ -46,7 +46,7 @@ class LoadedNode(NamedTuple):
 
 @measured("search.load")
 def load_nodes(
-    context: Context, evidence: Evidence, anchors: Sequence[Anchor], *, packs: bool = True
+    context: Context, gathered: Gathered, anchors: Sequence[Anchor], *, packs: bool = True
 ) -> list[LoadedNode] | None:
     """Load the layers of the selected nodes, in their order; a node that no longer exists is left out.
 
@@ -54,17 +54,17 @@ def load_nodes(
         packs: Whether packed layers may be used; without them, all vectors are in memory.
 
     Returns:
-        None if the user moved to another embedding model after the evidence was gathered.
+        None if the user moved to another embedding model after the shells were gathered.
     """
-    model = evidence.view.shells.model
-    layers = (evidence.layers if packs else None) or read_layers(
+    model = gathered.view.shells.model
+    layers = (gathered.layers if packs else None) or read_layers(
         context.database,
         search_caches(context).layers,
         max(cache_bytes(context) - search_caches(context).vectors.size, 0),
         context.claims,
         {anchor.node_id: anchor.version for anchor in anchors},
         model,
-        lambda: _candidates(context, evidence),
+        lambda: _candidates(context, gathered),
         packs=packs,
     )
     if any(one.model != model for one in layers.values()):
@@ -156,13 +156,13 @@ def _outdated(cache: Cache[NodeLayers], key: str, model: str | None, *, packs: b
     return past if packs or past.base.held_vectors is not None else None
 
 
-def _candidates(context: Context, evidence: Evidence) -> dict[str, Any]:
+def _candidates(context: Context, gathered: Gathered) -> dict[str, Any]:
     """Return the question as ``neurigraph.layers`` takes it, to look up candidates in indexed nodes."""
-    parsed, vector = evidence.parsed, evidence.view.passage_vector
+    parsed, vector = gathered.parsed, gathered.view.passage_vector
     question = parsed.question
     asked = {
         "stems": parsed.stems,
-        "rare": _rare_lexemes(parsed.lexemes, evidence.words.occurrences, evidence.rarities),
+        "rare": _rare_lexemes(parsed.lexemes, gathered.words.occurrences, gathered.rarities),
         "model": context.embedder.model,
         "dimensions": context.embedder.dimensions,
         "limit": question.limit,

@@ -1,6 +1,6 @@
 """Scores of nodes that follow from a graph's shells alone: names, edges and centroids.
 
-They do not need the database, so they are computed while it works on the rest of the evidence.
+They do not need the database, so they are computed while it works on the rest of the call.
 """
 
 from __future__ import annotations

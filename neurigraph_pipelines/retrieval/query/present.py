@@ -1,4 +1,4 @@
-"""Step 6, present: the result of phase one in the shape of the HTTP API. No other module makes that shape."""
+"""Step 6, present: the result of ``find`` in the shape of the HTTP API. No other module makes that shape."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
-from uuid import UUID
 
 from neurigraph_pipelines.lifecycle.retention import KEPT, in_search
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.sources import shown_details
-from neurigraph_pipelines.retrieval.query.facts import FoundFact
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.retrieval.query.select import Anchor
@@ -42,7 +40,7 @@ def present(
         found.warmed,
         list(found.notes),
         [_period(one) for one in periods],
-        None if found.facts is None else [shown_fact(one) for one in found.facts],
+        None if found.facts is None else list(found.facts),
         None if found.rationale is None else found.rationale.shown(),
     )
 
@@ -127,13 +125,6 @@ def _anchor(anchor: Anchor) -> dict[str, Any]:
         "score": round(anchor.score, 4),
         "node_path": anchor.path,
     }
-
-
-def shown_fact(found: FoundFact) -> dict[str, Any]:
-    """Return a fact as lists of facts show it (``presentation.fact``), with its score."""
-    shown = {"where" if name == "where_context" else name: value for name, value in found.fields.items()}
-    kind, _, source_id = shown.pop("source").partition(":")
-    return {**shown, "source_kind": kind, "source_id": UUID(source_id), "score": round(found.score, 6)}
 
 
 def _period(period: Period) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.views.facts import FoundFact
 
 MAX_QUERY_CHARACTERS = 4_000
 MAX_LIMIT = 200
@@ -53,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer of phase one, as plain values in the shape of the HTTP API.
+    """An answer of ``search``, as plain values in the shape of the HTTP API.
 
     Attributes:
         notes: What the answer lacks, such as vectors, one sentence each.
@@ -68,7 +69,7 @@ class Answer:
     warmed: int = 0
     notes: list[str] = field(default_factory=list)
     periods: list[dict[str, Any]] = field(default_factory=list)
-    facts: list[dict[str, Any]] | None = None
+    facts: list[FoundFact] | None = None
     rationale: dict[str, list[dict[str, Any]]] | None = None
 
     def shown(self) -> dict[str, Any]:

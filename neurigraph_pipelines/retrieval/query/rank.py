@@ -29,7 +29,7 @@ from neurigraph_pipelines.retrieval.query.authority import (
     shares_left,
     unrepeated,
 )
-from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.gathering import Gathered
 from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors
 from neurigraph_pipelines.retrieval.query.several import spread
 from neurigraph_pipelines.retrieval.query.signals import (
@@ -118,13 +118,13 @@ class Ranked(NamedTuple):
     parts: dict[str, float | None]
 
 
-def ranking_query(evidence: Evidence) -> RankingQuery:
+def ranking_query(gathered: Gathered) -> RankingQuery:
     """Return the question in the form that the ranking takes."""
-    parsed, view = evidence.parsed, evidence.view
+    parsed, view = gathered.parsed, gathered.view
     question = parsed.question
     shells = view.shells
     return RankingQuery(
-        lexemes=dict(zip(parsed.lexemes, evidence.rarities.tolist(), strict=True)),
+        lexemes=dict(zip(parsed.lexemes, gathered.rarities.tolist(), strict=True)),
         mean_length=max(WINDOW_LENGTH * shells.corpus_lexemes / max(shells.corpus_passages, 1), 1.0),
         limit=question.limit,
         message_limit=question.message_limit,
@@ -134,7 +134,7 @@ def ranking_query(evidence: Evidence) -> RankingQuery:
         occurred_after=_seconds(question.occurred_after),
         occurred_before=_seconds(question.occurred_before),
         source_kinds=tuple(kind.value for kind in question.source_kinds),
-        speaker=evidence.said_by,
+        speaker=gathered.said_by,
         speakers=view.speakers,
         role=parsed.role,
         periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),

@@ -15,8 +15,8 @@ import numpy as np
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.names import EXACT, NEARLY
-from neurigraph_pipelines.retrieval.query.evidence import GraphView
 from neurigraph_pipelines.retrieval.query.facts import RankedFact
+from neurigraph_pipelines.retrieval.query.gathering import GraphView
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.retrieval.query.weights import WEIGHTS
 

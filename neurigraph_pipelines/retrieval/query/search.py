@@ -16,9 +16,9 @@ from neurigraph_pipelines.retrieval.changed import newest_first
 from neurigraph_pipelines.retrieval.index.stored import StoredRecord
 from neurigraph_pipelines.retrieval.log import expiring, note
 from neurigraph_pipelines.retrieval.query.expansion import fused, wordings
+from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.found import Found
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, moment_asked, named_times, parse
-from neurigraph_pipelines.retrieval.query.phase_one import find
 from neurigraph_pipelines.retrieval.query.present import present
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
@@ -44,10 +44,9 @@ def search(
     """Answer a question from metadata layers; no file is opened.
 
     Times that the words name are preferred, never required: what was said about a time was often said at another.
-    ``before the move`` costs a second run of phase one, for the time of the move. An expander adds
-    other wordings of the question, and each costs a run of phase one. A reranker puts the first
-    ``settings.reranker.top_n`` records in order by their titles and summaries. If either fails, the answer is that
-    without it, and a note says so.
+    ``before the move`` costs a second run of ``find``, for the time of the move. An expander adds other wordings of the
+    question, and each costs a run of ``find``. A reranker puts the first ``settings.reranker.top_n`` records in order
+    by their titles and summaries. If either fails, the answer is that without it, and a note says so.
 
     Args:
         question: Its ``periods`` are read from its words unless it gives some.

@@ -1,4 +1,4 @@
-"""Step 3, select: which nodes are searched, in which order, and why. Pure functions of the evidence."""
+"""Step 3, select: which nodes are searched, in which order, and why. Pure functions of the gathered values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.index.names import NEARLY
 from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.gathering import Gathered
 from neurigraph_pipelines.retrieval.query.words import content_scores
 
 INDEXED_COST = 1_500
@@ -34,8 +34,8 @@ class Anchor(NamedTuple):
         number: The number of the node among the shells.
         version: The version of its layer; None if that may not be cached.
         path: The names down to it.
-        reason: The strongest evidence for it: ``name``, ``edge``, ``words`` or ``centroid``.
-        score: How strong the evidence is, 0 to 1, comparable within one question.
+        reason: The strongest sign for it: ``name``, ``edge``, ``words`` or ``centroid``.
+        score: How strong the sign is, 0 to 1, comparable within one question.
         boost: How surely the question names it, 0 to 1.
     """
 
@@ -49,18 +49,18 @@ class Anchor(NamedTuple):
 
 
 @measured("search.select")
-def select_nodes(evidence: Evidence) -> list[Anchor]:
+def select_nodes(gathered: Gathered) -> list[Anchor]:
     """Return the nodes to search, best first.
 
-    Few nodes are all searched. Of many, those are searched for which there is evidence: a name, an edge to a named
+    Few nodes are all searched. Of many, those are searched for which there is a sign: a name, an edge to a named
     node, rare words in the content, words of the shell, and, where the question names no node, the centroid.
     """
-    shells, bounds, scores = evidence.view.shells, evidence.view.bounds, evidence.view.scores
-    word = content_scores(evidence.words, evidence.rarities) + 0.5 * evidence.words.in_shells
+    shells, bounds, scores = gathered.view.shells, gathered.view.bounds, gathered.view.scores
+    word = content_scores(gathered.words, gathered.rarities) + 0.5 * gathered.words.in_shells
     score = np.maximum(np.maximum(scores.name, scores.linked), 0.5 * (np.minimum(word, 1) + scores.centroid))
     searched = scores.inside & (shells.records > 0)
     if not scores.are_few:
-        searched &= _with_evidence(shells, scores.inside, score > 0, bounds.records)
+        searched &= _with_signs(shells, scores.inside, score > 0, bounds.records)
     found = np.flatnonzero(searched)
     found = found[np.lexsort((-shells.records[found], -score[found]))]
     costs = _costs(shells, bounds.passages)
@@ -94,12 +94,12 @@ def _budget(corpus: int, bound: int) -> int:
     return bound - int((1 - SEARCHED) * min(max(corpus - bound, 0), bound))
 
 
-def _with_evidence(shells: Shells, inside: NDArray[Any], has_evidence: NDArray[Any], wanted: int) -> NDArray[Any]:
-    """Return the nodes with evidence, and the largest others if those hold fewer records than are wanted."""
-    if shells.records[has_evidence & inside].sum() >= wanted:
-        return has_evidence
+def _with_signs(shells: Shells, inside: NDArray[Any], has_sign: NDArray[Any], wanted: int) -> NDArray[Any]:
+    """Return the nodes with a sign, and the largest others if those hold fewer records than are wanted."""
+    if shells.records[has_sign & inside].sum() >= wanted:
+        return has_sign
     largest = np.flatnonzero(inside)
     largest = largest[np.argsort(-shells.records[largest], kind="stable")][:wanted]
-    searched = has_evidence.copy()
+    searched = has_sign.copy()
     searched[largest] = True
     return searched

@@ -1,4 +1,4 @@
-"""Messages that are not stored yet, for one question: read along with the evidence, indexed once, and cached."""
+"""Messages that are not stored yet, for one question: read in the call that gathers, indexed once, and cached."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def parameters(context: Context, question: Question, known: Unstored | None) -> 
 def unstored_of(
     context: Context, question: Question, row: Mapping[str, Any], known: Unstored | None
 ) -> Unstored | None:
-    """Return the unstored messages that a question searches: the known ones, with what a row of evidence changes.
+    """Return the unstored messages that a question searches: the known ones as a row of the call changes them.
 
     Returns:
         None if there are none.

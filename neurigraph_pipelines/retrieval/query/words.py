@@ -14,7 +14,7 @@ from neurigraph_pipelines.retrieval.index.shells import Shells
 
 EVERYWHERE = 4_000
 """Words count for nodes from the rarest on, as long as they occur in fewer passages together: a word that is almost
-everywhere is evidence for no node. ``neurigraph.evidence`` has the same number."""
+everywhere speaks for no node. ``neurigraph.evidence`` has the same number."""
 
 _CONTENT = np.dtype([("lexeme", ">i4"), ("node_id", "S16"), ("passages", ">i4")])
 _WORDS = np.dtype([("node_id", "S16"), ("score", ">f4")])
@@ -82,7 +82,7 @@ def counted(
 
 
 def uncounted(shells: Sequence[frozenset[str]], lexemes: Sequence[str], stems: Sequence[str]) -> WordCounts:
-    """Return what a caller gets who may not count words: all are equally rare, and evidence for no node."""
+    """Return what a caller gets who may not count words: all are equally rare, and speak for no node."""
     return WordCounts([1] * len(lexemes), _NONE, _NONE, _NONE, _in_shells(shells, stems))
 
 

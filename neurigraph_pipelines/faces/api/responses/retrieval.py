@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.faces.api.responses.facts import Fact
 from neurigraph_pipelines.model import CompressionState, Detector, ReceivedThrough, Role, SourceKind, Tier, Voice
+from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 from neurigraph_pipelines.views.sources import ShownDetails
 
@@ -104,12 +104,6 @@ class Period(BaseModel):
     start_at: datetime | None
     end_at: datetime | None = Field(description="The first moment after the period.")
     certain: bool = Field(description="False if the words allow several readings and this is the likeliest.")
-
-
-class FoundFact(Fact):
-    """A fact that matches the question."""
-
-    score: float
 
 
 class Duplicates(BaseModel):

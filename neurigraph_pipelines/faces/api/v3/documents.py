@@ -79,15 +79,17 @@ def document(document_id: UUID, caller: Caller, installation: InstallationDep) -
     found = get_document(installation.database, caller, document_id)
     source = found.source
     records = source.record_ids if found.status is Status.COMPLETED else []
+    lost: list[str] = []
+    content = full_text(installation.acting_for(caller), source.KIND, records, lost) if records else None
     return {
         "id": document_id,
         "custom_id": source.external_id,
         "title": source.title,
-        "content": full_text(installation.acting_for(caller), source.KIND, records) if records else None,
+        "content": content,
         "summary": read_record(installation, caller, records[0])[1]["summary"] if records else None,
         "container_tags": found.container_tags,
         "status": found.status,
-        "error": source.error,
+        "error": source.error or "; ".join(lost) or None,
         **_stated(dict(source), source.received_at),
     }
 

@@ -15,7 +15,7 @@ from neurigraph_pipelines.faces.mcp.results import Result, as_json, plain
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.ingestion.record_locations import nodes_of
-from neurigraph_pipelines.model.errors import NotFoundError, StorageError
+from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError, StorageError
 from neurigraph_pipelines.retrieval.open import open_messages
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
@@ -230,7 +230,11 @@ def _content(call: Call, hit: Mapping[str, Any], budget: Budget) -> str | None:
         if budget.is_spent:
             return "\n".join([*parts, _MORE])
         numbers = range(start, min(start + _MESSAGES_AT_ONCE, last + 1))
-        for one in open_messages(call.context, UUID(hit["file_id"]), numbers):
+        try:
+            opened = open_messages(call.context, UUID(hit["file_id"]), numbers)
+        except LostObjectError as error:
+            return "\n".join([*parts, str(error)])
+        for one in opened:
             line = plain(f"{one.author or one.voice}: {one.text}")
             part = budget.cut(line)
             parts.append(part)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
-from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, path_of, plain
+from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
@@ -90,15 +89,17 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
     if given.walk:
         return _walked(call, given, given.walk)
     if given.fact_id is not None:
-        found = plain(presentation.fact(listing.fact(database, claims, given.fact_id)))
-        shown = _of(found, _FACT)
-        budget.fits(as_json(shown))
-        places = [_of(one, _SAID) | {"role": _role(one["messages"])} for one in found["said_in"]]
+        found = listing.fact(database, claims, given.fact_id)
+        fact = shown(found, _FACT)
+        budget.fits(as_json(fact))
+        places = [
+            shown(one, _SAID) | {"role": str(one.messages[0].role) if one.messages else None} for one in found.said_in
+        ]
         fitting = [place for place in places if budget.fits(as_json(place))]
         links = [one for one in _links(call, given.fact_id) if budget.fits(as_json(one))]
         left = len(places) - len(fitting)
         notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
-        return Facts(facts=[shown], said_in=fitting, links=links, notes=notes)
+        return Facts(facts=[fact], said_in=fitting, links=links, notes=notes)
     if given.record_id is not None:
         call.require_visible("record", given.record_id)
     wanted = FactFilter(
@@ -111,7 +112,7 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
     )
     facts = list[dict[str, Any]]()
     for one in page.items:
-        fact = _of(plain(presentation.fact(one)), _FACT)
+        fact = shown(one, _FACT)
         if not budget.fits(as_json(fact)) and facts:
             break
         facts.append(fact)
@@ -132,9 +133,9 @@ def _walked(call: Call, given: FactArguments, kind: str) -> Facts:
     answer = query_facts(call.installation.acting_for(call.claims), asked)
     budget = call.budget(given.max_tokens)
     found = Facts(facts=[], notes=list(answer.notes))
-    shown = [(one, "") for one in answer.matches] + [(one.fact, one.path_description) for one in answer.related]
-    for one, path in shown:
-        fact = _of(plain(presentation.fact(one.fields)), _FACT)
+    reached = [(one, "") for one in answer.matches] + [(one.fact, one.path_description) for one in answer.related]
+    for one, path in reached:
+        fact = shown(one, _FACT)
         if not budget.fits(as_json(fact) + path) and found.facts:
             found.notes.append("Further facts are left out: call again with a larger max_tokens.")
             break
@@ -147,16 +148,10 @@ def _links(call: Call, fact_id: UUID) -> Iterator[dict[str, Any]]:
     """Yield the links of a fact that hold, newest first, as they read from it."""
     database, cursors = call.installation.database, call.installation.cursors
     for one in list_links(database, cursors, call.claims, LinkFilter(fact_id=fact_id), limit=MAX_LINKS).items:
-        words, end = (one["forward"], "to") if one["direction"] == "out" else (one["backward"], "from")
-        yield {
-            "link_id": None if one["link_id"] is None else str(one["link_id"]),
-            "words": words,
-            "kind": one[f"{end}_kind"],
-            "id": str(one[f"{end}_id"]),
-            "text": visible(one[f"{end}_text"] or ""),
-            "confidence": one["confidence"],
-            "verdict": one["verdict"],
-        }
+        words, end = (one.forward, "to") if one.direction == "out" else (one.backward, "from")
+        kind, of, text = (plain(getattr(one, f"{end}_{name}")) for name in ("kind", "id", "text"))
+        seen = shown(one, ("link_id", "confidence", "verdict"))
+        yield seen | {"words": words, "kind": kind, "id": of, "text": text or ""}
 
 
 def _judged(link: Mapping[str, Any]) -> str:
@@ -183,14 +178,6 @@ def _by(said: Mapping[str, Any], moment: str | None) -> str:
     who = f", said by {author}" if author else ""
     door = f", through {said['received_through']}" if said["received_through"] else ""
     return f"{who}{f', {moment}' if moment else ''}{door}"
-
-
-def _role(messages: Sequence[Mapping[str, Any]]) -> str | None:
-    return str(messages[0]["role"]) if messages else None
-
-
-def _of(found: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: found[name] for name in names}
 
 
 MEMORY_FACTS = Tool(

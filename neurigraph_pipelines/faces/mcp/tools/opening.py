@@ -17,7 +17,7 @@ from neurigraph_pipelines.faces.mcp.framing import inline, quoted
 from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, plain
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.graph import history
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import InvalidInputError, LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import OpenedMessage, message_view, open_messages
 from neurigraph_pipelines.retrieval.unstored import open_unstored
 
@@ -71,6 +71,7 @@ class Opened(Result):
     superseded_by: str | None
     expires_at: SkipJsonSchema[str | None] = None  # every agent pays for schemas
     messages: list[Message]
+    lost: SkipJsonSchema[str | None] = None
     next_cursor: str | None = None
 
     def lines(self) -> Iterator[str]:
@@ -86,7 +87,9 @@ class Opened(Result):
         for message in self.messages:
             yield ""
             yield from message.lines()
-        if not self.messages:
+        if self.lost:
+            yield f"\nIts messages cannot be read: {self.lost}."
+        elif not self.messages:
             yield "It has no such messages."
         if self.next_cursor:
             yield f"\nThere is more: call again with cursor={self.next_cursor!r}."
@@ -105,9 +108,13 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     if given.cursor:  # the answer before has shown it
         found["summary"] = ""
     budget.fits(found["title"], found["summary"])
-    shown, cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget)
+    lost, shown, cursor = None, list[Message](), None
+    try:
+        cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget, shown)
+    except LostObjectError as error:
+        lost = str(error)
     named = {name: plain(found[name]) for name in Opened.model_fields if name in found}
-    return Opened(**named, messages=shown, next_cursor=cursor)
+    return Opened(**named, messages=shown, next_cursor=cursor, lost=lost)
 
 
 def _open_unstored(call: Call, given: OpenArguments) -> Opened:
@@ -155,19 +162,18 @@ def _place(cursor: str) -> tuple[int, int]:
 
 
 def _read(
-    call: Call, file_id: str | None, wanted: Sequence[int], place: tuple[int, int], budget: Budget
-) -> tuple[list[Message], str | None]:
-    """Return the messages that fit, and where to go on."""
-    shown: list[Message] = []
+    call: Call, file_id: str | None, wanted: Sequence[int], place: tuple[int, int], budget: Budget, shown: list[Message]
+) -> str | None:
+    """Add the messages that fit to those shown, and return where to go on if not all do."""
     if file_id is None:
-        return shown, None
+        return None
     for start in range(0, len(wanted), READ_AT_ONCE):
         stop_if_cancelled()
         opened = open_messages(call.context, UUID(file_id), wanted[start : start + READ_AT_ONCE])
         cursor = _show(opened, place, budget, shown)
         if cursor is not None:
-            return shown, cursor
-    return shown, None
+            return cursor
+    return None
 
 
 def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budget, shown: list[Message]) -> str | None:

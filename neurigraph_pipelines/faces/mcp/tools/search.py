@@ -13,12 +13,13 @@ from pydantic.json_schema import SkipJsonSchema
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, plain
+from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
-from neurigraph_pipelines.retrieval import ask as phase_two
-from neurigraph_pipelines.retrieval.query import search as phase_one
+from neurigraph_pipelines.retrieval import ask as answering
+from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.views import facts as views
 
 MAX_HITS = 50
 
@@ -133,7 +134,7 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
         at=given.known_at,
         include_facts=given.include_facts,
     )
-    found = phase_one.search(call.context, question, run_after=call.run_after)
+    found = searching.search(call.context, question, run_after=call.run_after)
     budget, shown = call.budget(given.max_tokens), list[Hit]()
     facts = [
         fact
@@ -168,8 +169,8 @@ def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
     )
 
 
-def _fact(fact: Mapping[str, Any]) -> FoundFact:
-    return FoundFact(**{name: plain(fact[name]) for name in FoundFact.model_fields})
+def _fact(fact: views.FoundFact) -> FoundFact:
+    return FoundFact(**shown(fact, FoundFact.model_fields))
 
 
 def _named(name: str | None) -> str:
@@ -247,7 +248,7 @@ class Reply(Result):
 def ask_memory(call: Call, given: AskArguments) -> Reply:
     """Answer in words, and show as many citations as fit."""
     question = Question(given.question, node_id=call.node(given.node) if given.node else None)
-    reply = phase_two.ask(call.context, question, asked_at=given.asked_at)
+    reply = answering.ask(call.context, question, asked_at=given.asked_at)
     budget, notes = call.budget(given.max_tokens), plain(reply.notes)
     answer = budget.cut(plain(reply.answer))
     if len(answer) < len(reply.answer):

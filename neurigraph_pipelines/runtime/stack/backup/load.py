@@ -22,6 +22,7 @@ from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.migrations import migrate
 from neurigraph_pipelines.database.statements import newest
+from neurigraph_pipelines.exchange.portability.named_objects import named_objects, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
 from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
@@ -233,10 +234,8 @@ class _Target:
 
         with psycopg.connect(url, row_factory=dict_row) as tx, ThreadPoolExecutor(_WRITERS) as pool:
             tx.execute(QUERIES["become_owner"])
-            for node in tx.execute(QUERIES["nodes"]).fetchall():
-                query = QUERIES["active_files"].format(schema=sql.Identifier(node["schema_name"]))
-                for _ in pool.map(make, tx.execute(query).fetchall()):
-                    pass
+            for _ in pool.map(make, filter(needs_working_copy, named_objects(tx))):
+                pass
 
     def _count_users(self) -> int:
         with self._maintenance() as server:

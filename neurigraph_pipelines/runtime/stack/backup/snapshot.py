@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import psycopg
-from psycopg import IsolationLevel, sql
+from psycopg import IsolationLevel
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.exchange.portability.named_objects import named_objects
 from neurigraph_pipelines.model.errors import DamagedObjectError, LostObjectError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder, OnBytes
@@ -55,16 +56,11 @@ def snapshot(url: str) -> Iterator[Transaction]:
         yield tx
 
 
-def named_objects(tx: Transaction) -> dict[str, StoredContent]:
-    """Return the durable and staged objects that a database names, by key."""
-    found: dict[str, StoredContent] = {}
-    queries = [QUERIES["staged_uploads"]]
-    for node in tx.execute(QUERIES["nodes"]).fetchall():
-        queries.append(QUERIES["files"].format(schema=sql.Identifier(node["schema_name"])))  # type: ignore[arg-type]
-    for query in queries:
-        for row in tx.execute(query):
-            found[row["object_key"]] = StoredContent(row["sha256"], row["size_bytes"])
-    return found
+def _wanted(tx: Transaction) -> dict[str, StoredContent]:
+    """Return the objects that a database names, by key."""
+    return {
+        row["storage_path"]: StoredContent(row["stored_sha256"].hex(), row["stored_bytes"]) for row in named_objects(tx)
+    }
 
 
 @contextmanager
@@ -79,15 +75,15 @@ def consistent_snapshot(
     """
     copied = Copied()
     with snapshot(url) as tx:
-        ahead = named_objects(tx)
+        ahead = _wanted(tx)
     _copy(ahead, objects, folder, copied, on_bytes)  # the bulk, without a snapshot that stays open
     for _ in range(_SNAPSHOTS):
         with snapshot(url) as tx:
-            wanted = named_objects(tx)
+            wanted = _wanted(tx)
             missing = _copy(wanted, objects, folder, copied, on_bytes)
             if missing:
                 with snapshot(url) as later:
-                    still_named = named_objects(later)
+                    still_named = _wanted(later)
                 if not missing <= still_named.keys():
                     continue  # some were forgotten meanwhile: a new snapshot does not name them
             copied.objects = {key: content for key, content in wanted.items() if key not in missing}

@@ -1,16 +1,18 @@
-"""Response models of graph queries."""
+"""Answers to graph queries: facts, and the paths between them."""
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, Field
 
-from neurigraph_pipelines.faces.api.responses.retrieval import FoundFact
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.kinds import EndKind
 
 
-class WalkedMemory(BaseModel):
+class WalkedMemory(View):
     """A memory on a path: a fact, a record, a node or a source."""
 
     kind: EndKind
@@ -18,17 +20,17 @@ class WalkedMemory(BaseModel):
     label: str | None = Field(description="A fact: its statement. A node or source: its name. A record: its node.")
 
 
-class WalkedLink(BaseModel):
+class WalkedLink(View):
     """A link of a path, in the direction in which it is stated."""
 
     link_id: UUID | None = Field(description="Null for versions, verdicts, and what a memory states.")
     from_id: UUID
     to_id: UUID
     relation: str
-    strength: float
+    strength: Annotated[float, AfterValidator(lambda strength: round(strength, 6))]
 
 
-class RelatedFact(BaseModel):
+class RelatedFact(View):
     """A fact that is related to a match, with how."""
 
     fact: FoundFact
@@ -38,14 +40,14 @@ class RelatedFact(BaseModel):
     hops: int
 
 
-class WalkedGraph(BaseModel):
+class WalkedGraph(View):
     """All memories on the paths, and the links between them."""
 
     nodes: list[WalkedMemory]
     links: list[WalkedLink]
 
 
-class QueriedFacts(BaseModel):
+class QueriedFacts(View):
     """The facts that a graph query begins at, and those that are related to them."""
 
     matches: list[FoundFact]

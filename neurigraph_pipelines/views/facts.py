@@ -1,19 +1,27 @@
-"""Response models of facts."""
+"""Facts, where they were said, their versions, and what is believed of them."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import ReceivedThrough, Role, SourceKind
-from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import (
+    FactKind,
+    FactStatus,
+    Impact,
+    ReceivedThrough,
+    Role,
+    SourceKind,
+    StatedAs,
+)
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 
-class Fact(BaseModel):
+class Fact(View):
     """One statement that a memory makes, with where it was said."""
 
     fact_id: UUID
@@ -72,7 +80,7 @@ class Fact(BaseModel):
     forget_reason: str | None
 
 
-class SaidMessage(BaseModel):
+class SaidMessage(View):
     """A message that says a fact."""
 
     message: int
@@ -82,7 +90,7 @@ class SaidMessage(BaseModel):
     received_through: ReceivedThrough | None
 
 
-class SaidIn(BaseModel):
+class SaidIn(View):
     """A place in which a fact was said."""
 
     fact_id: UUID
@@ -109,7 +117,18 @@ class FactWithEvidence(Fact):
     )
 
 
-class StatedFact(BaseModel):
+class FoundFact(Fact):
+    """A fact that matches the question."""
+
+    score: float
+
+    @classmethod
+    def of(cls, fact: Fact, score: float) -> Self:
+        """Return a fact with its score."""
+        return cls.model_construct(**{**dict(fact), "score": round(score, 6)})
+
+
+class StatedFact(View):
     """A fact that waits until its note is stored and read."""
 
     fact_id: UUID
@@ -118,7 +137,7 @@ class StatedFact(BaseModel):
     follows: UUID | None = Field(description="The fact that it is the next version of.")
 
 
-class FactChange(BaseModel):
+class FactChange(View):
     """A change of a fact after it was read or stated."""
 
     fact_id: UUID
@@ -129,21 +148,21 @@ class FactChange(BaseModel):
     authored_by: str
 
 
-class FactHistory(BaseModel):
+class FactHistory(View):
     """The versions of a fact, and their changes."""
 
     versions: list[Fact] = Field(description="The first version first.")
     changes: list[FactChange] = Field(description="Newest first; third parties see none.")
 
 
-class Facts(BaseModel):
+class Facts(View):
     """A page of facts, newest first."""
 
     facts: list[Fact]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class InferredLink(BaseModel):
+class InferredLink(View):
     """A link between two facts that was inferred."""
 
     from_fact_id: UUID
@@ -153,7 +172,7 @@ class InferredLink(BaseModel):
     reason: str
 
 
-class FactConflict(BaseModel):
+class FactConflict(View):
     """A fact of a memory and a known fact that cannot both stand as they are, or say the same."""
 
     fact_id: UUID
@@ -173,7 +192,7 @@ class BroughtFacts(Facts):
     conflicts: list[FactConflict]
 
 
-class ConflictingBelief(BaseModel):
+class ConflictingBelief(View):
     """A fact that conflicts with what is believed now."""
 
     fact_id: UUID
@@ -185,7 +204,7 @@ class ConflictingBelief(BaseModel):
     confidence: float
 
 
-class Belief(BaseModel):
+class Belief(View):
     """What is believed now of what a fact says."""
 
     fact_id: UUID
@@ -198,7 +217,7 @@ class Belief(BaseModel):
     needs_review: bool = Field(description="Whether a conflict waits for a person.")
 
 
-class UndoneDecision(BaseModel):
+class UndoneDecision(View):
     """A decision about two facts that was taken back."""
 
     later_fact_id: UUID
@@ -208,7 +227,7 @@ class UndoneDecision(BaseModel):
     )
 
 
-class UndoneDecisions(BaseModel):
+class UndoneDecisions(View):
     """The decisions that were taken back."""
 
     undone: list[UndoneDecision]

@@ -1,4 +1,4 @@
-"""Step 2, evidence: everything that says which nodes hold an answer, in one call to the database.
+"""Step 2, gather: everything that says which nodes hold an answer, in one call to the database.
 
 ``neurigraph.evidence`` checks the claims and counts words. The shells of the graph come from the cache, or along with
 that call if they changed; names, edges and centroids are scored from them while the database works.
@@ -84,7 +84,7 @@ class GraphView:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Gathered:
     """Everything that says which nodes hold an answer.
 
     Attributes:
@@ -109,9 +109,9 @@ class Evidence:
     rows: Rows | None = None
 
 
-@measured("search.evidence")
-def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None:
-    """Ask the database for evidence; None if the caller sees nothing.
+@measured("search.gather")
+def gather(context: Context, parsed: ParsedQuestion) -> Gathered | None:
+    """Gather everything that says which nodes hold an answer; None if the caller sees nothing.
 
     The question is asked in the languages that the cached shells name, and again if there are others by now: after the
     first memory in a language, and in the first search of a process.
@@ -127,18 +127,18 @@ def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None
         if is_current:
             return of_memory
         embedding = of_memory.view.embedding
-    evidence = _gather(context, asked, earlier, embedding)
-    if evidence is None or evidence.view.shells.languages == known:
-        return evidence
-    shells = evidence.view.shells
+    gathered = _gather(context, asked, earlier, embedding)
+    if gathered is None or gathered.view.shells.languages == known:
+        return gathered
+    shells = gathered.view.shells
     asked_again = in_languages(parsed, shells.languages)
-    if asked_again.stems == evidence.parsed.stems:
-        return evidence
-    return _gather(context, asked_again, shells if cache_bytes(context) else None, evidence.view.embedding)
+    if asked_again.stems == gathered.parsed.stems:
+        return gathered
+    return _gather(context, asked_again, shells if cache_bytes(context) else None, gathered.view.embedding)
 
 
-def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tuple[Evidence, bool] | None:
-    """Return the evidence of a small graph that is in memory as a whole, and whether it is current; None if it is not.
+def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tuple[Gathered, bool] | None:
+    """Return the gathered values of a small graph that is in memory as a whole, and whether they are current, or None.
 
     The database checks the claims meanwhile, and says whether the graph is still as it was read.
     """
@@ -171,8 +171,8 @@ def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tu
     rarity = rarities(words.occurrences, shells.corpus_passages)
     unstored = cached_unstored(context, question)
     expected = _version(shells, unstored.version if unstored else None)
-    evidence = Evidence(parsed, view, words, rarity, None, unstored, expected, layers, rows)
-    return evidence, found == expected
+    gathered = Gathered(parsed, view, words, rarity, None, unstored, expected, layers, rows)
+    return gathered, found == expected
 
 
 def _version(shells: Shells, unstored_version: str | None) -> str | None:
@@ -182,7 +182,7 @@ def _version(shells: Shells, unstored_version: str | None) -> str | None:
 
 def _gather(
     context: Context, parsed: ParsedQuestion, earlier: Shells | None, embedding: QueryEmbedding | None = None
-) -> Evidence | None:
+) -> Gathered | None:
     known = cached_unstored(context, parsed.question)
     try:
         return _ask(context, parsed, earlier, embedding, known)
@@ -196,7 +196,7 @@ def _ask(
     earlier: Shells | None,
     embedding: QueryEmbedding | None,
     known: Unstored | None,
-) -> Evidence | None:
+) -> Gathered | None:
     cached = earlier if earlier and earlier.data_version is not None else None
     view = None
     if cached and context.embedder.is_remote:  # no connection is held while a remote embedder works
@@ -219,7 +219,7 @@ def _ask(
     words = unpacked(shells, row)
     rarity = rarities(words.occurrences, shells.corpus_passages)
     unstored = unstored_of(context, parsed.question, row, known)
-    return Evidence(parsed, view, words, rarity, row["said_by"], unstored, _version(shells, row["unstored_version"]))
+    return Gathered(parsed, view, words, rarity, row["said_by"], unstored, _version(shells, row["unstored_version"]))
 
 
 def view_graph(

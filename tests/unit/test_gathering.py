@@ -1,4 +1,4 @@
-"""Step 2 of a search: when the question is embedded, and which shells its evidence rests on."""
+"""Step 2 of a search: when the question is embedded, and which shells it rests on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError, TransientError
-from neurigraph_pipelines.retrieval.query.evidence import gather_evidence
+from neurigraph_pipelines.retrieval.query import gathering
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.settings import Settings
@@ -73,7 +73,7 @@ def gather(asked: Asked, query: str = "boats of Dave", **more: Any) -> Any:
     claims = Claims.of_user(UUID(int=7))
     context = Context(SimpleNamespace(database=asked, embedder=asked, settings=Settings()), claims)
     asked.events.clear()
-    return gather_evidence(context, parse(Question(query, **more), "english"))
+    return gathering.gather(context, parse(Question(query, **more), "english"))
 
 
 @pytest.mark.parametrize("is_remote", [False, True])
@@ -92,9 +92,9 @@ def test_shells_that_changed_meanwhile_count(is_remote: bool) -> None:
     asked = Asked(evidence_row("1", row_of()), is_remote)
     gather(asked)
     asked.row = evidence_row("2", row_of(edges=[(2, 3)], version="2"))
-    evidence = gather(asked)
+    gathered = gather(asked)
     assert sorted(asked.events) == ["ask 1", "embed boats of"], "the same text is not embedded again"
-    assert evidence.view.scores.linked[3] > 0
+    assert gathered.view.scores.linked[3] > 0
     asked.row = evidence_row("3", row_of(version="3") | {"speakers": []})
     assert gather(asked).view.speakers == ()
     assert asked.events[-1] == "embed boats of Dave", "nobody of that name speaks any more"
@@ -107,7 +107,7 @@ def test_without_vectors_of_the_same_model_nothing_is_compared() -> None:
     assert (down.record_vector, down.embedding.record) == (None, None)
 
 
-def test_who_sees_nothing_gets_no_evidence() -> None:
+def test_nothing_is_gathered_for_who_sees_nothing() -> None:
     assert gather(Asked(None)) is None
     assert gather(Asked(evidence_row("1", NO_SHELLS | {"corpus_passages": 0, "corpus_lexemes": 0}))) is None
     for row in (None, evidence_row("1", row_of())):

@@ -1,4 +1,4 @@
-"""Response models of links and of the keys that sign them."""
+"""Links of facts and memories, and the keys that sign them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import Detector
-from neurigraph_pipelines.views.kinds import Attest, EndKind, LinkVerdict
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import Attest, Detector, EndKind, LinkVerdict
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 
-class StatedLink(BaseModel):
+class WrittenLink(View):
     """A link that is there."""
 
     link_id: UUID
     created: bool = Field(description="False if you said the same already.")
 
 
-class Link(BaseModel):
+class Link(View):
     """A relation from a fact or a memory to something else, with who says so."""
 
     link_id: UUID | None = Field(description="Null for what versions of facts and digests say: these decide.")
@@ -60,14 +60,14 @@ class Link(BaseModel):
     end_attest: Attest = Field(description="Who signed its ending.")
 
 
-class Links(BaseModel):
+class Links(View):
     """A page of links, newest first."""
 
     links: list[Link]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class SigningKey(BaseModel):
+class SigningKey(View):
     """A public key, and whose it is."""
 
     signing_key_id: UUID
@@ -79,7 +79,7 @@ class SigningKey(BaseModel):
     revoked_at: datetime | None = Field(description="Since then what it signed counts no more.")
 
 
-class SigningKeys(BaseModel):
+class SigningKeys(View):
     """A page of keys, newest first."""
 
     signing_keys: list[SigningKey]

@@ -1,7 +1,7 @@
-"""Phase one: a question is answered from metadata layers alone; no file is opened.
+"""Find records, messages and facts in metadata layers for a parsed question; no file is opened.
 
-Runs the steps for a question as it is given: evidence, select, load, rank. ``search`` adds what people expect of a
-question, such as times in its words.
+Runs the steps gather, select, load and rank. ``search`` calls it, and adds times in the question's words, other
+wordings, reranking, conflicts, expiry and the log.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
 from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
-from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
 from neurigraph_pipelines.retrieval.query.facts import (
     LENDING,
-    FoundFact,
     RankedFact,
     lending_of,
     show_facts,
@@ -34,17 +32,17 @@ from neurigraph_pipelines.retrieval.query.found import (
     found_messages,
     found_records,
 )
+from neurigraph_pipelines.retrieval.query.gathering import Gathered, gather
 from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
-from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
-from neurigraph_pipelines.retrieval.query.present import present
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
 from neurigraph_pipelines.retrieval.query.rationale import rationale_of
 from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
 from neurigraph_pipelines.retrieval.query.select import Anchor, select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.facts import FoundFact
 
 NODES_WARMED = 5
 """Nodes of the best records whose neighbourhood is staged."""
@@ -61,36 +59,26 @@ _QUERIES = statements("search")
 class _Searched(NamedTuple):
     """What was searched: ``nodes`` are those selected, by their numbers, and then the one of unstored messages."""
 
-    evidence: Evidence
+    gathered: Gathered
     anchored: Sequence[LoadedNode]
     nodes: Sequence[LoadedNode]
     unstored: Unstored | None
     ranked: tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]
 
 
-def phase_one(context: Context, question: Question) -> Answer:
-    """Answer a question from what the caller may see.
-
-    If the embedder cannot be reached, the answer comes from words alone: late is worse than lexical. So it does if the
-    embedder's model is not the one whose vectors the user has in use; vectors of two models are never compared.
-
-    Raises:
-        InvalidInputError: The question is empty or too long, or a limit or filter is not valid.
-        NotFoundError: The node to search below does not exist or is not visible.
-    """
-    return present(find(context, parse(question, context.settings.language)))
-
-
 @retry_not_found
 def find(context: Context, parsed: ParsedQuestion) -> Found:
-    """Return the result of phase one, from the cache as long as nothing changed that it depends on.
+    """Return the result for a question, from the cache as long as nothing changed that it depends on.
+
+    If the embedder cannot be reached, the result comes from words alone: late is worse than lexical. So it does if the
+    embedder's model is not the one whose vectors the user has in use; vectors of two models are never compared.
 
     Raises:
         NotFoundError: The node to search below does not exist or is not visible.
     """
     settings, answers = context.settings, search_caches(context).answers
     if not settings.retrieval.answer_cache_entries:
-        return _run_steps(context, parsed)[0]
+        return _find_uncached(context, parsed)[0]
     limits = settings.retrieval
     bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, limits.fact_lending)
     key = (graph_key(context), parsed.question, context.embedder.model, settings.language, bounds)
@@ -99,21 +87,21 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
         cached: Found | None = answers.get(key, version)
         if cached is not None:
             return cached
-    found, version = _run_steps(context, parsed)
+    found, version = _find_uncached(context, parsed)
     if version is not None:
         answers.put(key, found, settings.retrieval.answer_cache_entries, version=version)
     return found
 
 
-def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | None]:
+def _find_uncached(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | None]:
     """Return the result, and the data version as long as which it may be cached."""
-    loaded = _gather_and_rank(context, parsed)
+    loaded = _rank_in_nodes(context, parsed)
     if loaded is None:
         return Found(facts=() if parsed.question.include_facts else None), None
-    evidence, anchored, nodes, unstored, (records, messages, facts) = loaded
-    view, is_owner, question = evidence.view, context.claims.role == "user", parsed.question
+    gathered, anchored, nodes, unstored, (records, messages, facts) = loaded
+    view, is_owner, question = gathered.view, context.claims.role == "user", parsed.question
     # Callers other than the owner may see less with the next question, and nothing says when.
-    version = evidence.data_version if is_owner else None
+    version = gathered.data_version if is_owner else None
     anchors = tuple(dict.fromkeys(node.anchor for node in anchored))
     said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, said, is_owner=is_owner))
@@ -122,7 +110,7 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
         tuple(said),
         anchors,
         enriched("warming", lambda: stage(context, view.shells, _best_nodes(hits)), lambda: 0),
-        tuple(_notes(context, evidence)),
+        tuple(_notes(context, gathered)),
         enriched("facts", lambda: show_facts(context, facts, question.limit, version), tuple[FoundFact, ...])
         if question.include_facts
         else None,
@@ -142,23 +130,23 @@ def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:
     return excerpt(text, frozenset(parsed.lexemes), lexer_of(context.settings.language), UNSTORED_CHARACTERS)
 
 
-def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | None:
-    """Return the evidence, the selected nodes and what was found in them; None if the caller sees nothing.
+def _rank_in_nodes(context: Context, parsed: ParsedQuestion) -> _Searched | None:
+    """Return the gathered values, the selected nodes and what was found in them; None if the caller sees nothing.
 
-    Evidence is gathered again if the user moved to another embedding model before the layers were read, or if a layer
+    They are gathered again if the user moved to another embedding model before the layers were read, or if a layer
     was packed again before its vectors were; if that happens twice, it is read from the node's tables.
     """
     packs, gone = True, False
-    while (evidence := gather_evidence(context, parsed)) is not None:
-        anchored = load_nodes(context, evidence, select_nodes(evidence), packs=packs)
+    while (gathered := gather(context, parsed)) is not None:
+        anchored = load_nodes(context, gathered, select_nodes(gathered), packs=packs)
         if anchored is None:
             continue
         nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
-        unstored = evidence.unstored.without(node.layer for node in nodes) if evidence.unstored else None
+        unstored = gathered.unstored.without(node.layer for node in nodes) if gathered.unstored else None
         if unstored is not None and unstored.sources:
             nodes.append(LoadedNode(UNSTORED, unstored.layer))
         try:
-            return _Searched(evidence, anchored, nodes, unstored, _rank(context, evidence, nodes))
+            return _Searched(gathered, anchored, nodes, unstored, _rank(context, gathered, nodes))
         except VectorsGoneError as error:
             for node_id in error.node_ids:
                 search_caches(context).layers.drop(node_id)
@@ -167,37 +155,37 @@ def _gather_and_rank(context: Context, parsed: ParsedQuestion) -> _Searched | No
 
 
 def _rank(
-    context: Context, evidence: Evidence, nodes: Sequence[LoadedNode]
+    context: Context, gathered: Gathered, nodes: Sequence[LoadedNode]
 ) -> tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]:
     if not nodes:
         return (), (), ()
-    boosts, question = [node.anchor.boost for node in nodes], evidence.parsed.question
-    layers, rows = tuple(node.layer for node in nodes), evidence.rows
+    boosts, question = [node.anchor.boost for node in nodes], gathered.parsed.question
+    layers, rows = tuple(node.layer for node in nodes), gathered.rows
     if rows is None or rows.layers != layers:
         rows = cached_rows(context, layers)
     lending = (
-        enriched("facts", lambda: lending_of(context, evidence, nodes, rows), lambda: None)
+        enriched("facts", lambda: lending_of(context, gathered, nodes, rows), lambda: None)
         if wants_facts(context, question)
         else None
     )
     lent = lending.lent if lending is not None else None
-    records, messages, score = rank(rows, boosts, ranking_query(evidence), vectors_of(context, rows), lent)
+    records, messages, score = rank(rows, boosts, ranking_query(gathered), vectors_of(context, rows), lent)
     if lending is None:
         return records, messages, ()
     most = max(2 * question.limit, LENDING)
     return records, messages, enriched("facts", lambda: lending.best(score, most), list[RankedFact])
 
 
-def _notes(context: Context, evidence: Evidence) -> list[str]:
-    model, in_use, notes = context.embedder.model, evidence.view.shells.model, []
-    if evidence.view.embedding.record is None:
+def _notes(context: Context, gathered: Gathered) -> list[str]:
+    model, in_use, notes = context.embedder.model, gathered.view.shells.model, []
+    if gathered.view.embedding.record is None:
         notes.append(f"The embedder could not be reached: {WORDS_ALONE}.")
     elif in_use not in (None, model):
         notes.append(
             f"The vectors in use are of {in_use} and the embedder is {model}: {WORDS_ALONE} until a backfill of "
             "record_embeddings has moved all records."
         )
-    if evidence.unstored is not None and evidence.unstored.is_cut:
+    if gathered.unstored is not None and gathered.unstored.is_cut:
         most = context.settings.retrieval.unstored_messages
         notes.append(f"More messages wait to be stored than a question searches: the newest, at most {most:,}.")
     return notes

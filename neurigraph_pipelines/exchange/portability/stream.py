@@ -1,0 +1,86 @@
+"""The stream that carries all data of a user: a header, then parts in order, then an ending.
+
+A part is the rows of one table as JSON lines, or one stored object. ``export`` writes streams, ``restore`` reads them,
+and ``archive`` keeps them in files. A move writes a stream into the reader of the other database.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from neurigraph_pipelines.exchange.portability.tables import Table
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+VERSION = 1
+"""Version of the stream; it changes when older readers would misread it."""
+
+OBJECTS = "objects/"
+"""Beginning of the names of stored objects; their keys follow."""
+
+_MAX_LINE_BYTES = 256 << 20
+_NAME = re.compile(
+    r"tables/[a-z_]+\.jsonl|nodes/[0-9a-f-]{36}/[a-z_]+\.jsonl|objects/(?:durable|staging)(?:/[A-Za-z0-9._-]+)+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a stream: its name, and its bytes in pieces, which are read once and before the next part."""
+
+    name: str
+    chunks: Iterator[bytes]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines.
+
+        Raises:
+            InvalidInputError: A line is longer than a row can be.
+        """
+        begun: list[bytes] = []
+        size = 0
+        for chunk in self.chunks:
+            first, *others = chunk.split(b"\n")
+            begun.append(first)
+            size += len(first)
+            if size > _MAX_LINE_BYTES:
+                raise InvalidInputError(f"{self.name} of the export has a line that is too long: export it again")
+            for other in others:
+                yield b"".join(begun).decode()
+                begun, size = [other], len(other)
+        if any(begun):
+            yield b"".join(begun).decode()
+
+
+class Stream(ABC):
+    """All data of a user. The parts come once, first the rows, and then the objects that these name."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """Return the version of the stream, the user, and the versions of the table definitions."""
+
+    @abstractmethod
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts."""
+
+    @abstractmethod
+    def ending(self) -> dict[str, Any]:
+        """Return, after the last part, the numbers of rows by table and the keys of lost and forgotten objects."""
+
+    @abstractmethod
+    def verify(self, on_bytes: Callable[[int], None]) -> None:
+        """Read a stream that is kept in files, and raise InvalidInputError if a file is damaged."""
+
+
+def rows_name(table: Table | str, node_id: object = None) -> str:
+    """Return the name of the part with the rows of a shared table, or of a table of a node."""
+    name = table if isinstance(table, str) else table.name
+    return f"tables/{name}.jsonl" if node_id is None else f"nodes/{node_id}/{name}.jsonl"
+
+
+def is_part(name: str) -> bool:
+    """Return whether a part may have this name."""
+    return _NAME.fullmatch(name) is not None and not {".", ".."} & set(name.split("/"))
