@@ -23,6 +23,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, RunningError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.base import View
 
 MAX_KEY_LENGTH = 255
 """Longest key in characters."""
@@ -144,7 +145,7 @@ class KeyedGuard(Guard):
         """Keep the result as the answer."""
         self._inner.note_result(tx, result, status=status)
         answer = asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
-        assert answer is None or isinstance(answer, Mapping)
+        assert answer is None or isinstance(answer, Mapping | View)
         self._request.keep(tx, status or self._status, answer)
         self._request.is_settled = True
 

@@ -9,6 +9,7 @@ from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.views.failures import ReplayOutcome
 
 
 class ReplayConfig(JobConfig):
@@ -30,9 +31,9 @@ def replay_failures(context: dg.OpExecutionContext, installation: InstallationRe
     done = failures.replay(database, None if config.all else _uuids(config.failure_ids), user_id)
     for each in done:
         context.log.info("%s: %s", each.failure_id, each.outcome)
-    counts = {outcome: sum(each.outcome is outcome for each in done) for outcome in failures.ReplayOutcome}
+    counts = {outcome: sum(each.outcome is outcome for each in done) for outcome in ReplayOutcome}
     return dg.Output(
-        counts[failures.ReplayOutcome.REPLAYED],
+        counts[ReplayOutcome.REPLAYED],
         metadata={outcome.replace("_", " "): count for outcome, count in counts.items()},
     )
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, SourceKind
+from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.model.sources import shown_details
 
 if TYPE_CHECKING:
@@ -62,19 +62,6 @@ def records(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def delta(change: Delta) -> dict[str, Any]:
     """Return one change of a record, with the changed fields under the names that the record shows."""
     return {**_renamed(asdict(change), _DELTA), "before": record(change.before), "after": record(change.after)}
-
-
-def source(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a conversation, event, upload or note with its progress. Its id carries its own name."""
-    kind = found["kind"]
-    shown = {f"{kind}_id": found["source_id"]}
-    shown |= {name: value for name, value in found.items() if name not in _OF_SOURCES}
-    shown |= shown_details(kind, found["details"])
-    if kind == SourceKind.EVENT:
-        shown["kind"] = found["event_kind"]
-    if kind == SourceKind.UPLOAD:
-        shown |= {name: found[name] for name in _OF_UPLOADS}
-    return shown
 
 
 def difference(record_id: UUID, changes: Mapping[str, Any]) -> dict[str, Any]:

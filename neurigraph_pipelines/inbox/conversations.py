@@ -15,7 +15,6 @@ from neurigraph_pipelines.access.spaces import naming_spaces
 from neurigraph_pipelines.database.array_literals import columns
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.intake import (
-    AppendResult,
     CheckedMessage,
     Intake,
     known_messages,
@@ -32,6 +31,7 @@ from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import clean_text, utc, validate_message
+from neurigraph_pipelines.views.inbox import Appended
 
 _QUERIES = statements("inbox")
 
@@ -77,9 +77,7 @@ class Inbox:
         row = self._source_row(kind, external_id, title, started_at, event_kind, details)
         return self._open_all(tx, user_id, [row], privacy)[0]
 
-    def append(
-        self, tx: Transaction, kind: SourceKind, source_id: UUID, messages: Sequence[NewMessage]
-    ) -> AppendResult:
+    def append(self, tx: Transaction, kind: SourceKind, source_id: UUID, messages: Sequence[NewMessage]) -> Appended:
         """Append messages in the given order, except those whose external id is stored already.
 
         The newest message may be sent before it is complete, and again under its external id when there is more of
@@ -111,7 +109,7 @@ class Inbox:
         user_id: UUID,
         conversations: Sequence[NewConversation],
         privacy: Privacy | None = None,
-    ) -> list[tuple[bool, AppendResult]]:
+    ) -> list[tuple[bool, Appended]]:
         """Add whole conversations or events as an importer read them, none twice.
 
         Returns:
@@ -208,7 +206,7 @@ class Inbox:
         new: Collection[UUID] = (),
         *,
         may_rename: bool = False,
-    ) -> list[AppendResult]:
+    ) -> list[Appended]:
         """Append to each source its messages; ``new`` ones were created in this transaction."""
         values = {"source_id": list(sent), "kind": [kind.value for kind in set(kinds)]}
         sources = {row["source_id"]: row for row in tx.execute(_QUERIES["lock_sources"], values)}

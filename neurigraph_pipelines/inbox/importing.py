@@ -22,7 +22,6 @@ from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.inbox.imports.assemble import derived_id
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.inbox.imports.zones import in_zone, zone_of
-from neurigraph_pipelines.inbox.intake import AppendResult
 from neurigraph_pipelines.inbox.known_chats import Known, KnownChats
 from neurigraph_pipelines.inbox.known_openings import KnownOpenings, is_by_opening
 from neurigraph_pipelines.inbox.lost_files import lost_by_name, rewrite_transcripts
@@ -33,9 +32,10 @@ from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.hygiene import validate_message
+from neurigraph_pipelines.views.inbox import Appended
 
 Reject = Callable[[RejectedItem], None]
-Result = tuple[bool, AppendResult] | None
+Result = tuple[bool, Appended] | None
 """Whether a conversation is new, and what happened to its messages; None for a rejected one."""
 
 _PROGRAMS = ("chatgpt", "claude")
@@ -236,10 +236,10 @@ class Importer:
         except (NeurigraphError, psycopg.Error):  # one conversation must not fail the others
             return [self._add_one(conversation) for conversation in group]
 
-    def _add_all(self, conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
+    def _add_all(self, conversations: Sequence[NewConversation]) -> list[tuple[bool, Appended]]:
         claims = self._context.claims
         conversations = [replace(one, details=one.details.over(self._details)) for one in conversations]
-        added: list[tuple[bool, AppendResult]] = []
+        added: list[tuple[bool, Appended]] = []
         with suppress(_UndoneError), self._context.database.agent(claims) as tx:
             added = self._inbox.add_conversations(tx, claims.user_id, conversations, self._privacy)
             if self._dry_run:
@@ -279,11 +279,12 @@ def _results(group: Sequence[Known], added: Future[list[Result]]) -> Iterator[tu
     return zip(group, added.result(), strict=True)
 
 
-def _without_shared(new: bool, result: AppendResult, shared: int) -> tuple[bool, AppendResult]:
+def _without_shared(new: bool, result: Appended, shared: int) -> tuple[bool, Appended]:
     """Return a result in which the messages of a corrected day are known, not added."""
     if not shared:
         return new, result
-    return False, replace(result, added=max(0, result.added - shared), known=result.known + shared)
+    counts = {"added": max(0, result.added - shared), "known": result.known + shared}
+    return False, result.model_copy(update=counts)
 
 
 def _called(conversation: NewConversation) -> str:
@@ -332,9 +333,7 @@ def _groups(items: Iterator[NewConversation | RejectedItem], reject: Reject) -> 
         yield [*group.values()]
 
 
-def _count(
-    report: ImportReport, conversation: NewConversation, new: bool, result: AppendResult, reject: Reject
-) -> None:
+def _count(report: ImportReport, conversation: NewConversation, new: bool, result: Appended, reject: Reject) -> None:
     report.conversations_added += new
     report.conversations_seen += 1
     report.messages_added += result.added

@@ -20,32 +20,10 @@ from neurigraph_pipelines.model import NewMessage
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.hygiene import offset_of
+from neurigraph_pipelines.views.inbox import Appended
 
 _QUERIES = statements("inbox")
 _encoded = json.JSONEncoder(sort_keys=True).encode
-
-
-@dataclass(frozen=True, slots=True)
-class AppendResult:
-    """Counts of what happened to appended messages.
-
-    Attributes:
-        added: New messages.
-        known: Messages that were stored already with the same content.
-        conflicts: External ids that were stored already with other content, which was kept.
-        replaced: Incomplete newest messages that were replaced by a later version.
-        repaired: Messages with text that Postgres cannot store, replaced by U+FFFD.
-        tokens: Growth of the source in tokens.
-        redacted: Number of redactions by kind, in added and replaced messages.
-    """
-
-    added: int = 0
-    known: int = 0
-    conflicts: tuple[str, ...] = ()
-    replaced: int = 0
-    repaired: int = 0
-    tokens: int = 0
-    redacted: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +139,16 @@ class Intake:
         for (one, digest), same in zip(self._sent, stored, strict=True):
             self._add(one, digest, same.token_count if same is not None else next(counts))
 
-    def result(self) -> AppendResult:
+    def result(self) -> Appended:
         """Return the counts of what happened."""
-        return AppendResult(
-            len(self.added),
-            self._unchanged,
-            tuple(self._conflicts),
-            self._replaced,
-            self._repaired,
-            self.tokens,
-            dict(self._redacted),
+        return Appended(
+            added=len(self.added),
+            known=self._unchanged,
+            conflicts=list(self._conflicts),
+            replaced=self._replaced,
+            repaired=self._repaired,
+            tokens=self.tokens,
+            redacted=dict(self._redacted),
         )
 
     def _stored(self, sent: CheckedMessage, digest: bytes) -> KnownMessage | None:

@@ -7,71 +7,22 @@ pipeline then treats it like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 from psycopg.sql import SQL
 
+from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model import Claims, SourceKind, TriggerType
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.failures import FailureOfUser, Replay
 
 MAX_FAILURES = 200
 """Maximum number of failures in one page."""
 
 _QUERIES = statements("failures")
-
-
-class ReplayOutcome(StrEnum):
-    """The result of replaying one failure."""
-
-    REPLAYED = "replayed"
-    ALREADY_REPLAYED = "already_replayed"
-    STORED_MEANWHILE = "stored_meanwhile"
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A failed segment or upload that needs a person.
-
-    Attributes:
-        file_name: The file name of an upload, else None.
-        trigger_id: The segment; None, like its type, range and tokens, for an upload that was never read.
-        state: The current state of the segment or upload: ``failed``, or its state after a replay.
-        attempts: Number of attempts before it failed.
-        replayed_at: When it was replayed; None while it is open.
-    """
-
-    failure_id: UUID
-    user_id: UUID
-    user_slug: str
-    source_kind: SourceKind
-    source_id: UUID
-    source_external_id: str | None
-    file_name: str | None
-    trigger_id: UUID | None
-    trigger_type: TriggerType | None
-    first_message: int | None
-    last_message: int | None
-    token_count: int | None
-    state: str
-    step: str
-    error: str
-    attempts: int
-    occurred_at: datetime
-    replayed_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """The outcome of replaying one failure."""
-
-    failure_id: UUID
-    outcome: ReplayOutcome
 
 
 def list_failures(
@@ -81,7 +32,7 @@ def list_failures(
     with_replayed: bool = False,
     limit: int = MAX_FAILURES,
     after: Position | None = None,
-) -> list[Failure]:
+) -> list[FailureOfUser]:
     """Return the failures that the transaction's role may see, newest first.
 
     Args:
@@ -92,32 +43,20 @@ def list_failures(
         after: Only failures after this position: a time and an id.
     """
     at, last = after or NEWEST
-    rows = tx.execute(
-        _QUERIES["list_failures"],
-        {"user_id": user_id, "with_replayed": with_replayed, "limit": limit, "at": at, "id": last},
-    )
-    return [
-        Failure(
-            **{
-                **row,
-                "source_kind": SourceKind(row["source_kind"]),
-                "trigger_type": TriggerType(row["trigger_type"]) if row["trigger_type"] is not None else None,
-            }
-        )
-        for row in rows
-    ]
+    values = {"user_id": user_id, "with_replayed": with_replayed, "limit": limit, "at": at, "id": last}
+    return views_of(tx, _QUERIES["list_failures"], FailureOfUser, values)
 
 
 def page_of_failures(
     database: Database, cursors: Cursors, claims: Claims, *, with_replayed: bool, limit: int, cursor: str | None
-) -> Page[Failure]:
+) -> Page[FailureOfUser]:
     """Return a page of the caller's failures, newest first.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[Failure]:
+    def read(after: Position | None, most: int) -> list[FailureOfUser]:
         with database.agent(claims) as tx:
             return list_failures(tx, claims.user_id, with_replayed=with_replayed, limit=most, after=after)
 
@@ -171,4 +110,4 @@ def count_open(database: Database) -> int:
 
 
 def _replays(tx: Transaction, query: SQL, parameters: dict[str, object]) -> list[Replay]:
-    return [Replay(row["failure_id"], ReplayOutcome(row["outcome"])) for row in tx.execute(query, parameters)]
+    return views_of(tx, query, Replay, parameters)

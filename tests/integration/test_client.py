@@ -21,6 +21,7 @@ from neurigraph_pipelines.faces.client import (
     Invalid,
     Memory,
     Message,
+    Note,
     NotFound,
     Source,
     Unavailable,
@@ -234,7 +235,8 @@ class Flaky(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.keys.append(self.headers["Idempotency-Key"])
         good = len(self.keys) > 2
-        body = f'{{"note_id": "{UUID(int=1)}", "version": 1, "created": true}}' if good else "busy"
+        note = Note(note_id=UUID(int=1), version=1, created=True, node_id=None, replaces=None, redacted={})
+        body = note.model_dump_json() if good else "busy"
         self.send_response(202 if good else 503)
         self.send_header("Retry-After", "0.01")
         self.send_header("Content-Length", str(len(body)))

@@ -13,7 +13,6 @@ from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.inbox.intake import AppendResult
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.detection import (
     detect,
@@ -24,6 +23,7 @@ from neurigraph_pipelines.ingestion.detection import (
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.inbox import Appended
 from neurigraph_pipelines.wiring.installation import Installation
 
 WATCH, TARGET, LIMIT = 480, 500, 620
@@ -46,9 +46,7 @@ class Writer:
         with self.installation.database.agent(Claims.of_user(self.user.user_id)) as tx:
             return self._inbox.open_source(tx, self.user.user_id, kind, **fields)[0]
 
-    def append(
-        self, source_id: UUID, *messages: NewMessage, kind: SourceKind = SourceKind.CONVERSATION
-    ) -> AppendResult:
+    def append(self, source_id: UUID, *messages: NewMessage, kind: SourceKind = SourceKind.CONVERSATION) -> Appended:
         with self.installation.database.agent(Claims.of_user(self.user.user_id)) as tx:
             return self._inbox.append(tx, kind, source_id, messages)
 
@@ -135,7 +133,7 @@ def test_streaming_response_is_awaited(installation: Installation, ada: Writer) 
     assert detect_chunks(installation.context) == 1
     assert segments(installation, source) == [("chunk_threshold", 1, 2, 615)]
     late = ada.append(source, said(Role.ASSISTANT, 300, external_id="answer"))
-    assert (late.conflicts, late.replaced) == (("answer",), 0)
+    assert (late.conflicts, late.replaced) == (["answer"], 0)
 
 
 def test_completing_last_message_is_detected(installation: Installation, ada: Writer) -> None:
@@ -154,7 +152,7 @@ def test_newest_incomplete_message_is_replaced(installation: Installation, ada: 
     assert [row[2:] for row in messages(installation, source)] == [(5, True), (1, True)]
     ada.append(source, said(Role.ASSISTANT, 2, external_id="b", complete=False), said(Role.USER, 1, external_id="v"))
     overtaken = ada.append(source, said(Role.ASSISTANT, 9, external_id="b"))
-    assert overtaken.conflicts == ("b",)
+    assert overtaken.conflicts == ["b"]
     assert ada.append(source, said(Role.ASSISTANT, 2, external_id="b")).known == 1
     assert state(installation, source)[3] == 9
 

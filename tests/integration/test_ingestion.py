@@ -207,7 +207,7 @@ def test_changed_text_keeps_first_version(here: Installation, bob: tuple[User, C
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
         result = inbox.append(tx, SourceKind.CONVERSATION, source_id, messages("other words", "new words"))
-    assert (result.added, result.known, result.conflicts) == (1, 0, ("m1",))
+    assert (result.added, result.known, result.conflicts) == (1, 0, ["m1"])
     (kept,) = rows(here, "SELECT content FROM neurigraph.messages WHERE source_id = %s AND seq = 1", source_id)
     assert kept["content"] == "first words"
 
@@ -220,7 +220,7 @@ def test_external_ids_like_internal_ones(here: Installation, bob: tuple[User, Cl
     with here.database.agent(claims) as tx:
         assert inbox.append(tx, SourceKind.CONVERSATION, source_id, sent).added == 3
         again = inbox.append(tx, SourceKind.CONVERSATION, source_id, [NewMessage(Role.USER, "x", external_id="#3")])
-    assert (again.added, again.conflicts) == (1, ())
+    assert (again.added, again.conflicts) == (1, [])
 
 
 def test_unstorable_text_is_repaired(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:

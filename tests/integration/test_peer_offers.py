@@ -20,6 +20,7 @@ from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError, ProviderError
+from neurigraph_pipelines.views.mirrors import OfferedNodes
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
@@ -42,7 +43,7 @@ def address(graph: SharedGraph) -> Iterator[str]:
         yield base
 
 
-def listing(graph: SharedGraph, since: UUID | None = None) -> offering.Listing:
+def listing(graph: SharedGraph, since: UUID | None = None) -> OfferedNodes:
     return offering.list_nodes(graph.installation.acting_for(graph.third_party(PEER)), since=since)
 
 
@@ -59,7 +60,7 @@ def remember(graph: SharedGraph, text: str) -> UUID:
 
 def test_granted_nodes_alone_are_listed(graph: SharedGraph) -> None:
     (node,) = listing(graph).nodes
-    assert (node["name"], node["records"], node["node_id"]) == ("Dave", 1, graph.node("Family/Dave"))
+    assert (node.name, node.records, node.node_id) == ("Dave", 1, graph.node("Family/Dave"))
     assert listing(graph).nodes == [node]
 
 
@@ -84,7 +85,7 @@ def test_private_source_leaves_no_trace(graph: SharedGraph) -> None:
     ingest(plain_context(graph.installation), graph.owner)
     after = listing(graph, before.horizon)
     assert after.nodes == before.nodes
-    assert len(versions(graph, after.nodes[0]["node_id"])) == 1
+    assert len(versions(graph, after.nodes[0].node_id)) == 1
 
 
 def test_digest_follows_every_visible_change(graph: SharedGraph) -> None:
@@ -93,13 +94,13 @@ def test_digest_follows_every_visible_change(graph: SharedGraph) -> None:
     source_id = remember(graph, "#Family/Dave Dave bought a canoe.")
     second = listing(graph, first.horizon)
     assert second.is_known
-    assert second.nodes[0]["digest"] != first.nodes[0]["digest"]
+    assert second.nodes[0].digest != first.nodes[0].digest
     database = graph.installation.database
     set_privacy(database, graph.owners, source_id, Privacy.PRIVATE, SourceKind.CONVERSATION)
     third = listing(graph, second.horizon)
-    assert third.nodes[0]["digest"] == first.nodes[0]["digest"]
+    assert third.nodes[0].digest == first.nodes[0].digest
     set_privacy(database, graph.owners, source_id, Privacy.SHARED, SourceKind.CONVERSATION)
-    assert listing(graph, third.horizon).nodes[0]["digest"] == second.nodes[0]["digest"]
+    assert listing(graph, third.horizon).nodes[0].digest == second.nodes[0].digest
 
 
 def test_unknown_horizon_compares_everything(graph: SharedGraph) -> None:
@@ -130,7 +131,7 @@ def test_transaction_that_commits_below_the_horizon_is_seen(graph: SharedGraph) 
     try:
         assert begun.wait(60)
         with graph.installation.database.pipeline() as tx:  # a younger transaction of the same graph commits first
-            tx.execute("UPDATE neurigraph.graph_index SET node_summary = '' WHERE node_id = %s", [node["node_id"]])
+            tx.execute("UPDATE neurigraph.graph_index SET node_summary = '' WHERE node_id = %s", [node.node_id])
         between = listing(graph)
     finally:
         listed.set()
@@ -138,17 +139,17 @@ def test_transaction_that_commits_below_the_horizon_is_seen(graph: SharedGraph) 
     assert between.nodes == [node]
     after = listing(graph, between.horizon)
     assert after.is_known
-    assert after.nodes[0]["digest"] != node["digest"]
+    assert after.nodes[0].digest != node.digest
 
 
 def test_large_nodes_are_listed_in_parts(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         remember(graph, f"#Family/Dave Dave has {number} oars.")
     (node,) = listing(graph).nodes
-    whole = versions(graph, node["node_id"])
+    whole = versions(graph, node.node_id)
     monkeypatch.setattr(offering, "LISTED_AT_ONCE", 1)
     context = graph.installation.acting_for(graph.third_party(PEER))
-    parts = offering.list_records(context, node["node_id"])["parts"]
+    parts = offering.list_records(context, node.node_id)["parts"]
     assert sum(part["records"] for part in parts) == len(whole) == 4
     for part in parts:
         within = sorted((one, at) for one, at in whole.items() if str(one).startswith(part["prefix"]))
@@ -161,8 +162,8 @@ def test_answer_ends_before_too_many_passages(graph: SharedGraph, monkeypatch: p
     (node,) = listing(graph).nodes
     monkeypatch.setattr(offering, "PASSAGES_AT_ONCE", 1)
     context = graph.installation.acting_for(graph.third_party(PEER))
-    ids = sorted(versions(graph, node["node_id"]))
-    assert [row["record_id"] for row in offering.read_records(context, node["node_id"], ids)] == ids[:1]
+    ids = sorted(versions(graph, node.node_id))
+    assert [row["record_id"] for row in offering.read_records(context, node.node_id, ids)] == ids[:1]
 
 
 def test_record_comes_with_its_passages_and_files(graph: SharedGraph) -> None:

@@ -12,10 +12,11 @@ import pytest
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.replay_job import replay_job
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion.failures import ReplayOutcome, count_open, list_failures, replay, replay_own
+from neurigraph_pipelines.ingestion.failures import count_open, list_failures, replay, replay_own
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.failures import ReplayOutcome
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.failed_segments import fail, give_up, state_of

@@ -128,7 +128,7 @@ def test_repository_and_its_files_pass_their_statuses(installation: Installation
 
         installation.uploads.read_due(_Watched(installation.text_extractor, look))  # type: ignore[arg-type]
         seen |= {
-            str(row["source_id"]): [] for row in uploads_of(installation, bob) if str(row["source_id"]) not in seen
+            str(row["upload_id"]): [] for row in uploads_of(installation, bob) if str(row["upload_id"]) not in seen
         }
         look()
         list(run_due(installation.context, "tests", on_batch=lambda *_: look()))

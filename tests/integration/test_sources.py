@@ -64,7 +64,7 @@ class Documents:
         return search(self.context.acting_for(self.claims), Question(query, **filters))
 
     def source(self, upload_id: UUID) -> dict[str, Any]:
-        return presentation.source(get_source(self.here.database, self.claims, SourceKind.UPLOAD, upload_id))
+        return get_source(self.here.database, self.claims, SourceKind.UPLOAD, upload_id).model_dump()
 
     def memory(self, record_id: UUID) -> dict[str, Any]:
         return presentation.record(history.record_at(self.here.database, self.claims, record_id))
@@ -123,7 +123,7 @@ def test_details_are_shown_everywhere(shared_installation: Installation) -> None
     ingest(context, user)
     answer = search(asking, Question("cobalt sextant"))
     assert hits_of(answer) == [shown]
-    listed = presentation.source(get_source(here.database, claims, SourceKind.CONVERSATION, source_id))
+    listed = get_source(here.database, claims, SourceKind.CONVERSATION, source_id).model_dump()
     assert shown.items() <= listed.items()
     record = history.record_at(here.database, claims, UUID(answer.hits[0]["record_id"]))
     assert presentation.record(record)["source"] == shown
@@ -150,7 +150,7 @@ def test_new_version_supersedes_the_one_before_by_its_texts(documents: Documents
     (newer,) = documents.records(second)
     assert documents.successors(first) == [newer]
     state = documents.source(second)
-    assert (state["version"], state["replaces"], state["external_id"]) == (2, str(first), "guide")
+    assert (state["version"], state["replaces"], state["external_id"]) == (2, first, "guide")
     assert state["document_type"] == "text", "not what was stated"
     (found,) = documents.find("lighthouse").hits
     assert (found["record_id"], found["origin"]["source"]["version"]) == (str(newer), 2)
@@ -286,7 +286,7 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
     # What replaces a private source is private.
     set_privacy(here.database, graph.owners, second, Privacy.PRIVATE)
     third = say(graph.owners, "#Work/Marketing The ochre plan, a third time.", SourceDetails(replaces=second))
-    assert get_source(here.database, graph.owners, SourceKind.CONVERSATION, third)["privacy"] == "private"
+    assert get_source(here.database, graph.owners, SourceKind.CONVERSATION, third).privacy == "private"
     assert not {str(second), str(third)} & {source_id for source_id, _ in seen(graph.personas, "ochre plan")}
     count = SQL("SELECT count(*) AS seen FROM neurigraph.sources WHERE source_id = ANY(%(ids)s)")
     assert here.database.ask(graph.personas, count, {"ids": [second, third]})[0]["seen"] == 0

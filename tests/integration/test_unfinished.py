@@ -13,7 +13,7 @@ from psycopg import sql
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.ingestion import assign, detection, graph_updates, note_records, passage_words, record_rows
-from neurigraph_pipelines.ingestion.failures import ReplayOutcome, replay
+from neurigraph_pipelines.ingestion.failures import replay
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.resummarize import resummarize
 from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unfinished
@@ -23,6 +23,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.failures import ReplayOutcome
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.failed_segments import fail
 from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, new_user, rows, stored

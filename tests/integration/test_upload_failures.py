@@ -11,9 +11,10 @@ from psycopg import sql
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.replay_job import replay_job
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion.failures import Failure, ReplayOutcome, count_open, list_failures, replay
+from neurigraph_pipelines.ingestion.failures import count_open, list_failures, replay
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.failures import FailureOfUser, ReplayOutcome
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.api_server import serving
@@ -34,14 +35,14 @@ def upload(installation: Installation, user: User, name: str, content: bytes = N
     installation.uploads.receive(Claims.of_user(user.user_id), name, [content])
 
 
-def fail_to_read(installation: Installation, user: User, name: str, content: bytes = NOTES) -> Failure:
+def fail_to_read(installation: Installation, user: User, name: str, content: bytes = NOTES) -> FailureOfUser:
     """Upload a text that has more than may be read out of one file."""
     upload(installation, user, name, content)
     installation.uploads.read_due(SubprocessExtractor(30.0, 1 << 30, 1_000))
     return open_failures(installation)[0]
 
 
-def open_failures(installation: Installation) -> list[Failure]:
+def open_failures(installation: Installation) -> list[FailureOfUser]:
     with installation.database.pipeline() as tx:
         return list_failures(tx)
 

@@ -87,7 +87,8 @@ EXPORTS = {
 
 def conversations_of(here: Installation, claims: Claims, upload_id: UUID | None = None) -> list[dict[str, Any]]:
     wanted = SourceFilter(upload_id=upload_id)
-    return list_sources(here.database, here.cursors, claims, SourceKind.CONVERSATION, wanted, limit=200).items
+    found = list_sources(here.database, here.cursors, claims, SourceKind.CONVERSATION, wanted, limit=200).items
+    return [one.model_dump() for one in found]
 
 
 @pytest.mark.parametrize("format_name", EXPORTS)
@@ -103,7 +104,7 @@ def test_export_becomes_conversations(installation: Installation, bob: Claims, f
     assert (state["imported"]["conversations_added"], state["imported"]["rejected"]) == (1, [])
     (conversation,) = conversations_of(installation, bob, upload_id)
     hit = found(installation, bob, "Which boat needs new bolts in its keel?").hits[0]
-    assert (hit["source_kind"], hit["source_id"]) == ("conversation", str(conversation["source_id"]))
+    assert (hit["source_kind"], hit["source_id"]) == ("conversation", str(conversation["conversation_id"]))
     assert rows(installation, "SELECT staging_key FROM neurigraph.uploads WHERE source_id = %s", upload_id) == [
         {"staging_key": None}
     ], "no copy of what may be forgotten one day"
@@ -233,7 +234,7 @@ def test_stated_privacy_holds_for_conversations(installation: Installation, bob:
     secret = upload(installation, bob, "m.json", content, privacy=Privacy.PRIVATE, details=SourceDetails(origin="mem0"))
     store(installation)
     (conversation,) = conversations_of(installation, bob, secret)
-    assert (conversation["privacy"], conversation["details"]["origin"]) == ("private", "mem0")
+    assert (conversation["privacy"], conversation["origin"]) == ("private", "mem0")
     for privacy in (Privacy.SHARED, Privacy.PRIVATE):
         set_privacy(installation.database, bob, secret, privacy, SourceKind.UPLOAD)
         (conversation,) = conversations_of(installation, bob, secret)

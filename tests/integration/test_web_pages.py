@@ -118,7 +118,7 @@ def test_page_is_read_found_and_superseded(site: _Site, installation: Installati
         assert (hit["origin"]["received_through"], hit["origin"]["source"]["version"]) == ("web", 2)
         assert hit["origin"]["source"]["url"] == page["url"]
     found = get_source(installation.database, bob, SourceKind.UPLOAD, second.json()["upload_id"])
-    assert found["file_name"] == "ferry.html"
+    assert found.model_dump()["file_name"] == "ferry.html"
 
 
 def test_page_without_main_text_is_read_as_a_whole(installation: Installation) -> None:

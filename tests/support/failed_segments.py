@@ -5,15 +5,16 @@ from __future__ import annotations
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.ingestion.failures import Failure, list_failures
+from neurigraph_pipelines.ingestion.failures import list_failures
 from neurigraph_pipelines.model import ItemFailure
+from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.vectors import end_conversation
 
 ERROR = "the model refused this segment"
 
 
-def fail(installation: Installation, user: User, *external_ids: str) -> list[Failure]:
+def fail(installation: Installation, user: User, *external_ids: str) -> list[FailureOfUser]:
     """Add conversations, lease them, and let each fail finally."""
     for external_id in external_ids:
         end_conversation(installation, user, external_id, "We chose the copper gutters.", "For the boathouse.")
@@ -33,7 +34,7 @@ def give_up(installation: Installation) -> None:
         assert triggers.give_back(installation.context, batch.batch_id, failure, ref.attempts) == "failed"
 
 
-def state_of(installation: Installation, failure: Failure) -> tuple[str, int]:
+def state_of(installation: Installation, failure: FailureOfUser) -> tuple[str, int]:
     """Return the state and attempts of the failed segment or upload."""
     with installation.database.pipeline() as tx:
         row = tx.execute(

@@ -27,7 +27,7 @@ def upload(installation: Installation, claims: Claims, name: str, content: bytes
 
 
 def read_upload(installation: Installation, claims: Claims, upload_id: UUID) -> dict[str, Any]:
-    return get_source(installation.database, claims, SourceKind.UPLOAD, upload_id)
+    return get_source(installation.database, claims, SourceKind.UPLOAD, upload_id).model_dump()
 
 
 def store(installation: Installation) -> list[str]:
@@ -50,7 +50,8 @@ def opened(installation: Installation, claims: Claims, record_id: UUID, **how: A
 
 def uploads_of(installation: Installation, claims: Claims) -> list[dict[str, Any]]:
     """Return the uploads of a user, those received last first."""
-    return list_sources(installation.database, installation.cursors, claims, SourceKind.UPLOAD, SourceFilter()).items
+    found = list_sources(installation.database, installation.cursors, claims, SourceKind.UPLOAD, SourceFilter()).items
+    return [one.model_dump() for one in found]
 
 
 def staged(installation: Installation) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +20,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes
 
 NODES_AT_ONCE = 500
 RECORDS_AT_ONCE = 100
@@ -44,26 +44,9 @@ _NO_NODE = UUID(int=0)
 _QUERIES = statements("peer_offers")
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A page of the nodes that a peer may read.
-
-    Attributes:
-        horizon: To give with the next page, and with the next pull.
-        is_known: Whether the horizon of the pull before is known here; if not, every digest was computed again.
-        nodes: Each with its id, name, kind, number of records, and a digest of the ids and versions of its records.
-        next_node: To give for the next page; None at the end.
-    """
-
-    horizon: UUID
-    is_known: bool
-    nodes: list[dict[str, Any]]
-    next_node: UUID | None
-
-
 def list_nodes(
     context: Context, *, since: UUID | None = None, horizon: UUID | None = None, after: UUID | None = None
-) -> Listing:
+) -> OfferedNodes:
     """Return a page of the nodes that the caller may read.
 
     The horizon is a transaction number below which every transaction had ended when the first page was read. Digests
@@ -89,7 +72,9 @@ def list_nodes(
         page = [_listed(tx, row, recalled.get(row["node_id"])) for row in rows[:NODES_AT_ONCE]]
         digests = {str(row["node_id"]): [row.pop("ids_digest"), row["digest"]] for row in page}
         tx.execute(_QUERIES["remember"], {"horizon": current, "listed": Jsonb(digests)})
-    return Listing(current, bool(known), page, page[-1]["node_id"] if len(rows) > NODES_AT_ONCE else None)
+    next_node = page[-1]["node_id"] if len(rows) > NODES_AT_ONCE else None
+    nodes = [OfferedNode.model_validate(row) for row in page]
+    return OfferedNodes(horizon=current, is_known=bool(known), nodes=nodes, next_node=next_node)
 
 
 def _listed(tx: Transaction, row: dict[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:

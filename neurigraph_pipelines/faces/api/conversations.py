@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +14,10 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, ConversationGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import inbox as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.views import inbox as views
+from neurigraph_pipelines.views.sources import Conversations, ConversationState
 
 router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
 
@@ -26,12 +26,11 @@ router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented
     "",
     dependencies=[NotesLag],
     status_code=201,
-    response_model=responses.Conversation,
-    responses={200: {"model": responses.Conversation, "description": "The conversation exists already."}},
+    responses={200: {"model": views.Conversation, "description": "The conversation exists already."}},
 )
 def open_conversation(
     body: requests.NewConversation, response: Response, caller: Writer, installation: InstallationDep, once: Once
-) -> dict[str, UUID]:
+) -> views.Conversation:
     """Open a conversation, or return the existing one with the same `external_id`."""
     look(installation, caller, replaces=body.replaces)
     with installation.database.agent(caller) as tx:
@@ -46,7 +45,7 @@ def open_conversation(
             privacy=body.privacy,
             details=body.details,
         )
-        opened = {"conversation_id": conversation_id}
+        opened = views.Conversation(conversation_id=conversation_id)
         if created:
             once.note_result(tx, opened)
     if not created:
@@ -54,10 +53,10 @@ def open_conversation(
     return opened
 
 
-@router.post("/{conversation_id}/messages", dependencies=[NotesLag], response_model=responses.Appended)
+@router.post("/{conversation_id}/messages", dependencies=[NotesLag])
 def append_messages(
     conversation_id: UUID, body: requests.NewMessages, caller: Writer, installation: InstallationDep, once: Once
-) -> dict[str, Any]:
+) -> views.Appended:
     """Append messages in the order given.
 
     Messages can be found once they are stored, which happens when the conversation has ended or has grown long. To
@@ -68,24 +67,22 @@ def append_messages(
     return sources.append(installation, caller, SourceKind.CONVERSATION, conversation_id, body.messages, once)
 
 
-@router.post("/{conversation_id}/end", dependencies=[NotesLag], response_model=responses.Ended)
+@router.post("/{conversation_id}/end", dependencies=[NotesLag])
 def end_conversation(
     conversation_id: UUID, caller: Writer, installation: InstallationDep, body: requests.End | None = None
-) -> dict[str, UUID | datetime]:
+) -> views.Ended:
     """End a conversation. Ending it again changes nothing and returns the time of its first end."""
-    return {
-        "conversation_id": conversation_id,
-        "ended_at": sources.end(installation, caller, SourceKind.CONVERSATION, conversation_id, body),
-    }
+    ended_at = sources.end(installation, caller, SourceKind.CONVERSATION, conversation_id, body)
+    return views.Ended(conversation_id=conversation_id, ended_at=ended_at)
 
 
-@router.get("", response_model=responses.Conversations)
-def list_conversations(asked: sources.ListingDep) -> dict[str, Any]:
+@router.get("")
+def list_conversations(asked: sources.ListingDep) -> Conversations:
     """List conversations with their states, those received last first. A persona sees those that it handed in."""
-    return asked.of(SourceKind.CONVERSATION)
+    return asked.of(SourceKind.CONVERSATION, Conversations)
 
 
-@router.get("/{conversation_id}", response_model=responses.ConversationState, responses=NOT_MODIFIED)
+@router.get("/{conversation_id}", response_model=ConversationState, responses=NOT_MODIFIED)
 async def conversation_state(conversation_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
     """Return the state of a conversation, and the memories that it became."""
     return await sources.progress(reading, SourceKind.CONVERSATION, conversation_id)

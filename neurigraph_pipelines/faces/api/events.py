@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +14,10 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, EventGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import inbox as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.views import inbox as views
+from neurigraph_pipelines.views.sources import Events, EventState
 
 router = APIRouter(prefix="/events", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
 
@@ -27,13 +26,12 @@ router = APIRouter(prefix="/events", tags=["inbox"], responses=documented(401, 4
     "",
     dependencies=[NotesLag],
     status_code=201,
-    response_model=responses.Event,
     response_model_exclude_none=True,
-    responses={200: {"model": responses.Event, "description": "The event exists already."}},
+    responses={200: {"model": views.Event, "description": "The event exists already."}},
 )
 def open_event(
     body: requests.NewEvent, response: Response, caller: Writer, installation: InstallationDep, once: Once
-) -> dict[str, Any]:
+) -> views.Event:
     """Open an event, or return the existing one with the same `external_id`, and append the messages so far.
 
     Either everything is stored or nothing.
@@ -53,43 +51,41 @@ def open_event(
             privacy=body.privacy,
             details=body.details,
         )
-        opened: dict[str, Any] = {"event_id": event_id}
+        appended = None
         if body.messages:
             appended = inbox.append(tx, SourceKind.EVENT, event_id, sources.new_messages(body.messages))
-            opened["messages"] = asdict(appended)
+        opened = views.Event(event_id=event_id, messages=appended)
         if created or body.messages:
-            once.note_result(tx, opened, status=201 if created else 200)
+            once.note_result(tx, opened.model_dump(exclude_none=True), status=201 if created else 200)
     if not created:
         response.status_code = 200
     return opened
 
 
-@router.post("/{event_id}/messages", dependencies=[NotesLag], response_model=responses.Appended)
+@router.post("/{event_id}/messages", dependencies=[NotesLag])
 def append_to_event(
     event_id: UUID, body: requests.NewEventMessages, caller: Writer, installation: InstallationDep, once: Once
-) -> dict[str, Any]:
+) -> views.Appended:
     """Append messages in the order given. They can be found once the event has ended and is stored."""
     return sources.append(installation, caller, SourceKind.EVENT, event_id, body.messages, once)
 
 
-@router.post("/{event_id}/end", dependencies=[NotesLag], response_model=responses.EventEnded)
+@router.post("/{event_id}/end", dependencies=[NotesLag])
 def end_event(
     event_id: UUID, caller: Writer, installation: InstallationDep, body: requests.End | None = None
-) -> dict[str, UUID | datetime]:
+) -> views.EventEnded:
     """End an event, which is stored as one memory, whatever its length. Ending it again changes nothing."""
-    return {
-        "event_id": event_id,
-        "ended_at": sources.end(installation, caller, SourceKind.EVENT, event_id, body),
-    }
+    ended_at = sources.end(installation, caller, SourceKind.EVENT, event_id, body)
+    return views.EventEnded(event_id=event_id, ended_at=ended_at)
 
 
-@router.get("", response_model=responses.Events)
-def list_events(asked: sources.ListingDep) -> dict[str, Any]:
+@router.get("")
+def list_events(asked: sources.ListingDep) -> Events:
     """List events with their states, those received last first. A persona sees those that it handed in."""
-    return asked.of(SourceKind.EVENT)
+    return asked.of(SourceKind.EVENT, Events)
 
 
-@router.get("/{event_id}", response_model=responses.EventState, responses=NOT_MODIFIED)
+@router.get("/{event_id}", response_model=EventState, responses=NOT_MODIFIED)
 async def event_state(event_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
     """Return the state of an event, and the memories that it became."""
     return await sources.progress(reading, SourceKind.EVENT, event_id)

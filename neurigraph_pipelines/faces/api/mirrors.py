@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -17,7 +16,7 @@ from neurigraph_pipelines.exchange.peers.signatures import HEADER, HomeKey
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.responses import mirrors as responses
+from neurigraph_pipelines.views import mirrors as views
 from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(prefix="/mirror", tags=["peers"], responses=documented(401, 403, 404, 422, 503))
@@ -40,7 +39,7 @@ class PullRecords(Form):
     )
 
 
-@router.get("", response_model=responses.OfferedNodes)
+@router.get("", response_model=views.OfferedNodes)
 def list_nodes(
     caller: Caller,
     installation: InstallationDep,
@@ -53,10 +52,10 @@ def list_nodes(
     """List the nodes that a third party may read, each with a digest of its records."""
     context = installation.acting_for(caller)
     found = offering.list_nodes(context, since=since, horizon=horizon, after=after)
-    return _signed(installation, nonce, accept_encoding, asdict(found))
+    return _signed(installation, nonce, accept_encoding, found.model_dump())
 
 
-@router.get("/nodes/{node_id}", response_model=responses.OfferedRecords)
+@router.get("/nodes/{node_id}", response_model=views.OfferedRecords)
 def list_records(
     node_id: UUID,
     caller: Caller,
@@ -72,7 +71,7 @@ def list_records(
     return _signed(installation, nonce, accept_encoding, found)
 
 
-@router.post("/nodes/{node_id}/records", response_model=responses.PulledRecords, responses=documented(413))
+@router.post("/nodes/{node_id}/records", response_model=views.PulledRecords, responses=documented(413))
 def pull_records(
     node_id: UUID,
     body: PullRecords,

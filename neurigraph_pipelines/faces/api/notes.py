@@ -14,10 +14,11 @@ from neurigraph_pipelines.faces.api.authentication import Author, InstallationDe
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, NoteGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import inbox as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.inbox.notes import write_note
 from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.views import inbox as views
+from neurigraph_pipelines.views.sources import Notes, NoteState
 
 router = APIRouter(prefix="/notes", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
 
@@ -26,12 +27,9 @@ router = APIRouter(prefix="/notes", tags=["inbox"], responses=documented(401, 40
     "",
     dependencies=[NotesLag],
     status_code=202,
-    response_model=responses.Note,
-    responses={200: {"model": responses.Note, "description": "The same note was there already."}},
+    responses={200: {"model": views.Note, "description": "The same note was there already."}},
 )
-def remember(
-    body: requests.NewNote, response: Response, caller: Writer, installation: InstallationDep
-) -> dict[str, Any]:
+def remember(body: requests.NewNote, response: Response, caller: Writer, installation: InstallationDep) -> views.Note:
     """Write a note, which is remembered as it is. It is stored in the background: see `GET /v1/notes/{note_id}`.
 
     A note that is pinned to a node lies there; others are filed by the language model. The same text again, with the
@@ -42,16 +40,16 @@ def remember(
     if not written.created:
         response.status_code = 200
     response.headers["Location"] = f"/v1/notes/{written.note_id}"
-    return asdict(written)
+    return views.Note.model_validate(asdict(written))
 
 
-@router.get("", response_model=responses.Notes)
-def list_notes(asked: sources.ListingDep) -> dict[str, Any]:
+@router.get("")
+def list_notes(asked: sources.ListingDep) -> Notes:
     """List notes with their states, those received last first. A persona sees those that it wrote."""
-    return asked.of(SourceKind.NOTE)
+    return asked.of(SourceKind.NOTE, Notes)
 
 
-@router.get("/{note_id}", response_model=responses.NoteState, responses=NOT_MODIFIED)
+@router.get("/{note_id}", response_model=NoteState, responses=NOT_MODIFIED)
 async def note_state(note_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
     """Return the state of a note, and the memories that its versions became."""
     return await sources.progress(reading, SourceKind.NOTE, note_id)

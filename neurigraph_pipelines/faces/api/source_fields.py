@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -15,12 +14,10 @@ from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.sources import AUTHOR, CHANNEL, ORIGIN, UPDATED_AT
 
-_ORIGIN = "The program or site that it comes from, such as `slack`."
 _TYPE = "What it is. The bytes of a file decide over a stated format."
 _URL = "A page to read it at: `http` or `https`, without a user name or password."
-_CHANNEL = "Who could read it where it comes from."
-_AUTHOR = "Who wrote it."
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
 PRIVACY = (
     "`private`: only the owner of the graph sees it. Default: `private` if the owner hands it in and its `channel` is "
@@ -31,21 +28,20 @@ CONTAINER_TAGS = (
     "spaces all of them, otherwise none."
 )
 ONLY_SPACES = "Only what is in at least one of these spaces. Default: no limit. An unknown tag is an empty space."
-_UPDATED = "When it last changed where it comes from."
 
 
 class SourceFields(BaseModel):
     """What the writer of a source says of it besides its text."""
 
     origin: str | None = Field(
-        default=None, description=_ORIGIN, json_schema_extra={"maxLength": MAX_ORIGIN_LENGTH, "example": "slack"}
+        default=None, description=ORIGIN, json_schema_extra={"maxLength": MAX_ORIGIN_LENGTH, "example": "slack"}
     )
     document_type: DocumentType | None = Field(default=None, description=_TYPE)
     url: str | None = Field(default=None, description=_URL, json_schema_extra={"maxLength": MAX_URL_LENGTH})
-    channel: Channel | None = Field(default=None, description=_CHANNEL)
-    author: str | None = Field(default=None, description=_AUTHOR, json_schema_extra={"maxLength": MAX_NAME_CHARACTERS})
+    channel: Channel | None = Field(default=None, description=CHANNEL)
+    author: str | None = Field(default=None, description=AUTHOR, json_schema_extra={"maxLength": MAX_NAME_CHARACTERS})
     metadata: dict[str, Scalar] = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
-    updated_at: datetime | None = Field(default=None, description=_UPDATED)
+    updated_at: datetime | None = Field(default=None, description=UPDATED_AT)
     tier: Tier | None = Field(
         default=None, description="How long its memories are meant to be kept; default: `long`, for good."
     )
@@ -70,17 +66,3 @@ class VersionFields(SourceFields):
 
 DETAILS = tuple(VersionFields.model_fields)
 """The names of what may be stated."""
-
-
-class ShownDetails(BaseModel):
-    """Where a source comes from, as its writer stated it, and its place among its versions."""
-
-    origin: str | None = Field(description=_ORIGIN)
-    document_type: DocumentType = Field(description="What it is.")
-    url: str | None = Field(description="A page to read it at.")
-    channel: Channel | None = Field(description=_CHANNEL)
-    author: str | None = Field(description=_AUTHOR)
-    metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")
-    version: int = Field(description="Counts from 1.")
-    replaces: UUID | None = Field(description="The version before, if the caller may see it.")
-    updated_at: datetime | None = Field(description=_UPDATED)

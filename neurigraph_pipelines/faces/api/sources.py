@@ -6,16 +6,15 @@ The routes belong in those routers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.access.guards import Guard
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Within
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
@@ -25,6 +24,8 @@ from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import SETTLED, Claims, NewMessage, Progress, SourceKind
 from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.retrieval.listing.waiting import MAX_WAIT_SECONDS
+from neurigraph_pipelines.views.inbox import Appended
+from neurigraph_pipelines.views.sources import Conversations, Events, Notes, Uploads
 from neurigraph_pipelines.wiring.installation import Installation
 
 
@@ -45,11 +46,11 @@ def append(
     source_id: UUID,
     sent: Sequence[requests.NewMessage],
     guard: Guard,
-) -> dict[str, Any]:
-    """Append the messages of a request and return the fields of ``responses.inbox.Appended``."""
+) -> Appended:
+    """Append the messages of a request."""
     with installation.database.agent(caller) as tx:
         guard.admit(tx)
-        appended = asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
+        appended = inbox(installation).append(tx, kind, source_id, new_messages(sent))
         guard.note_result(tx, appended)
     return appended
 
@@ -97,6 +98,9 @@ Wait = Annotated[
 """How long a caller waits."""
 
 
+_Page = TypeVar("_Page", Conversations, Events, Uploads, Notes)
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """A request for a page of sources."""
@@ -107,11 +111,11 @@ class Listing:
     limit: int
     cursor: str | None
 
-    def of(self, kind: SourceKind) -> dict[str, Any]:
+    def of(self, kind: SourceKind, view: type[_Page]) -> _Page:
         """Return the page, of sources of one kind."""
         database, cursors = self.installation.database, self.installation.cursors
         page = list_sources(database, cursors, self.caller, kind, self.wanted, limit=self.limit, cursor=self.cursor)
-        return page.shown(f"{kind}s", presentation.source)
+        return page.into(view)
 
 
 def _listing(
@@ -151,8 +155,8 @@ async def progress(reading: Reading, kind: SourceKind, source_id: UUID) -> Mappi
     state = reading.request.app.state
     installation, caller = state.installation, reading.caller
     found = await run_in_threadpool(get_source, installation.database, caller, kind, source_id)
-    if reading.wait and found["state"] not in SETTLED:
+    if reading.wait and found.state not in SETTLED:
         await state.waiters.wait(source_id, reading.wait)
         found = await run_in_threadpool(get_source, installation.database, caller, kind, source_id)
     version = await run_in_threadpool(read_source_version, installation, caller, source_id)
-    return tagged(reading.response, version, presentation.source(found), reading.if_none_match)
+    return tagged(reading.response, version, found.model_dump(), reading.if_none_match)

@@ -18,7 +18,6 @@ from neurigraph_pipelines.faces.api.authentication import Author, InstallationDe
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import inbox as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.api.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder, with_order
@@ -30,7 +29,9 @@ from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.exact_json import keep_exactly
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.sources import Upload, Uploads
 
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
 
@@ -96,14 +97,13 @@ def _form_schema() -> dict[str, Any]:
     "/files",
     dependencies=[NotesLag],
     status_code=202,
-    response_model=responses.Uploaded,
     responses={
-        200: {"model": responses.Uploaded, "description": "The same bytes were uploaded before."},
+        200: {"model": views.Uploaded, "description": "The same bytes were uploaded before."},
         **documented(403, 409, 413),
     },
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
-async def upload(request: Request, response: Response, caller: Author, installation: InstallationDep) -> dict[str, Any]:
+async def upload(request: Request, response: Response, caller: Author, installation: InstallationDep) -> views.Uploaded:
     """Upload a file, or without one have the web page at `url` fetched.
 
     A `url` that ends with `.git`, or comes with the `document_type` `repository`, is fetched as a repository.
@@ -140,16 +140,16 @@ async def upload(request: Request, response: Response, caller: Author, installat
     if not received.new:
         response.status_code = 200
     response.headers["Location"] = f"/v1/uploads/{received.upload_id}"
-    return {"upload_id": received.upload_id, "notes": list(received.notes)}
+    return views.Uploaded(upload_id=received.upload_id, notes=list(received.notes))
 
 
-@router.get("/uploads", response_model=responses.Uploads)
-def list_uploads(asked: sources.ListingDep) -> dict[str, Any]:
+@router.get("/uploads")
+def list_uploads(asked: sources.ListingDep) -> Uploads:
     """List uploads with their states, those received last first."""
-    return asked.of(SourceKind.UPLOAD)
+    return asked.of(SourceKind.UPLOAD, Uploads)
 
 
-@router.get("/uploads/{upload_id}", response_model=responses.Upload, responses=NOT_MODIFIED)
+@router.get("/uploads/{upload_id}", response_model=Upload, responses=NOT_MODIFIED)
 async def upload_state(upload_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
     """Return the state of an upload, and the memories that it became."""
     return await sources.progress(reading, SourceKind.UPLOAD, upload_id)

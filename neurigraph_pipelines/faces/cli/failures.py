@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -34,7 +33,7 @@ def failures(
 
         return views.failures(found)
 
-    Output(as_json).result({"failures": [asdict(each) for each in found]}, view)
+    Output(as_json).result({"failures": found}, view)
 
 
 @commands.command()
@@ -64,4 +63,4 @@ def replay(
         lines = [f"{each.failure_id}  {each.outcome.replace('_', ' ')}" for each in done]
         return views.lines(*lines, "`neurigraph up` stores them automatically, `neurigraph ingest` at once.")
 
-    Output(as_json).result({"replays": [asdict(each) for each in done]}, view)
+    Output(as_json).result({"replays": done}, view)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.model import SETTLED, Progress, SourceKind
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.views.sources import SourceState
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -64,14 +64,13 @@ def _lists(kind: SourceKind) -> None:
             page = list_sources(
                 installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
             )
-        shown = page.shown(f"{kind}s", presentation.source)
 
         def view() -> Any:
             from neurigraph_pipelines.faces.cli import views
 
-            return views.sources(shown[f"{kind}s"], kind, shown["next_cursor"])
+            return views.sources(page.items, page.next_cursor)
 
-        Output(as_json).result(shown, view)
+        Output(as_json).result(page.shown(f"{kind}s"), view)
 
 
 for _kind in SourceKind:
@@ -96,22 +95,21 @@ def progress(
         source_id = find_source(installation.database, claims, argument(source))
         until = time.monotonic() + wait
         found = _get(installation, claims, source_id)
-        while found["state"] not in SETTLED and time.monotonic() < until:
+        while found.state not in SETTLED and time.monotonic() < until:
             time.sleep(_PAUSE_SECONDS)
             found = _get(installation, claims, source_id)
-    shown = presentation.source(found)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        records = [f"neurigraph record {record_id} --user {user}" for record_id in shown["record_ids"]]
-        facts = {name.replace("_", " "): value for name, value in shown.items() if name != "record_ids"}
+        records = [f"neurigraph record {record_id} --user {user}" for record_id in found.record_ids]
+        facts = {name.replace("_", " "): value for name, value in found if name != "record_ids"}
         return views.stacked(views.fields(facts), views.lines(*records))
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(found, view)
 
 
-def _get(installation: Installation, claims: Claims, source_id: UUID) -> dict[str, Any]:
+def _get(installation: Installation, claims: Claims, source_id: UUID) -> SourceState:
     from neurigraph_pipelines.model.errors import NotFoundError
     from neurigraph_pipelines.retrieval.listing.sources import get_source
 

@@ -10,7 +10,6 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Output
 from neurigraph_pipelines.faces.cli.session import argument, next_step, opened
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
@@ -132,10 +131,10 @@ def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str
     from neurigraph_pipelines.retrieval.listing.sources import get_source
 
     installation.uploads.read_due(installation.text_extractor, claims.user_id)
-    state = presentation.source(get_source(installation.database, claims, SourceKind.UPLOAD, upload_id))
-    if state["state"] == "failed":
-        raise UnreadableFileError(f"{name}: {state['error']}")
-    return state
+    state = get_source(installation.database, claims, SourceKind.UPLOAD, upload_id)
+    if state.state == "failed":
+        raise UnreadableFileError(f"{name}: {state.error}")
+    return dict(state)
 
 
 def _show(data: dict[str, Any], output: Output) -> None:

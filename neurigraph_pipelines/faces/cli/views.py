@@ -18,15 +18,17 @@ from neurigraph_pipelines.faces.cli import origins
 from neurigraph_pipelines.faces.cli.output import more, printable
 from neurigraph_pipelines.faces.cli.profiles import profile_lines
 from neurigraph_pipelines.faces.presentation import edge_in_words
-from neurigraph_pipelines.ingestion.failures import Failure
+from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.views.facts import FoundFact
+from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
 from neurigraph_pipelines.views.graph import ListedNode, Shell, TreeNode
+from neurigraph_pipelines.views.sources import ListedUpload, Source
 
 EXCERPT_CHARACTERS = 300
 MESSAGES_SHOWN = 5
@@ -281,7 +283,7 @@ def _value(value: Any) -> str:
     return "none" if value is None else _excerpt(str(value))
 
 
-def failures(found: Sequence[Failure]) -> RenderableType:
+def failures(found: Sequence[FailureOfUser]) -> RenderableType:
     """Return failures of segments and files, each with the command that replays it."""
     if not found:
         return Text("Nothing has failed.")
@@ -347,17 +349,17 @@ def _excerpt(text: str) -> str:
     return one_line if len(one_line) <= EXCERPT_CHARACTERS else one_line[: EXCERPT_CHARACTERS - 1].rstrip() + "…"
 
 
-def sources(found: Sequence[Mapping[str, Any]], kind: str, next_cursor: str | None) -> RenderableType:
+def sources(found: Sequence[Source], next_cursor: str | None) -> RenderableType:
     """Return conversations, events, uploads or notes, one a row, and how to see more."""
     return page(
         [
             {
-                kind: one[f"{kind}_id"],
-                "received": _date(one["received_at"]),
-                "state": one["state"],
-                "title": one.get("file_name") or one["title"] or one["external_id"],
-                "error": one["error"] or "",
-                **({"notes": "; ".join(one["notes"])} if "notes" in one else {}),
+                one.KIND: one.source_id,
+                "received": _date(one.received_at),
+                "state": one.state,
+                "title": one.file_name if isinstance(one, ListedUpload) else one.title or one.external_id,
+                "error": one.error or "",
+                **({"notes": "; ".join(one.notes)} if isinstance(one, ListedUpload) else {}),
             }
             for one in found
         ],

@@ -17,13 +17,11 @@ from neurigraph_pipelines.faces.client.failures import (
     Unavailable,
 )
 from neurigraph_pipelines.faces.client.models import (
-    Appended,
     Citation,
     Hit,
     Message,
     MessageHit,
     Node,
-    Note,
     Record,
     Reply,
     SearchResult,
@@ -32,6 +30,7 @@ from neurigraph_pipelines.faces.client.models import (
 from neurigraph_pipelines.faces.client.synchronous import Memory
 from neurigraph_pipelines.views.fact_queries import QueriedFacts as FactQueryResult
 from neurigraph_pipelines.views.facts import Fact, StatedFact
+from neurigraph_pipelines.views.inbox import Appended, Note
 from neurigraph_pipelines.views.links import Link
 from neurigraph_pipelines.views.retention import Archived, Purge
 from neurigraph_pipelines.views.retention import Retention as Kept

@@ -18,10 +18,8 @@ from neurigraph_pipelines.faces.client.digests_asynchronous import AsyncDigests
 from neurigraph_pipelines.faces.client.evidence_asynchronous import AsyncEvidence
 from neurigraph_pipelines.faces.client.facts_asynchronous import AsyncFacts
 from neurigraph_pipelines.faces.client.models import (
-    Appended,
     Kind,
     Node,
-    Note,
     Privacy,
     Record,
     Reply,
@@ -48,6 +46,7 @@ from neurigraph_pipelines.faces.client.transport import (
     tagged,
 )
 from neurigraph_pipelines.faces.client.webhooks_asynchronous import AsyncWebhooks
+from neurigraph_pipelines.views.inbox import NOTHING, Appended, Note
 
 
 class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks):
@@ -170,14 +169,14 @@ class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, A
 
     async def add_messages(self, conversation_id: UUID, messages: Sequence[Given]) -> Appended:
         """Add messages to a conversation; give them external ids if they may be sent again."""
-        total = {"added": 0, "known": 0, "conflicts": [], "tokens": 0}
+        total = NOTHING
         made = messages_of(messages)
         for first in range(0, len(made), MESSAGES_AT_ONCE):
             body = {"messages": made[first : first + MESSAGES_AT_ONCE]}
             path = f"/v1/conversations/{conversation_id}/messages"
-            answer = (await self._send(Call("POST", path, body, is_change=True))).json()
-            total = {name: total[name] + answer[name] for name in total}
-        return Appended.model_validate(total)
+            answer = await self._send(Call("POST", path, body, is_change=True))
+            total += Appended.model_validate(answer.json())
+        return total
 
     async def end_conversation(self, conversation_id: UUID, ended_at: datetime | None = None) -> None:
         """End a conversation, so that it is stored."""

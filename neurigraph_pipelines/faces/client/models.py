@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from neurigraph_pipelines.views import sources
 from neurigraph_pipelines.views.facts import FoundFact
 
 State = Literal["open", "waiting", "storing", "stored", "failed"]
@@ -39,62 +40,22 @@ class Message(BaseModel):
     duration_ms: int | None = None
 
 
-class Appended(_Answer):
-    """What became of messages that were handed in."""
-
-    added: int
-    known: int
-    conflicts: list[str]
-    tokens: int
-
-
-class Note(_Answer):
-    """A note that was taken; ``created`` is False if it was there already."""
-
-    note_id: UUID
-    version: int
-    created: bool
-    node_id: UUID | None = None
-    replaces: UUID | None = None
-
-
-class SourceDetails(_Answer):
-    """Where a source comes from, as its writer stated it, and its place among its versions."""
-
-    origin: str | None = None
-    document_type: str | None = None
-    url: str | None = None
-    channel: str | None = None
-    author: str | None = None
-    metadata: dict[str, Any] = {}
-    version: int = 1
-    replaces: UUID | None = None
-    updated_at: datetime | None = None
-
-
-class Source(SourceDetails):
+class Source(sources.Source):
     """A conversation, event, upload or note: what was handed in, and what became of it.
 
     Attributes:
-        source_id: Its id, whatever it is.
-        error: Why it failed; None otherwise.
+        id: Its id, whatever it is; so is ``source_id``.
         record_ids: The memories that it became; empty in lists, as is ``etag``.
     """
 
-    source_id: UUID = Field(validation_alias="id")
-    state: State
-    title: str | None = None
-    external_id: str
-    error: str | None = None
-    failure_id: UUID | None = None
-    started_at: datetime
-    ended_at: datetime | None = None
-    received_at: datetime
-    received_through: str | None = None
-    message_count: int
-    privacy: Privacy | None = None
-    record_ids: list[UUID] = []
+    id: UUID
+    record_ids: list[UUID] = Field(default_factory=list)
     etag: str | None = None
+
+    @property
+    def source_id(self) -> UUID:
+        """Its id, whatever it is."""
+        return self.id
 
 
 class Hit(_Answer):
@@ -190,7 +151,7 @@ class Record(_Answer):
     file_id: UUID | None = None
     file_state: str | None = None
     superseded_by: UUID | None = None
-    source: SourceDetails | None = None
+    source: sources.ShownDetails | None = None
     etag: str | None = None
 
 

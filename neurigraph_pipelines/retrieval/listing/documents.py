@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,7 @@ from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.listing.sources import get_source
+from neurigraph_pipelines.views.sources import SourceState
 
 _QUERIES = statements("documents")
 
@@ -28,6 +30,15 @@ class Status(StrEnum):
     EMBEDDING = "embedding"
     COMPLETED = "completed"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A source of any kind, with the status of its processing and the spaces that it is in."""
+
+    source: SourceState
+    status: Status
+    container_tags: list[str]
 
 
 def status_of(state: Progress, row: Mapping[str, Any]) -> Status:
@@ -48,8 +59,8 @@ def status_of(state: Progress, row: Mapping[str, Any]) -> Status:
     return Status.CHUNKING if row["kind"] == SourceKind.UPLOAD else Status.PENDING
 
 
-def get_document(database: Database, claims: Claims, document_id: UUID) -> dict[str, Any]:
-    """Return a source of any kind as ``get_source`` does, with its ``status`` and ``container_tags``.
+def get_document(database: Database, claims: Claims, document_id: UUID) -> Document:
+    """Return a source of any kind as a document.
 
     Raises:
         NotFoundError: There is no such source, or the caller did not hand it in and does not own it.
@@ -58,5 +69,4 @@ def get_document(database: Database, claims: Claims, document_id: UUID) -> dict[
     if not rows:
         raise NotFoundError
     found = get_source(database, claims, SourceKind(rows[0]["kind"]), document_id)
-    status = status_of(Progress(found["state"]), rows[0])
-    return {**found, "status": status, "container_tags": rows[0]["container_tags"]}
+    return Document(found, status_of(found.state, rows[0]), rows[0]["container_tags"])

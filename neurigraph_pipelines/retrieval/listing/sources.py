@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import sql
@@ -18,9 +18,35 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.sources import (
+    ConversationState,
+    EventState,
+    ListedConversation,
+    ListedEvent,
+    ListedNote,
+    ListedUpload,
+    NoteState,
+    Source,
+    SourceState,
+    Upload,
+)
 
 _QUERIES = statements("listing")
+_LISTED: dict[SourceKind, type[Source]] = {
+    SourceKind.CONVERSATION: ListedConversation,
+    SourceKind.EVENT: ListedEvent,
+    SourceKind.UPLOAD: ListedUpload,
+    SourceKind.NOTE: ListedNote,
+}
+_STATES: dict[SourceKind, type[ConversationState] | type[EventState] | type[Upload] | type[NoteState]] = {
+    SourceKind.CONVERSATION: ConversationState,
+    SourceKind.EVENT: EventState,
+    SourceKind.UPLOAD: Upload,
+    SourceKind.NOTE: NoteState,
+}
+_Source = TypeVar("_Source", bound=Source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +79,20 @@ def list_sources(
     *,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
+) -> Page[Source]:
     """Return a page of sources of one kind, those received last first.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
-        return _read(database, claims, kind, wanted, after or NEWEST, most)
+    def read(after: Position | None, most: int) -> list[Source]:
+        return [_view(_LISTED[kind], row) for row in _read(database, claims, kind, wanted, after or NEWEST, most)]
 
     return cursors.page(claims, f"sources:{kind}", asdict(wanted), limit, cursor, read, _position)
 
 
-def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: UUID) -> dict[str, Any]:
+def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: UUID) -> SourceState:
     """Return one source, with the ids of the records that it became.
 
     Raises:
@@ -77,7 +103,7 @@ def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: 
         raise NotFoundError
     values = {"user_id": claims.user_id, "source": f"{kind}:{source_id}"}
     records = database.ask(claims, _QUERIES["records_of_source"], values)
-    return {**found[0], "record_ids": [row["record_id"] for row in records]}
+    return _view(_STATES[kind], {**found[0], "record_ids": [row["record_id"] for row in records]})
 
 
 def settled(database: Database, source_ids: Collection[UUID]) -> set[UUID]:
@@ -117,5 +143,12 @@ def _escaped(word: str) -> str:
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _position(row: dict[str, Any]) -> tuple[datetime, UUID]:
-    return row["received_at"], row["source_id"]
+def _view(view: type[_Source], row: dict[str, Any]) -> _Source:
+    """Return a row of the query ``sources`` as a view, in which an event's kind is that of the event."""
+    kind = row["kind"]
+    details = shown_details(kind, row["details"])
+    return view.model_validate({**row, **details, "kind": row["event_kind"], f"{kind}_id": row["source_id"]})
+
+
+def _position(one: Source) -> tuple[datetime, UUID]:
+    return one.received_at, one.source_id

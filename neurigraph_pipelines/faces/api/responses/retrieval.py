@@ -8,10 +8,10 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.faces.api.source_fields import ShownDetails
 from neurigraph_pipelines.model import CompressionState, Detector, ReceivedThrough, Role, SourceKind, Tier, Voice
 from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.retention import EXPIRES_AT, EXPIRY_REASON, TIER
+from neurigraph_pipelines.views.sources import ShownDetails
 
 
 class Origin(BaseModel):

@@ -18,7 +18,6 @@ from neurigraph_pipelines.faces.api.v3 import forms, responses
 from neurigraph_pipelines.inbox.uploads import Received
 from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.documents import FoundDocument, Wanted, full_text, search_documents
 from neurigraph_pipelines.retrieval.listing.documents import Status, get_document
 from neurigraph_pipelines.text.container_tags import checked_tags
@@ -60,7 +59,7 @@ def add_document(
         response.status_code = 200
     response.headers["Location"] = f"/v3/documents/{received.upload_id}"
     found = get_document(installation.database, caller, received.upload_id)
-    return {"id": received.upload_id, "status": found["status"]}
+    return {"id": received.upload_id, "status": found.status}
 
 
 def _receive_text(
@@ -78,20 +77,20 @@ def _receive_text(
 def document(document_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return a document of any kind, also an upload, a note or a conversation, and how far its processing is."""
     found = get_document(installation.database, caller, document_id)
-    records = found["record_ids"] if found["status"] is Status.COMPLETED else []
-    details = shown_details(found["kind"], found["details"])
+    source = found.source
+    records = source.record_ids if found.status is Status.COMPLETED else []
     lost: list[str] = []
-    content = full_text(installation.acting_for(caller), found["kind"], records, lost) if records else None
+    content = full_text(installation.acting_for(caller), source.KIND, records, lost) if records else None
     return {
         "id": document_id,
-        "custom_id": found["external_id"],
-        "title": found["title"],
+        "custom_id": source.external_id,
+        "title": source.title,
         "content": content,
         "summary": read_record(installation, caller, records[0])[1]["summary"] if records else None,
-        "container_tags": found["container_tags"],
-        "status": found["status"],
-        "error": found["error"] or "; ".join(lost) or None,
-        **_stated(details, found["received_at"]),
+        "container_tags": found.container_tags,
+        "status": found.status,
+        "error": source.error or "; ".join(lost) or None,
+        **_stated(dict(source), source.received_at),
     }
 
 

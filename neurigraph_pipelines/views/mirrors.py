@@ -1,4 +1,4 @@
-"""Response bodies of what peers pull."""
+"""What peers pull: nodes, versions of records, and records with their passages and files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from neurigraph_pipelines.views.base import View
 
 
-class OfferedNode(BaseModel):
+class OfferedNode(View):
     """A node that the peer may read."""
 
     node_id: UUID
@@ -19,7 +21,7 @@ class OfferedNode(BaseModel):
     digest: str = Field(description="MD5 of `id:version` of these records, by id, with commas between them.")
 
 
-class OfferedNodes(BaseModel):
+class OfferedNodes(View):
     """A page of the nodes that the peer may read, by id."""
 
     horizon: UUID = Field(description="Give it with the next page as `horizon`, and with the next pull as `since`.")
@@ -28,14 +30,14 @@ class OfferedNodes(BaseModel):
     next_node: UUID | None = Field(description="Give it as `after` for the next page.")
 
 
-class OfferedRecord(BaseModel):
+class OfferedRecord(View):
     """A record of a node."""
 
     record_id: UUID
     version: UUID = Field(description="Another one whenever something of the record changes.")
 
 
-class OfferedPart(BaseModel):
+class OfferedPart(View):
     """The records whose ids begin alike."""
 
     prefix: str
@@ -43,14 +45,14 @@ class OfferedPart(BaseModel):
     digest: str
 
 
-class OfferedRecords(BaseModel):
+class OfferedRecords(View):
     """The records of a node or, if there are too many, digests of parts of them."""
 
     records: list[OfferedRecord] | None = None
     parts: list[OfferedPart] | None = None
 
 
-class PulledRecord(BaseModel):
+class PulledRecord(View):
     """A record with its passages and files."""
 
     record_id: UUID
@@ -63,7 +65,7 @@ class PulledRecord(BaseModel):
     passages: list[dict[str, Any]]
 
 
-class PulledRecords(BaseModel):
+class PulledRecords(View):
     """The first of the records that were asked for, by id; those that the peer may not read are left out."""
 
     records: list[PulledRecord]

@@ -1,0 +1,193 @@
+"""Sources: conversations, events, uploads and notes, how far each is, and what it became."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import (
+    Channel,
+    DocumentType,
+    EventKind,
+    Privacy,
+    Progress,
+    ReceivedThrough,
+    SourceKind,
+)
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
+
+ORIGIN = "The program or site that it comes from, such as `slack`."
+CHANNEL = "Who could read it where it comes from."
+AUTHOR = "Who wrote it."
+UPDATED_AT = "When it last changed where it comes from."
+
+
+class ShownDetails(View):
+    """Where a source comes from, as its writer stated it, and its place among its versions."""
+
+    origin: str | None = Field(description=ORIGIN)
+    document_type: DocumentType = Field(description="What it is.")
+    url: str | None = Field(description="A page to read it at.")
+    channel: Channel | None = Field(description=CHANNEL)
+    author: str | None = Field(description=AUTHOR)
+    metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")
+    version: int = Field(description="Counts from 1.")
+    replaces: UUID | None = Field(description="The version before, if the caller may see it.")
+    updated_at: datetime | None = Field(description=UPDATED_AT)
+
+
+class Source(ShownDetails):
+    """What conversations, events, uploads and notes have in common."""
+
+    KIND: ClassVar[SourceKind]
+
+    external_id: str
+    title: str | None
+    state: Progress = Field(
+        description="`open`: more may arrive. `waiting`: it has ended and waits for a run. `storing`: a run stores it. "
+        "`stored`: all of it can be found. `failed`: `error` gives the reason, and replaying `failure_id` retries it."
+    )
+    error: str | None = Field(description="The reason of a failure.")
+    failure_id: UUID | None = Field(description="See `GET /v1/failures`.")
+    privacy: Privacy
+    persona_id: UUID | None = Field(description="The persona that handed it in; null is the owner.")
+    member_id: UUID | None = Field(description="The member of an organization that handed it in.")
+    message_count: int
+    started_at: datetime
+    ended_at: datetime | None
+    received_at: datetime
+    received_through: ReceivedThrough | None = Field(description="The door that it came through.")
+
+    @property
+    def source_id(self) -> UUID:
+        """Its id, which the fields name after its kind."""
+        found: UUID = getattr(self, f"{self.KIND}_id")
+        return found
+
+
+class ListedConversation(Source):
+    """A conversation and how far it is."""
+
+    KIND = SourceKind.CONVERSATION
+
+    conversation_id: UUID
+
+
+class ListedEvent(Source):
+    """An event and how far it is."""
+
+    KIND = SourceKind.EVENT
+
+    event_id: UUID
+    kind: EventKind
+
+
+class Rejected(View):
+    """An item of an export that was not added, and why."""
+
+    where: str
+    reason: str
+
+
+class Imported(View):
+    """What was read of an export of conversations."""
+
+    format: str = Field(description="Such as `chatgpt`, `mail` or `slack`.")
+    conversations: int = Field(description="Those in the file; `GET /v1/conversations?upload_id=` lists them.")
+    conversations_added: int = Field(description="Those that were new.")
+    messages_added: int
+    messages_known: int = Field(description="Messages that were there already.")
+    rejected_count: int
+    rejected: list[Rejected] = Field(description="The first 20 of them.")
+    notes: list[str] = Field(default_factory=list, description="What was assumed, left out or not read.")
+
+
+class ListedUpload(Source):
+    """An uploaded file and how far it is. It is never `open`; sending a failed one again retries it."""
+
+    KIND = SourceKind.UPLOAD
+
+    upload_id: UUID
+    file_name: str
+    media_type: str = Field(description="Detected from the content, not from the name.")
+    size_bytes: int
+    sha256: str
+    file_id: UUID | None = Field(description="The id to open the file by, once it is stored.")
+    imported: Imported | None = Field(
+        description="Set if it was an export of conversations or of notes: these are stored, and not the file."
+    )
+    notes: list[str] = Field(description="What was assumed, left out or not read of it.")
+
+
+class ListedNote(Source):
+    """A note and how far it is."""
+
+    KIND = SourceKind.NOTE
+
+    note_id: UUID
+
+
+_RECORD_IDS = Field(description="The memories that it became so far, oldest first; those that the caller may see.")
+
+
+class ConversationState(ListedConversation):
+    """A conversation, how far it is, and what it became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class EventState(ListedEvent):
+    """An event, how far it is, and what it became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class Upload(ListedUpload):
+    """An uploaded file, how far it is, and what it became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class NoteState(ListedNote):
+    """A note, how far it is, and what its versions became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class Notes(View):
+    """A page of notes, those received last first."""
+
+    notes: list[ListedNote]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class Conversations(View):
+    """A page of conversations, those received last first."""
+
+    conversations: list[ListedConversation]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class Events(View):
+    """A page of events, those received last first."""
+
+    events: list[ListedEvent]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class Uploads(View):
+    """A page of uploads, those received last first."""
+
+    uploads: list[ListedUpload]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+SourceState = ConversationState | EventState | Upload | NoteState
+"""A source of any kind, how far it is, and what it became."""
+
+SourcePage = Conversations | Events | Uploads | Notes
+"""A page of sources of one kind."""
