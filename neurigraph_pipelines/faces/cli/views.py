@@ -18,7 +18,6 @@ from neurigraph_pipelines.faces.cli import origins
 from neurigraph_pipelines.faces.cli.output import more, printable
 from neurigraph_pipelines.faces.cli.profiles import profile_lines
 from neurigraph_pipelines.faces.presentation import edge_in_words
-from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.open import OpenedMessage

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.faces.api.responses.records import Record
-from neurigraph_pipelines.faces.api.source_fields import ShownDetails
 from neurigraph_pipelines.model import ReceivedThrough, SourceKind
 from neurigraph_pipelines.views.sources import ShownDetails
 
