@@ -15,7 +15,7 @@ from itertools import combinations, pairwise
 from neurigraph_pipelines.model import Evidence
 from resources.offline.candidates import Candidate
 from resources.offline.fitting import is_date_or_number
-from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_several
+from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_all, asks_for_several
 from resources.offline.versions import TELLS_CHANGE
 
 REPEATED = 0.6
@@ -197,6 +197,8 @@ def with_more(asked: Asked, question: str, best: Sequence[Candidate], evidence: 
     If the best one has what is asked for and most of the question's words, only as good ones add to it. Beside another
     one, those stay that match nearly as well. A question for several things has no best one: less is left out.
     """
+    if asks_for_all(question):
+        return list(best)
     kept = list(best[:1])
     is_several = len(asked.kinds) > 1 or len(_ASKED.findall(question)) > 1 or asks_for_several(question)
     for before, one in pairwise(best):

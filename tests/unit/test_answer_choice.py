@@ -86,6 +86,11 @@ def quoted(question: str, texts: list[str]) -> list[int]:
         ("Wo ist der Ersatzschlüssel?", ["Der Ersatzschlüssel ist im Schrank.", "Ana ist in Rom."], [1]),
         ("Where do I live?", ["I live in Bonn.", "I moved to Kiel."], [1, 2]),
         ("Which instruments do I play?", ["I play the cello.", "I play the violin.", "The cat sleeps."], [1, 2]),
+        (
+            "Tell me everything about Dave.",
+            ["Dave told us a story.", "We went fishing with Dave.", "The cat sleeps."],
+            [1, 2],
+        ),
         ("Where does Ben live?", HOMES, [2]),
         ("Who lives in Rome?", HOMES, [1]),
         ("What is Ben's phone number?", PHONES, [2]),
