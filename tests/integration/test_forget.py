@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -331,27 +330,6 @@ def test_running_batch_restores_nothing(installation: Installation) -> None:
 
     assert (result.stored, result.returned) == ((), ())
     assert traces(here, gone) == []
-
-
-@pytest.mark.parametrize("versions", [1, 2])
-def test_old_nodes_are_erased(
-    shared_installation: Installation, later_node_ddl: Callable[[], int], versions: int
-) -> None:
-    here = shared_installation
-    user, claims = new_user(here)
-    gone = mark()
-    converse(here, claims, f"#Family {gone} says hello.", external_id=gone)
-    converse(here, claims, f"#Family/{gone} {gone} again.")
-    remember_all(here)
-    for _ in range(versions):
-        later_node_ddl()
-    below, family = node_at(here, claims, f"Family/{gone}"), node_at(here, claims, "Family")
-    (record,) = rows(here, "SELECT record_id FROM neurigraph.record_index WHERE node_id = %s", family)
-    for kind, subject_id in ((NODE, below), (RECORD, record["record_id"])):
-        assert planned(here, claims, kind, subject_id).files == 1
-        assert erase(here, claims, kind, subject_id).erased["files"] == 1
-    assert traces(here, gone) == []
-    erase(here, claims, USER, user.user_id)
 
 
 def test_running_conversation_continues(installation: Installation) -> None:

@@ -149,7 +149,7 @@ def test_tables_and_counts_hide_other_spaces(world: World) -> None:
         assert world.seen(world.bound, f"neurigraph.{table}") == [], table
     with world.here.database.agent(world.bound) as tx:
         shell = navigation.shell(tx, world.node_id)
-        assert (shell["record_count"], shell["edges"]) == (1, [])
+        assert (shell.record_count, shell.edges) == (1, [])
         assert "lover" not in repr(shell)
         assert SECRET not in repr(shell).lower()
         assert len(navigation.records(tx, world.node_id)) == 1
