@@ -15,7 +15,7 @@ from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.ingestion import assign, detection, graph_updates, note_records, passage_words, record_rows
 from neurigraph_pipelines.ingestion import keywords as describing
 from neurigraph_pipelines.ingestion import summarize as summarizing
-from neurigraph_pipelines.ingestion.failures import ReplayOutcome, replay
+from neurigraph_pipelines.ingestion.failures import replay
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.resummarize import resummarize
 from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unfinished
