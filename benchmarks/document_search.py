@@ -48,7 +48,7 @@ def run(bench: Bench) -> Section:
 def _store(installation: Installation, claims: Claims, stored: int) -> None:
     with installation.database.agent(claims) as tx:
         for chat in conversations(0, stored):
-            Inbox(installation.context).add_conversation(tx, claims.user_id, chat)
+            Inbox(installation.context).add_conversations(tx, claims.user_id, [chat])
     for result in run_due(installation.context, "benchmark", claims.user_id):
         if result.returned:
             raise RuntimeError(f"a conversation was not stored: {result.returned[0][0].error}")

@@ -76,7 +76,7 @@ def _graph(bench: Bench, installation: Installation) -> tuple[Context, list[str]
     bench.say(f"storing {len(given)} conversations")
     with installation.database.agent(claims) as tx:
         for labelled in given:
-            Inbox(installation.context).add_conversation(tx, user.user_id, labelled.conversation())
+            Inbox(installation.context).add_conversations(tx, user.user_id, [labelled.conversation()])
     for result in run_due(installation.context, "benchmark", user.user_id):
         if result.returned:
             raise RuntimeError(f"a conversation was not stored: {result.returned[0][0].error}")

@@ -147,7 +147,7 @@ def _store_before(installation: Installation, user_id: Any, size: int) -> None:
     inbox = Inbox(installation.context)
     with installation.database.owner() as tx:
         for one in conversations(1, size):
-            inbox.add_conversation(tx, user_id, one)
+            inbox.add_conversations(tx, user_id, [one])
     for _ in run_due(installation.context, "benchmark"):
         pass
 

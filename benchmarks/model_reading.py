@@ -46,7 +46,7 @@ def run(bench: Bench) -> Section:
         claims = Claims.of_user(user.user_id)
         with installation.database.agent(claims) as tx:
             for conversation in sample.conversations:
-                Inbox(installation.context).add_conversation(tx, user.user_id, conversation)
+                Inbox(installation.context).add_conversations(tx, user.user_id, [conversation])
         for result in run_due(installation.context, "benchmark"):
             assert not result.returned, result.returned
         for delay in delays:

@@ -181,7 +181,7 @@ def _user(front: Installation, slug: str, number_of_conversations: int, database
     inbox = Inbox(here.context)
     for chat in conversations(0, number_of_conversations):
         with here.database.agent(Claims.of_user(user.user_id)) as tx:
-            inbox.add_conversation(tx, user.user_id, chat)
+            inbox.add_conversations(tx, user.user_id, [chat])
     for _ in run_due(here.context, "benchmark", user.user_id):
         pass
     return key

@@ -118,7 +118,7 @@ class _Pipeline:
         """Put conversations into the inbox, one transaction each."""
         for chat in chats:
             with self.context.database.agent(Claims.of_user(user.user_id)) as tx:
-                self._inbox.add_conversation(tx, user.user_id, chat)
+                self._inbox.add_conversations(tx, user.user_id, [chat])
 
     def claim(self, user: User, size: int) -> tuple[triggers.Batch, Context]:
         """Claim what was taken in as one batch."""

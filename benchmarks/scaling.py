@@ -117,7 +117,7 @@ def _store(context: Context, user: User, first: int, count: int) -> tuple[float,
     inbox = Inbox(context)
     for chat in conversations(first, count):
         with context.database.agent(Claims.of_user(user.user_id)) as tx:
-            inbox.add_conversation(tx, user.user_id, chat)
+            inbox.add_conversations(tx, user.user_id, [chat])
     started = time.perf_counter()
     for _ in run_due(context, "benchmark", user.user_id):
         pass

@@ -72,7 +72,7 @@ def _store(installation: Installation, samples: Sequence[Sample]) -> Stored:
         user, _ = create_user(installation.database, sample.name)
         with installation.database.agent(Claims.of_user(user.user_id)) as tx:
             for conversation in sample.conversations:
-                Inbox(context).add_conversation(tx, user.user_id, conversation)
+                Inbox(context).add_conversations(tx, user.user_id, [conversation])
                 messages += conversation.messages
     wall, processor = time.perf_counter(), time.process_time()
     for result in run_due(context, "benchmark"):

@@ -140,7 +140,7 @@ def take_in(installation: Installation, slug: str, size: int) -> UUID:
     inbox = Inbox(context)
     for chat in conversations(0, size):
         with database.agent(Claims.of_user(user.user_id)) as tx:
-            inbox.add_conversation(tx, user.user_id, chat)
+            inbox.add_conversations(tx, user.user_id, [chat])
     detect_conversation_ends(context)
     batch = triggers.lease_due(context, "benchmark", user.user_id)
     assert batch is not None

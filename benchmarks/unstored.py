@@ -123,4 +123,4 @@ def _hand_in(installation: Installation, claims: Claims, texts: Sequence[str], n
     """Add a conversation of so many messages."""
     said = tuple(NewMessage(Role.USER, texts[next(numbers) % len(texts)]) for _ in range(size))
     with installation.database.agent(claims) as tx:
-        Inbox(installation.context).add_conversation(tx, claims.user_id, NewConversation(uuid4().hex, said))
+        Inbox(installation.context).add_conversations(tx, claims.user_id, [NewConversation(uuid4().hex, said)])

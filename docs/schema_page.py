@@ -16,6 +16,7 @@ from typing import LiteralString
 import psycopg
 
 from neurigraph_pipelines.database.migrations import migrate
+from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.database.statements import SQL_ROOT
 from neurigraph_pipelines.graph.provisioning import create_user
@@ -28,10 +29,12 @@ _SHOWN_SCHEMAS = ("neurigraph", "neurigraph_private", _NODE)
 _TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(?:\{schema\}|\w+)\.(\w+) \($")
 _COLUMN = re.compile(r"    (\w+) [a-z]\w*")
 _FUNCTION = re.compile(r"CREATE (?:OR REPLACE )?FUNCTION \w+\.(\w+)")
+_JOURNALS = "Journals of the migration runner"
 _INTRODUCTION = """
 Neurigraph keeps its data in the Postgres schemas `neurigraph`, which all users share, and `neurigraph_private`, which
-only functions read, and in one schema for each node, shown here as `node`. Tables come from `sql/shared` and
-`sql/node`, functions and policies from `sql/routines`.
+only functions read, and in one schema for each node, shown here as `node`. Each table of all users has a file in
+`sql/tables`, with its triggers and policies. The tables of a node are in `sql/node.sql`, and functions that belong to
+no single table in `sql/functions`.
 
 Three roles use them. `neurigraph_owner` owns everything and runs migrations. `neurigraph_pipeline` runs the pipeline
 for all users. `neurigraph_agent` serves interfaces, and sees what the signed claims of its transaction allow.
@@ -103,9 +106,8 @@ def page_of(url: str, written: str, secret: Secret) -> str:
     create_user(database, _NODE)
     database.close()
     comments = Comments()
-    for folder in ("shared", "node", "routines"):
-        for path in sorted((SQL_ROOT / folder).glob("*.sql")):
-            comments.read(path)
+    for path in [SQL_ROOT / "types.sql", *sorted(SQL_ROOT.glob("[ft]*/*.sql")), SQL_ROOT / "node.sql"]:
+        comments.read(path)
     with psycopg.connect(url) as connection:
         catalog = _Catalog(connection, comments)
         lines = ["# Schema", "", written, "", _INTRODUCTION, "", *catalog.diagram()]
@@ -137,18 +139,19 @@ class _Catalog:
         return text
 
     def rooms(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Give each file with tables, by the first words of its comment, with its tables."""
+        """Give each heading of the order of tables, up to its colon, with its tables."""
         tables = self._rows(
             "SELECT n.nspname, c.relname FROM pg_class AS c INNER JOIN pg_namespace AS n ON c.relnamespace = n.oid "
             "WHERE n.nspname = ANY(%s) AND c.relkind = 'r' ORDER BY c.oid",
             list(_SHOWN_SCHEMAS),
         )
-        homes: dict[str, list[tuple[str, str]]] = {}
+        rooms: dict[str, list[tuple[str, str]]] = {}
         for schema, table in tables:
-            homes.setdefault(self._comments.homes.get(table, ""), []).append((schema, table))
-        for home in sorted(homes, key=lambda name: (not name, name.startswith("0006"), name)):
-            title = re.split(r"[:.]", self._comments.files.get(home, "Journals of the migration runner"))[0]
-            yield title, homes[home]
+            other = "Tables of a node" if schema == _NODE else _JOURNALS
+            rooms.setdefault(SHIPPED.tables.get(table, other).partition(":")[0], []).append((schema, table))
+        journals = rooms.pop(_JOURNALS)
+        yield from rooms.items()
+        yield _JOURNALS, journals
 
     def diagram(self) -> Iterator[str]:
         """Give the foreign keys as an entity diagram of Mermaid."""

@@ -143,7 +143,7 @@ def store(installation: Installation, given: Sample) -> Claims:
     with installation.database.agent(claims) as tx:
         for conversation in given.conversations:
             ended = replace(conversation, ended_at=conversation.started_at)
-            Inbox(installation.context).add_conversation(tx, user.user_id, ended)
+            Inbox(installation.context).add_conversations(tx, user.user_id, [ended])
     for result in run_due(installation.context, "benchmark"):
         assert not result.returned, result.returned
     return claims

@@ -83,7 +83,7 @@ def _ask_all(installation: Installation, sample: Sample) -> Iterator[Asked]:
     claims = Claims.of_user(user.user_id)
     for conversation in sample.conversations:
         with installation.database.agent(claims) as tx:
-            Inbox(installation.context).add_conversation(tx, user.user_id, conversation)
+            Inbox(installation.context).add_conversations(tx, user.user_id, [conversation])
     for result in run_due(installation.context, "benchmark", user.user_id):
         assert not result.returned, result.returned
     for question in sample.questions:

@@ -69,7 +69,7 @@ def _derive(installation: Installation, labelled: Labelled) -> Derived:
     user, _ = create_user(installation.database, labelled.owner)
     claims = Claims.of_user(user.user_id)
     with installation.database.agent(claims) as tx:
-        Inbox(installation.context).add_conversation(tx, user.user_id, labelled.conversation())
+        Inbox(installation.context).add_conversations(tx, user.user_id, [labelled.conversation()])
     for result in run_due(installation.context, "benchmark", user.user_id):
         if result.returned:
             raise RuntimeError(f"{labelled.id} was not stored: {result.returned[0][0].error}")

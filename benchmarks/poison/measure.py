@@ -83,7 +83,7 @@ class PoisonedMemory:
         inbox = Inbox(self.installation.context)
         with self.installation.database.agent(claims or self.claims) as tx:
             for conversation in conversations:
-                inbox.add_conversation(tx, self.user.user_id, conversation)
+                inbox.add_conversations(tx, self.user.user_id, [conversation])
 
     def plant(self, attacks: Sequence[Planted]) -> None:
         """Put planted texts into the inbox, each through its door, and store them."""

@@ -1,7 +1,7 @@
 """Authentication: claims from API keys and tokens, their signature, and the passwords of the database roles.
 
 The API and the command line authenticate here. The database decides which rows the claims may see
-(``sql/routines/access.sql``). The database adapter passes claims to transactions. ``sharing`` issues keys and grants.
+(``sql/functions/access.sql``). The database adapter passes claims to transactions. ``sharing`` issues keys and grants.
 """
 
 from __future__ import annotations

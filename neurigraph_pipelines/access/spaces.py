@@ -1,7 +1,7 @@
 """Spaces: named sets of sources by container tag, to which searches and keys can be limited.
 
-The database decides what a caller that is limited to spaces sees (``sql/routines/spaces.sql``). ``erasure`` forgets the
-sources of a space.
+The database decides what a caller that is limited to spaces sees (``sql/functions/spaces.sql``). ``erasure`` forgets
+the sources of a space.
 """
 
 from __future__ import annotations

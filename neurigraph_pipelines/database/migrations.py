@@ -1,19 +1,15 @@
-"""The migration runner: brings the shared schema up to date with numbered, forward-only files.
+"""The migration runner: makes the schema in an empty database, and brings one of an earlier version up to date.
 
-Every file is applied in a transaction of its own, and an advisory lock lets concurrent runs take turns. The files of
-``sql/routines`` follow: functions, triggers and policies, which have one text each and are replaced when it changes.
-Tables and data belong in a migration.
-
-Node schemas are upgraded by ``graph.provisioning``, in batches and on first write: one pass over thousands of schemas
-would block writers.
+An empty database gets all of ``schema`` in one transaction, and each migration runs in a transaction of its own.
+Functions, triggers and policies have one text each and are replaced when it changes. An advisory lock lets concurrent
+runs take turns. A database that no migration leads from is refused: its users are exported and restored.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,16 +18,9 @@ import psycopg
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
+from neurigraph_pipelines.database.schema import SHIPPED, Migration, Schema, Script, node_statement
 from neurigraph_pipelines.database.secret import Secret
-from neurigraph_pipelines.database.statements import (
-    BASELINE,
-    Migration,
-    Routine,
-    newest,
-    numbered,
-    routines,
-    statements,
-)
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import Database, Transaction
 
@@ -40,13 +29,8 @@ MINIMUM_VECTOR = (0, 7)
 LOGIN_ROLES = ("neurigraph_pipeline", "neurigraph_agent", "neurigraph_dagster")
 
 _QUERIES = statements("migrations")
-_FIRST = BASELINE["shared"]
-"""Number of the only migration that runs before neurigraph_owner exists, as the connecting administrator."""
-
-_LAST_BEFORE_BASELINE = 29
-_JOURNAL_BEFORE_BASELINE = "732c8d327e1d4e66b29765f8e3888b03c34f8c4721e79c67c680e149fd3cdb3f"
-"""SHA-256 of the checksums of all migrations and routines of the last version before the baseline."""
-_VERSION_BEFORE_BASELINE = "the version before the baseline (commit e5c5ece)"
+_MADE = "schema"
+"""Name in the journal of the step that made the schema; its checksum is the digest of the schema."""
 
 _FINGERPRINT = "secret of the passwords: "
 """Comment on a role: unlike a table, it belongs to the whole server, as the roles do."""
@@ -61,7 +45,7 @@ _ROLE_CONFLICTS = (
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """The result of a run: names of applied migrations and replaced routine files, and the version of the schema."""
+    """The result of a run: names of applied steps and replaced scripts, and the number of the schema."""
 
     applied: tuple[str, ...]
     routines: tuple[str, ...]
@@ -73,25 +57,32 @@ def migrate(
     secret: Secret,
     *,
     on_applied: Callable[[str], None] | None = None,
-    up_to: int | None = None,
     replace_claims_key: bool = False,
     replace_passwords: bool = False,
+    schema: Schema = SHIPPED,
 ) -> MigrationReport:
-    """Apply missing migrations, replace outdated routines, and set role logins and the claims key.
+    """Make the schema or bring it up to date, and set role logins and the claims key.
 
     Args:
         url: A user who may create roles, schemas and the vector extension.
         secret: Passwords and the claims key are derived from it. Another one than before is refused, since it would
             lock out every running process.
-        on_applied: Called with the name of each migration after its commit.
-        up_to: Stop after this number; for tests of upgrades.
+        on_applied: Called with the name of each step after its commit.
         replace_claims_key: Accept another secret of the claims than before.
         replace_passwords: Accept another secret of the passwords than before.
+        schema: The files; others than those of this version are for tests.
 
     Raises:
-        ConfigurationError: The server is too old, has no pgvector or cannot be reached, the database was migrated by
-            other files or is too old to upgrade, or the secret is another one.
+        ConfigurationError: The server is too old, has no pgvector or cannot be reached, no migration leads from the
+            schema of the database to this one, or the secret is another one.
     """
+    applied: list[str] = []
+
+    def note(name: str) -> None:
+        applied.append(name)
+        if on_applied is not None:
+            on_applied(name)
+
     with _connect(url) as connection:
         connection.execute(_QUERIES["lock"])
         try:
@@ -100,75 +91,46 @@ def migrate(
                 _require_passwords(connection, secret)
             if not replace_claims_key:
                 _require_same_secret(connection, secret)
-            applied = _apply_missing(connection, on_applied, up_to)
+            known = _known(connection)
+            if not known:
+                _make(connection, schema)
+                note(_MADE)
+            else:
+                _require_ours(known, schema)
+                for migration in schema.migrations:
+                    if migration.number > max(known):
+                        _apply(connection, migration)
+                        note(migration.name.removeprefix("migrations/"))
             _set_logins(connection, secret)
             inner, outer = secret.claims_pads()
-            replaced: list[str] = []
-            if up_to is None or up_to >= newest("shared"):
-                with connection.transaction():
-                    connection.execute(_QUERIES["become_owner"])
-                    replaced = _replace_routines(connection)
-                    connection.execute(_QUERIES["store_claims_key"], {"inner_pad": inner, "outer_pad": outer})
-            version = max((row["number"] for row in connection.execute(_QUERIES["applied"])), default=0)
+            with connection.transaction():
+                connection.execute(_QUERIES["become_owner"])
+                replaced = _replace_routines(connection, schema)
+                connection.execute(_QUERIES["store_claims_key"], {"inner_pad": inner, "outer_pad": outer})
         finally:
             connection.execute(_QUERIES["unlock"])
-    return MigrationReport(applied=tuple(applied), routines=tuple(replaced), version=version)
+    return MigrationReport(applied=tuple(applied), routines=tuple(replaced), version=schema.newest)
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationsAhead:
-    """What ``migrate`` has to do: names of migrations and routine files, and the version that the database has."""
-
-    missing: tuple[str, ...]
-    routines: tuple[str, ...]
-    version: int
-
-
-def migrations_ahead(url: str) -> MigrationsAhead:
-    """Return what ``migrate`` has to do. Changes nothing.
-
-    Args:
-        url: As for ``migrate``.
+def require_current(database: Database, schema: Schema = SHIPPED) -> None:
+    """Check that the schema is the one that this version works with.
 
     Raises:
-        ConfigurationError: The server cannot be reached, or the database is newer than this version.
-    """
-    with _connect(url) as connection:
-        known = _known(connection)
-        version = max(known, default=0)
-        if version > newest("shared"):
-            raise _newer_database(version)
-        missing = tuple(f"{m.number:04d}_{m.name}" for m in numbered("shared") if m.number not in known)
-        # A migration makes all routines again.
-        outdated = routines() if missing else _outdated_routines(connection)
-        return MigrationsAhead(missing, tuple(routine.name for routine in outdated), version)
-
-
-def require_current(database: Database) -> None:
-    """Check that the shared schema is the one that this version works with.
-
-    Raises:
-        ConfigurationError: The schema is missing, older or newer, the roles are missing, or the server cannot be
+        ConfigurationError: The schema is missing or another one, the roles are missing, or the server cannot be
             reached.
     """
     with database.owner() as tx:
         known = _known(tx)
-        version = max(known, default=0)
-        is_before_baseline = min(known, default=_FIRST) < _FIRST
-        outdated = version == newest("shared") and not is_before_baseline and _outdated_routines(tx)
-    if is_before_baseline:
+        is_outdated = bool(known) and max(known) == schema.newest and bool(_outdated_routines(tx, schema))
+    if not known:
+        raise ConfigurationError("the database has no schema: run `neurigraph migrate` to make it")
+    _require_ours(known, schema)
+    if max(known) < schema.newest:
         raise ConfigurationError(
-            f"the database is at migration {version} of the schema before the baseline: "
+            f"the database is at migration {max(known)} of {schema.newest}: "
             "run `neurigraph migrate` to bring it up to date"
         )
-    if version < newest("shared"):
-        raise ConfigurationError(
-            f"the database is at migration {version} of {newest('shared')}: "
-            "run `neurigraph migrate` to bring it up to date"
-        )
-    if version > newest("shared"):
-        raise _newer_database(version)
-    if outdated:
+    if is_outdated:
         raise ConfigurationError(
             "the functions of the database are not those of this version: run `neurigraph migrate` to replace them"
         )
@@ -220,13 +182,6 @@ def _require_claims_key(tx: Transaction, secret: Secret) -> None:
         )
 
 
-def _newer_database(version: int) -> ConfigurationError:
-    return ConfigurationError(
-        f"this database is at migration {version}, newer than this Neurigraph ({newest('shared')}): "
-        "install the newer version"
-    )
-
-
 def _check_server(connection: Connection[dict[str, Any]]) -> None:
     server = connection.execute(_QUERIES["server"]).fetchone()
     assert server is not None
@@ -248,35 +203,8 @@ def _check_server(connection: Connection[dict[str, Any]]) -> None:
         )
 
 
-def _apply_missing(
-    connection: Connection[dict[str, Any]], on_applied: Callable[[str], None] | None, up_to: int | None
-) -> list[str]:
-    known = _known(connection)
-    if known and min(known) < _FIRST:
-        _adopt_baseline(connection, max(known))
-        known = _known(connection)
-    if known and max(known) > newest("shared"):
-        raise _newer_database(max(known))
-    applied: list[str] = []
-    for migration in numbered("shared"):
-        before = known.get(migration.number)
-        if up_to is not None and migration.number > up_to:
-            break
-        if before is None:
-            _retry_role_changes(partial(_apply, connection, migration))
-            applied.append(f"{migration.number:04d}_{migration.name}")
-            if on_applied is not None:
-                on_applied(applied[-1])
-        elif before != migration.checksum:
-            raise ConfigurationError(
-                f"migration {migration.number:04d}_{migration.name} was changed after it was applied here: "
-                "restore the file and add a new migration instead"
-            )
-    return applied
-
-
 def _known(tx: Transaction) -> dict[int, str]:
-    """Return the checksum of each applied migration by its number; empty without a journal."""
+    """Return the checksum of each applied step by its number, the first of which made the schema."""
     journal = tx.execute(_QUERIES["has_journal"]).fetchone()
     assert journal is not None
     if not journal["present"]:
@@ -284,75 +212,85 @@ def _known(tx: Transaction) -> dict[int, str]:
     return {row["number"]: row["checksum"] for row in tx.execute(_QUERIES["applied"])}
 
 
-def _apply(connection: Connection[dict[str, Any]], migration: Migration) -> None:
-    """Apply a migration. All routines are replaced after it, since policies are made for the tables that exist."""
-    with connection.transaction():
-        if migration.number > _FIRST:
-            connection.execute(_QUERIES["become_owner"])
-        connection.execute(migration.statement)
-        if migration.number == _FIRST:
-            connection.execute(_QUERIES["become_owner"])
-            connection.execute(_QUERIES["create_journal"])
-            connection.execute(_QUERIES["create_routines_journal"])
-        _note_applied(connection, migration)
-        connection.execute(_QUERIES["clear_routines_journal"])
+def _require_ours(known: Mapping[int, str], schema: Schema) -> None:
+    """Check that a database was made by a schema that leads to this one, and that its migrations are ours."""
+    if max(known) > schema.newest:
+        raise ConfigurationError(
+            f"this database is at migration {max(known)}, newer than this Neurigraph ({schema.newest}): "
+            "install the newer version"
+        )
+    made = min(known)
+    if known[made] != schema.digest_at(made):
+        raise ConfigurationError(
+            "no migration leads from the schema of this database to this version: run `neurigraph export` for each "
+            "user with the version that made it, and `neurigraph import --format neurigraph` into a new one with this "
+            "version"
+        )
+    for migration in schema.migrations:
+        if made < migration.number <= max(known) and known.get(migration.number) != migration.checksum:
+            raise ConfigurationError(
+                f"migration {migration.name} was changed after it was applied here: "
+                "restore the file and add a new migration instead"
+            )
 
 
-def _note_applied(connection: Transaction, migration: Migration) -> None:
-    connection.execute(
-        _QUERIES["note_applied"],
-        {"number": migration.number, "name": migration.name, "checksum": migration.checksum},
-    )
+def _make(connection: Connection[dict[str, Any]], schema: Schema) -> None:
+    """Make the schema in an empty database."""
 
+    def make_roles() -> None:
+        with connection.transaction():
+            connection.execute(schema.roles.statement)
 
-def _adopt_baseline(connection: Connection[dict[str, Any]], version: int) -> None:
-    """Rewrite the journal of a database at the last migration before the baseline, whose tables are the baseline's.
-
-    Nodes keep their number: the baseline of ``sql/node`` has the number of the last file before it.
-
-    Raises:
-        ConfigurationError: The database, or one of its nodes, is older, or was migrated by other files.
-    """
-    remedy = f"run `neurigraph migrate` of {_VERSION_BEFORE_BASELINE} first, then run it again with this one"
-    if version < _LAST_BEFORE_BASELINE:
-        raise ConfigurationError(f"this database is at migration {version} of the schema before the baseline: {remedy}")
+    _retry_role_changes(make_roles)
     with connection.transaction():
         connection.execute(_QUERIES["become_owner"])
+        connection.execute(_QUERIES["create_journal"])
         connection.execute(_QUERIES["create_routines_journal"])
-        if version > _LAST_BEFORE_BASELINE or _journal_checksum(connection) != _JOURNAL_BEFORE_BASELINE:
-            raise ConfigurationError(
-                "the migrations or functions of this database are not those of the last version before the baseline: "
-                f"{remedy}"
-            )
-        older = connection.execute(_QUERIES["count_older_nodes"], {"version": BASELINE["node"]}).fetchone()
-        assert older is not None
-        if older["nodes"]:
-            raise ConfigurationError(f"{older['nodes']} nodes of this database have older tables: {remedy}")
-        connection.execute(_QUERIES["drop_unused_functions"])
-        connection.execute(_QUERIES["clear_journal"])
-        connection.execute(_QUERIES["clear_routines_journal"])
-        for migration in numbered("shared"):
-            if migration.number <= _LAST_BEFORE_BASELINE:
-                _note_applied(connection, migration)
+        for script in schema.base:
+            connection.execute(script.statement)
+        _replace_routines(connection, schema)
+        _note_applied(connection, schema.newest, _MADE, schema.digest)
 
 
-def _journal_checksum(tx: Transaction) -> str:
-    lines = [f"{number} {checksum}" for number, checksum in sorted(_known(tx).items())]
-    lines += sorted(f"{row['name']} {row['checksum']}" for row in tx.execute(_QUERIES["routines"]))
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+def _apply(connection: Connection[dict[str, Any]], migration: Migration) -> None:
+    """Apply a migration: one of nodes to each node in a transaction of its own, so that none waits for all."""
+    while migration.is_of_nodes:
+        with connection.transaction():
+            connection.execute(_QUERIES["become_owner"])
+            node = connection.execute(_QUERIES["node_before"], {"number": migration.number}).fetchone()
+            if node is None:
+                break
+            connection.execute(node_statement(migration, node["schema_name"], node["node_id"], node["user_id"]))
+            connection.execute(_QUERIES["set_node_version"], {"node_id": node["node_id"], "number": migration.number})
+    with connection.transaction():
+        connection.execute(_QUERIES["become_owner"])
+        if not migration.is_of_nodes:
+            connection.execute(migration.statement)
+        _note_applied(connection, migration.number, migration.name, migration.checksum)
 
 
-def _outdated_routines(tx: Transaction) -> list[Routine]:
+def _note_applied(connection: Transaction, number: int, name: str, checksum: str) -> None:
+    connection.execute(_QUERIES["note_applied"], {"number": number, "name": name, "checksum": checksum})
+
+
+def _outdated_routines(tx: Transaction, schema: Schema) -> list[Script]:
     present = {row["name"]: row["checksum"] for row in tx.execute(_QUERIES["routines"])}
-    return [routine for routine in routines() if present.get(routine.name) != routine.checksum]
+    return [routine for routine in schema.routines if present.get(routine.name) != routine.checksum]
 
 
-def _replace_routines(connection: Transaction) -> list[str]:
+def _replace_routines(connection: Transaction, schema: Schema) -> list[str]:
     """Replace outdated routines in the caller's transaction, so that no session sees functions of two versions."""
-    outdated = _outdated_routines(connection)
+    outdated = _outdated_routines(connection, schema)
     for routine in outdated:
+        folder, _, name = routine.name.partition("/")
+        if folder == "tables":
+            for policy in connection.execute(_QUERIES["policies"], {"table": name}).fetchall():
+                names = {key: sql.Identifier(policy[key]) for key in ("policy", "table_name")}
+                connection.execute(_QUERIES["drop_policy"].format(**names))
         connection.execute(routine.statement)
         connection.execute(_QUERIES["note_routine"], {"name": routine.name, "checksum": routine.checksum})
+    if outdated:
+        connection.execute(_QUERIES["close_private_functions"])
     return [routine.name for routine in outdated]
 
 

@@ -1,4 +1,4 @@
-"""Jobs and schedules for retention, node upgrades and the lifecycle of files."""
+"""Jobs and schedules for retention and the lifecycle of files."""
 
 import dagster as dg
 
@@ -13,14 +13,10 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
     stuck_rehydrations,
 )
 from neurigraph_pipelines.defs.run_history import SECONDS_PER_DAY, purge_run_outputs, purge_runs
-from neurigraph_pipelines.defs.run_states import UNFINISHED, waiting_already
-from neurigraph_pipelines.graph.upgrades import has_outdated_nodes, upgrade_nodes
+from neurigraph_pipelines.defs.run_states import UNFINISHED
 from neurigraph_pipelines.inbox.conversations import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
-
-NODES_UPGRADED = 1_000
-"""Most nodes that one run upgrades, at about 20 ms each; the next run continues."""
 
 
 @dg.op
@@ -94,34 +90,6 @@ retention_schedule = dg.ScheduleDefinition(
 )
 
 
-@dg.op
-def upgrade_outdated_nodes(installation: InstallationResource) -> dg.Output[int]:
-    """Upgrades the tables of nodes that an earlier version made, most recently used first."""
-    done = upgrade_nodes(installation.opened.database, NODES_UPGRADED)
-    return dg.Output(done, metadata={"nodes brought up to date": done, "limit reached": done == NODES_UPGRADED})
-
-
-@dg.job(executor_def=dg.in_process_executor)
-def node_upgrade_job() -> None:
-    """Upgrades nodes after an upgrade of the program. A node that is written to earlier is upgraded by its writer."""
-    upgrade_outdated_nodes()
-
-
-@dg.schedule(
-    job=node_upgrade_job,
-    cron_schedule="*/5 * * * *",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Checks every five minutes and launches a run only if a node has tables of an earlier version.",
-)
-def node_upgrade_schedule(
-    context: dg.ScheduleEvaluationContext, installation: InstallationResource
-) -> dg.RunRequest | dg.SkipReason:
-    """Launches a run if a node has tables of an earlier version."""
-    if not has_outdated_nodes(installation.opened.database):
-        return dg.SkipReason("all nodes are up to date")
-    return waiting_already(context, node_upgrade_job.name) or dg.RunRequest()
-
-
 # The instance runs one job of each value at a time: two sweeps do no harm, but take two places from ingestion.
 LIFECYCLE_TAG = "neurigraph/lifecycle"
 
@@ -183,14 +151,13 @@ storage_audit_schedule = dg.ScheduleDefinition(
 
 
 def definitions() -> dg.Definitions:
-    """Return the definitions of retention, node upgrades and the lifecycle jobs."""
+    """Return the definitions of retention and the lifecycle jobs."""
     return dg.Definitions(
-        jobs=[retention_job, recompression_job, dormancy_job, storage_audit_job, node_upgrade_job],
+        jobs=[retention_job, recompression_job, dormancy_job, storage_audit_job],
         schedules=[
             retention_schedule,
             recompression_schedule,
             dormancy_schedule,
             storage_audit_schedule,
-            node_upgrade_schedule,
         ],
     )

@@ -1,6 +1,6 @@
 """What callers see of domain objects: one set of field names for the HTTP API, the command line and MCP.
 
-An object's own attributes carry no prefix (a node has ``name`` and ``state``). A reference to another object carries
+An object's own attributes carry no prefix (a file has ``name`` and ``state``). A reference to another object carries
 that object's name (a record has ``node_path`` and ``file_state``). Times end in ``_at``. ``retrieval.query.present``
 does the same for search results. Names of columns stay inside the database.
 """
@@ -17,17 +17,8 @@ from neurigraph_pipelines.model.sources import shown_details
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.history import Delta
-    from neurigraph_pipelines.graph.navigation import TreeNode
-    from neurigraph_pipelines.knowledge.deciding.actions import Action
+    from neurigraph_pipelines.views.graph import Edge
 
-_NODE = {
-    "node_name": "name",
-    "node_path": "path",
-    "concept_kind": "kind",
-    "compression_state": "state",
-    "layer_depth": "depth",
-}
-_OTHER_NODE = {"compression_state": "node_state"}
 _RECORD = {
     **{column: name for name, column in KEYWORD_COLUMNS.items()},
     "compression_state": "file_state",
@@ -36,39 +27,15 @@ _RECORD = {
 _DELTA = {"w": "changed_at"}
 
 
-def node(shell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the shell of a node with its children and edges."""
-    return {
-        **_renamed(shell, _NODE),
-        "children": [_renamed(child, _NODE) for child in shell["children"]],
-        "edges": [_renamed(edge, _OTHER_NODE) for edge in shell["edges"]],
-    }
-
-
 def when_held(valid: str) -> str:
     """Return in words when a relation holds, as a Postgres multirange has it; nothing if it always does."""
     return {"{(,)}": "", "{}": ", denied"}.get(valid, f", holds {valid}")
 
 
-def edge_in_words(edge: Mapping[str, Any]) -> str:
+def edge_in_words(edge: Edge) -> str:
     """Return an edge of a shell as one line."""
-    arrow = "→" if edge["direction"] == "out" else "←"
-    return f"{edge['relation']} {arrow} {edge['node_name']}{when_held(edge['valid'])}"
-
-
-def listed_node(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a node of a list."""
-    return _renamed(found, _NODE)
-
-
-def tree(top: TreeNode) -> dict[str, Any]:
-    """Return a node of the tree with everything below it."""
-    return _tree_node(asdict(top))
-
-
-def _tree_node(found: Mapping[str, Any]) -> dict[str, Any]:
-    below = {name: [_tree_node(one) for one in found[name]] for name in ("children", "others") if name in found}
-    return {**_renamed(found, _NODE), **below}
+    arrow = "→" if edge.direction == "out" else "←"
+    return f"{edge.relation} {arrow} {edge.node_name}{when_held(edge.valid)}"
 
 
 def record(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,11 +63,6 @@ def delta(change: Delta) -> dict[str, Any]:
 def difference(record_id: UUID, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record that differ between two moments."""
     return {"record_id": record_id, "changes": record(changes)}
-
-
-def action(found: Action) -> dict[str, Any]:
-    """Return something that waits for a decision."""
-    return asdict(found)
 
 
 def _renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

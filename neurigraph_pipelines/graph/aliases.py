@@ -21,6 +21,7 @@ from neurigraph_pipelines.model import AliasType, Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.evidence import NodeAlias
 
 MAX_ALIASES = 16
 """Most names of a node that records add."""
@@ -93,11 +94,8 @@ def give_alias(
     *,
     verified: bool = False,
     guard: Guard = FREE,
-) -> dict[str, Any]:
+) -> NodeAlias:
     """Give a node another name or a typed id, which stands until somebody removes it. Idempotent.
-
-    Returns:
-        The alias, as lists have it.
 
     Raises:
         InvalidInputError: The value is empty or too long, or is not a valid name.
@@ -130,8 +128,8 @@ def give_alias(
             raise ConflictError(f"the node has {MAX_GIVEN} names and ids that were given to it: remove one first")
         made = tx.execute(_QUERIES["give_alias"], values).fetchone()
         assert made is not None
-        alias = {**made, "node_id": node_id, "type": alias_type.value, "value": shown, "verified": verified}
-        guard.note_result(tx, alias)
+        alias = NodeAlias(**made, node_id=node_id, type=alias_type, value=shown, verified=verified)
+        guard.note_result(tx, alias.model_dump())
     return alias
 
 

@@ -6,7 +6,7 @@ What records state is in ``edges``. Strength, count and validity follow from bot
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,7 @@ from neurigraph_pipelines.model import Claims, Stance
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.views.evidence import StatedEvidence
 
 MAX_STATEMENTS = 50
 """Most statements of people about one edge."""
@@ -41,18 +42,6 @@ class EdgeStatement:
     stance: Stance
     valid_from: datetime | None = None
     valid_until: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StatedEvidence:
-    """Evidence of a person. ``created`` is false if the same person had said the same before."""
-
-    evidence_id: UUID
-    edge_id: UUID
-    stance: Stance
-    valid_from: datetime | None
-    valid_until: datetime | None
-    created: bool
 
 
 def state_evidence(
@@ -86,8 +75,15 @@ def state_evidence(
             if tx.execute(_QUERIES["edge_exists"], values).fetchone() is None:  # its last memory is gone meanwhile
                 raise NotFoundError
             raise ConflictError(f"the edge has {MAX_STATEMENTS} statements of people: take one back first")
-        stated = StatedEvidence(made["evidence_id"], edge_id, said.stance, begins, ends, known is None)
-        guard.note_result(tx, asdict(stated), status=None if stated.created else 200)
+        stated = StatedEvidence(
+            evidence_id=made["evidence_id"],
+            edge_id=edge_id,
+            stance=said.stance,
+            valid_from=begins,
+            valid_until=ends,
+            created=known is None,
+        )
+        guard.note_result(tx, stated.model_dump(), status=None if stated.created else 200)
     _log.info("somebody states that an edge %s: edge %s, evidence %s", said.stance, edge_id, stated.evidence_id)
     return stated
 

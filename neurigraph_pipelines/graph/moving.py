@@ -25,7 +25,7 @@ from neurigraph_pipelines.graph.changes import (
 from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.naming import checked_name
-from neurigraph_pipelines.graph.provisioning import resolve_path, upgrade_node
+from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, PlannedNode
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
@@ -88,8 +88,6 @@ def move_records(
             if node_id != to_node_id
         }
         if leaving:
-            for node in (*leaving, target):
-                upgrade_node(tx, node.node_id, node.schema_name)
             records = {node.schema_name: ids for node, ids in leaving.items()}
             lock_rows(tx, records, [node.node_id for node in (*leaving, target)])
             for source, ids in leaving.items():
@@ -151,7 +149,6 @@ def split_node(
         if parent.layer_depth == MAX_LAYER_DEPTH:
             raise ConflictError(f"{parent.path} is in layer {MAX_LAYER_DEPTH}, the deepest: split beside it")
         require_free_name(below, parent, shown)
-        upgrade_node(tx, node_id, source.schema_name)
         record_ids = _require_records(tx, source, records)
         path = (*parent.names[1:], shown)
         plan = PlannedNode(path, kind, confidence=1.0)

@@ -7,7 +7,6 @@ visible.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -18,51 +17,15 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
-from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, Outline, OutlineNode
+from neurigraph_pipelines.model import Claims, ConceptKind, Outline, OutlineNode
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.languages import code_of
+from neurigraph_pipelines.views.graph import Child, Edge, Shell, Tree, TreeEdge, TreeNode, TreePage
 
 PATH_SEPARATOR = "/"
 
 _QUERIES = statements("graph")
-
-
-@dataclass(frozen=True, slots=True)
-class TreeEdge:
-    """A relation of a node of the tree to another node, over the evidence that the caller sees."""
-
-    relation: str
-    node_id: UUID
-    strength: float
-
-
-@dataclass(slots=True)
-class TreeNode:
-    """A node of the tree that people see."""
-
-    node_id: UUID
-    name: str
-    node_type: NodeType
-    kind: ConceptKind
-    layer_depth: int
-    state: str
-    record_count: int
-    summary: str
-    children: list[TreeNode] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    edges: list[TreeEdge] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Tree(TreeNode):
-    """The topmost node that the caller may see, with all visible nodes below it.
-
-    Attributes:
-        others: Further topmost visible nodes; empty for the owner of a graph.
-    """
-
-    others: list[TreeNode] = field(default_factory=list)
 
 
 def shown_path(names: list[str]) -> str:
@@ -118,15 +81,18 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
         paths[row["node_id"]] = shown_path(row["names"][1:] if _is_whole(row) else row["names"])
         if wanted is not None and row["node_id"] not in wanted:
             continue
-        node = nodes[row["node_id"]] = (TreeNode if tops else Tree)(
-            row["node_id"],
-            row["node_name"],
-            NodeType(row["node_type"]),
-            ConceptKind(row["concept_kind"]),
-            row["layer_depth"],
-            row["compression_state"],
-            row["record_count"],
-            row["node_summary"] or "",
+        node = nodes[row["node_id"]] = TreeNode(
+            node_id=row["node_id"],
+            name=row["node_name"],
+            node_type=row["node_type"],
+            kind=row["concept_kind"],
+            depth=row["layer_depth"],
+            state=row["compression_state"],
+            record_count=row["record_count"],
+            summary=row["node_summary"] or "",
+            children=[],
+            links=[],
+            edges=[],
         )
         parent = nodes.get(row["parent_node_id"])
         (tops if parent is None else parent.children).append(node)
@@ -136,11 +102,8 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
         source, target = edge["from_node_id"], edge["to_node_id"]
         if source in nodes and target in paths:
             nodes[source].links.append(f"{edge['relation']} → {paths[target]}")
-            nodes[source].edges.append(TreeEdge(edge["relation"], target, edge["strength"]))
-    root = tops[0]
-    assert isinstance(root, Tree)
-    root.others = tops[1:]
-    return root
+            nodes[source].edges.append(TreeEdge(relation=edge["relation"], node_id=target, strength=edge["strength"]))
+    return Tree(**dict(tops[0]), others=tops[1:])
 
 
 def _edges(tx: Transaction, user_id: UUID, sources: Collection[UUID] | None) -> list[dict[str, Any]]:
@@ -148,10 +111,8 @@ def _edges(tx: Transaction, user_id: UUID, sources: Collection[UUID] | None) -> 
     return tx.execute(_QUERIES["edges_of_user"], values).fetchall()
 
 
-def page_of_tree(
-    database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None
-) -> tuple[Tree, str | None]:
-    """Return a page of the visible graph as a tree, and the cursor of the next page.
+def page_of_tree(database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None) -> TreePage:
+    """Return a page of the visible graph as a tree.
 
     Pages go depth first. A page holds at most ``limit`` nodes, and again those above them, so that it is a tree.
 
@@ -169,7 +130,8 @@ def page_of_tree(
 
         page = cursors.page(claims, "tree", {}, limit, cursor, read, lambda row: row["path"])
         above = page.items[0]["path"] if page.items else reached
-        return tree(tx, claims.user_id, {*above, *(row["node_id"] for row in page.items)}), page.next_cursor
+        found = tree(tx, claims.user_id, {*above, *(row["node_id"] for row in page.items)})
+        return TreePage(**dict(found), next_cursor=page.next_cursor)
 
 
 def _is_whole(row: dict[str, Any]) -> bool:
@@ -177,7 +139,7 @@ def _is_whole(row: dict[str, Any]) -> bool:
     return len(row["names"]) == int(row["layer_depth"]) + 1
 
 
-def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
+def shell(tx: Transaction, node_id: UUID) -> Shell:
     """Return the shell of a node: identity, state, keywords, profile, children, edges.
 
     Raises:
@@ -189,26 +151,28 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
     parent_id, is_whole = row["parent_node_id"], _is_whole(row)
     if not is_whole and tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone() is None:
         parent_id = None
-    return {
-        "node_id": row["node_id"],
-        "node_name": row["node_name"],
-        "node_type": row["node_type"],
-        "kind": row["concept_kind"],
-        "layer_depth": row["layer_depth"],
-        "node_path": shown_path(row["names"]),
-        "parent_node_id": parent_id,
-        "compression_state": row["compression_state"],
-        "keywords": row["node_keywords"] or [],
-        "aliases": row["aliases"],
-        "summary": row["node_summary"],
-        "record_count": row["record_count"],
-        "language": language_shown(row),
-        "last_accessed_at": row["last_accessed_at"],
-        "created_at": row["created_at"],
-        "profile": find_profile(tx, node_id),
-        "children": tx.execute(_QUERIES["children_of_node"], {"node_id": node_id}).fetchall(),
-        "edges": tx.execute(_QUERIES["edges_of_node"], {"node_id": node_id}).fetchall(),
-    }
+    children = tx.execute(_QUERIES["children_of_node"], {"node_id": node_id}).fetchall()
+    edges = tx.execute(_QUERIES["edges_of_node"], {"node_id": node_id}).fetchall()
+    return Shell(
+        node_id=row["node_id"],
+        name=row["node_name"],
+        node_type=row["node_type"],
+        kind=row["concept_kind"],
+        depth=row["layer_depth"],
+        path=shown_path(row["names"]),
+        parent_node_id=parent_id,
+        state=row["compression_state"],
+        keywords=row["node_keywords"] or [],
+        aliases=row["aliases"],
+        summary=row["node_summary"],
+        record_count=row["record_count"],
+        language=language_shown(row),
+        last_accessed_at=row["last_accessed_at"],
+        created_at=row["created_at"],
+        profile=find_profile(tx, node_id),
+        children=[Child.model_validate(one) for one in children],
+        edges=[Edge.model_validate(one) for one in edges],
+    )
 
 
 def language_shown(row: Mapping[str, Any]) -> str | None:

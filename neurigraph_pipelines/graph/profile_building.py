@@ -25,7 +25,7 @@ from neurigraph_pipelines.graph.clusters import Cluster, Floats, clusters, direc
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import CENTROID_DESCRIPTORS_SHOWN, DESCRIPTORS_SHOWN
-from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 
@@ -117,7 +117,7 @@ def rebuild_profiles(
         for node in due:
             with suppress(NotFoundError), database.pipeline() as tx:  # the node or its user was removed meanwhile
                 lock_graph_exclusive(tx, node["user_id"])
-                upgrade_node(tx, node["node_id"], node["schema_name"])
+                require_node(tx, node["node_id"])
                 _rebuild(tx, node, done)
             done.nodes += 1
             if on_done is not None:

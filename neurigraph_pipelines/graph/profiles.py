@@ -15,6 +15,7 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.graph import Centroid, Descriptor, Drift, NodeProfile, Profile
 
 DESCRIPTORS_SHOWN = 16
 CENTROID_DESCRIPTORS_SHOWN = 3
@@ -23,7 +24,7 @@ _QUERIES = statements("profiles")
 _GRAPH = statements("graph")
 
 
-def profile_of(database: Database, claims: Claims, node_id: UUID) -> dict[str, Any]:
+def profile_of(database: Database, claims: Claims, node_id: UUID) -> NodeProfile:
     """Return a node's id with its profile, which is None as long as none was made.
 
     Raises:
@@ -32,10 +33,10 @@ def profile_of(database: Database, claims: Claims, node_id: UUID) -> dict[str, A
     with database.agent(claims) as tx:
         if tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone() is None:
             raise NotFoundError
-        return {"node_id": node_id, "profile": find_profile(tx, node_id)}
+        return NodeProfile(node_id=node_id, profile=find_profile(tx, node_id))
 
 
-def find_profile(tx: Transaction, node_id: UUID) -> dict[str, Any] | None:
+def find_profile(tx: Transaction, node_id: UUID) -> Profile | None:
     """Return the profile of a node for the caller, without its vectors; None if there is none.
 
     Names of the node itself describe nothing and are left out.
@@ -44,25 +45,32 @@ def find_profile(tx: Transaction, node_id: UUID) -> dict[str, Any] | None:
     if row is None:
         return None
     own = frozenset(map(name_key, (row["node_name"], *row["aliases"])))
-    drift = {name: row[name] for name in ("recent_records", "baseline_records", "recent_from")}
+    drift = None
+    if row["drift"] is not None:
+        drift = Drift(
+            distance=row["drift"],
+            recent_records=row["recent_records"],
+            baseline_records=row["baseline_records"],
+            recent_from=row["recent_from"],
+        )
     described = zip(row["descriptors"], row["weights"], strict=True)
-    words = [{"word": word, "weight": weight} for word, weight in described if name_key(word) not in own]
-    return {
-        "records": row["records"],
-        "sampled": row["sampled"],
-        "embedded": row["embedded"],
-        "descriptors": words[:DESCRIPTORS_SHOWN],
-        "centroids": [_shown(centroid, own) for centroid in row["centroid_records"]],
-        "drift": None if row["drift"] is None else {"distance": row["drift"], **drift},
-        "first_at": row["first_at"],
-        "last_at": row["last_at"],
-        "is_stale": row["is_stale"],
-        "rebuilt_at": row["rebuilt_at"],
-    }
+    words = [Descriptor(word=word, weight=weight) for word, weight in described if name_key(word) not in own]
+    return Profile(
+        records=row["records"],
+        sampled=row["sampled"],
+        embedded=row["embedded"],
+        descriptors=words[:DESCRIPTORS_SHOWN],
+        centroids=[_shown(centroid, own) for centroid in row["centroid_records"]],
+        drift=drift,
+        first_at=row["first_at"],
+        last_at=row["last_at"],
+        is_stale=row["is_stale"],
+        rebuilt_at=row["rebuilt_at"],
+    )
 
 
-def _shown(centroid: Mapping[str, Any], own: frozenset[str]) -> dict[str, Any]:
+def _shown(centroid: Mapping[str, Any], own: frozenset[str]) -> Centroid:
     """Return a centroid with the first words that are no names of the node."""
     words: Iterable[str] = centroid["descriptors"]
     described = [word for word in words if name_key(word) not in own][:CENTROID_DESCRIPTORS_SHOWN]
-    return {**centroid, "record_id": UUID(centroid["record_id"]), "descriptors": described}
+    return Centroid.model_validate({**centroid, "descriptors": described})

@@ -16,7 +16,8 @@ from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
-from neurigraph_pipelines.database.statements import NEW_NODE, new_node, newest, numbered, statements
+from neurigraph_pipelines.database.schema import SHIPPED, node_statement
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph import naming
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
 from neurigraph_pipelines.graph.naming import display_name, name_key, require_slug
@@ -206,7 +207,7 @@ def resolve_path(
         personas: Whether the walk enters personas, whose keys read what lies there.
 
     Returns:
-        The deepest node reached, upgraded to the current DDL.
+        The deepest node reached.
 
     Raises:
         NotFoundError: The user has no graph.
@@ -216,7 +217,7 @@ def resolve_path(
     walked = tx.execute(_QUERIES["walk_by_keys"], values | {"name_keys": keys}).fetchall()
     if not walked:
         raise NotFoundError("the user has no graph")
-    root, version = walked[0], walked[-1]["node_ddl_version"]
+    root = walked[0]
     node = reduce(_child, walked[1:], NodeRef(root["node_id"], root["schema_name"], 0, ()))
     plans = {tuple(map(name_key, plan.path)): plan for plan in planned}
     for depth in range(len(walked), len(keys) + 1):  # from the first step that is missing, or a mirror
@@ -226,16 +227,14 @@ def resolve_path(
         reached = _step(tx, node, step, planned_step)
         if reached is None:
             break
-        node, version = reached
-    if version < newest("node"):
-        upgrade_node(tx, node.node_id, node.schema_name)
+        node = reached
     return node
 
 
 def _step(
     tx: Transaction, node: NodeRef, step: Mapping[str, Any], provision: Callable[[], NodeRef] | None
-) -> tuple[NodeRef, int] | None:
-    """Return the child that a step leads to, with the version of its tables; None if the walk ends above it.
+) -> NodeRef | None:
+    """Return the child that a step leads to; None if the walk ends above it.
 
     Nothing is filed in a mirror, nor in a persona that the walk does not enter.
     """
@@ -243,9 +242,9 @@ def _step(
     if row is not None and (row["is_mount"] or (row["is_persona"] and not step["personas"])):
         return None
     if row is None and provision is not None:
-        return provision(), 0
+        return provision()
     row = row or tx.execute(_QUERIES["child_by_alias"], step).fetchone()
-    return (_child(node, row), row["node_ddl_version"]) if row is not None else None
+    return _child(node, row) if row is not None else None
 
 
 def add_child(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef, name: str, kind: ConceptKind) -> NodeRef:
@@ -262,7 +261,7 @@ def _child(parent: NodeRef, row: Mapping[str, Any]) -> NodeRef:
 
 
 def resolve_node(tx: Transaction, node_id: UUID) -> NodeRef | None:
-    """Return a node by its id, upgraded to the current DDL; None if it does not exist (any more).
+    """Return a node by its id; None if it does not exist (any more).
 
     Args:
         tx: A transaction of the pipeline or the owner.
@@ -270,23 +269,17 @@ def resolve_node(tx: Transaction, node_id: UUID) -> NodeRef | None:
     row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
     if row is None:
         return None
-    upgrade_node(tx, node_id, row["schema_name"])
     return NodeRef(node_id, row["schema_name"], row["layer_depth"], tuple(row["names"][1:]))
 
 
-def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
-    """Upgrade one node to the current DDL before a write; costs one lookup if it is current.
+def require_node(tx: Transaction, node_id: UUID) -> None:
+    """Check that a node exists.
 
     Raises:
-        NotFoundError: The node no longer exists.
+        NotFoundError: It no longer does.
     """
-    row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node_id}).fetchone()
-    if row is not None and row["node_ddl_version"] >= newest("node"):
-        return
-    locked = tx.execute(_QUERIES["lock_node_version"], {"node_id": node_id}).fetchone()
-    if row is None or locked is None:
+    if tx.execute(_QUERIES["node_is_there"], {"node_id": node_id}).fetchone() is None:
         raise NotFoundError
-    apply_ddl(tx, schema_name, node_id, row["user_id"], locked["node_ddl_version"])
 
 
 def _provision(
@@ -319,7 +312,7 @@ def _provision(
             "schema_name": schema,
             "node_keywords": list(plan.keywords) or None,
             "node_summary": plan.summary or None,
-            "node_ddl_version": newest("node"),
+            "node_ddl_version": SHIPPED.newest,
         },
     ).fetchone()
     if inserted is None:
@@ -330,7 +323,7 @@ def _provision(
         ).fetchone()
         assert row is not None
         return NodeRef(row["node_id"], row["schema_name"], depth, (*parent.names, row["node_name"]))
-    apply_ddl(tx, schema, node_id, user_id, 0)
+    make_tables(tx, schema, node_id, user_id)
     return NodeRef(node_id, schema, depth, names)
 
 
@@ -345,36 +338,14 @@ def free_schema_name(tx: Transaction, user_slug: str, names: Sequence[str], node
     return schema
 
 
-def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:
-    """Create the schema and empty tables of a registered node in a given version of the node DDL."""
-    apply_ddl(tx, schema, node_id, user_id, 0, version)
+def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID) -> None:
+    """Create the schema and empty tables of a registered node.
 
-
-def apply_ddl(
-    tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int, up_to: int | None = None
-) -> None:
-    """Run the node DDL after ``version`` and record the new version, which the row of a new node has already.
-
-    ``version`` is that of the node: 0 if it has no tables yet. A new node gets one script, which changes the catalog
-    less often than the files do.
+    Args:
+        tx: A transaction of the pipeline or the owner.
     """
-    last = newest("node") if up_to is None else up_to
-    if version >= last:
-        return
-    is_new, scripts = version == 0, []
-    if is_new and last >= NEW_NODE:
-        scripts, version = [new_node()], NEW_NODE
-    scripts += [migration.statement for migration in numbered("node") if version < migration.number <= last]
-    names = {
-        "schema": sql.Identifier(schema),
-        "node_id": sql.Literal(str(node_id)),
-        "user_id": sql.Literal(str(user_id)),
-    }
     with _as_owner(tx):
-        for script in scripts:
-            tx.execute(script.format(**names))
-        if not is_new:
-            tx.execute(_QUERIES["set_node_version"], {"node_id": node_id, "version": last})
+        tx.execute(node_statement(SHIPPED.node, schema, node_id, user_id))
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import LearnedName, learn_aliases
 from neurigraph_pipelines.graph.edges import Places, show_nodes
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.provisioning import NodeRef, upgrade_node
+from neurigraph_pipelines.graph.provisioning import NodeRef
 from neurigraph_pipelines.graph.witnesses import Followers, Witness
 from neurigraph_pipelines.model import ConceptKind, Keywords, PlannedAlias
 from neurigraph_pipelines.model.ports import Transaction
@@ -161,7 +161,6 @@ def rebuild_shell(
     """
     row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
     assert row is not None
-    upgrade_node(tx, node_id, row["schema_name"])
     schema = sql.Identifier(row["schema_name"])
     shell = {
         **row,

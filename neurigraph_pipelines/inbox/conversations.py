@@ -129,12 +129,6 @@ class Inbox:
         self._end_all(tx, kinds, ended)
         return [(created, result) for (_, created), result in zip(opened, results, strict=True)]
 
-    def add_conversation(
-        self, tx: Transaction, user_id: UUID, conversation: NewConversation, privacy: Privacy | None = None
-    ) -> tuple[bool, Appended]:
-        """Add one conversation or event; see ``add_conversations``."""
-        return self.add_conversations(tx, user_id, [conversation], privacy)[0]
-
     def _open_imported(
         self,
         tx: Transaction,

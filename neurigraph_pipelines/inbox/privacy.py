@@ -1,6 +1,6 @@
 """Privacy of a source (conversation, event, upload or note), which applies to everything stored from it.
 
-The database enforces it from the next statement on (sql/routines/privacy.sql).
+The database enforces it from the next statement on (sql/tables/sources.sql).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from neurigraph_pipelines.access.authentication import require_author
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
@@ -70,9 +69,6 @@ def set_privacy(
 def _rebuild(tx: Transaction, slug: str, privacy: Privacy, changes: dict[str, object]) -> None:
     """Rebuild the shells that follow from the records of some sources."""
     records = tx.execute(_QUERIES["records_of_sources"], changes).fetchall()
-    for node in tx.execute(_QUERIES["nodes_of_sources"], changes).fetchall():
-        # Node schemas of older versions have no privacy policies.
-        upgrade_node(tx, node["node_id"], node["schema_name"])
     followers = followers_of(tx, [one["record_id"] for one in records])
     if privacy is Privacy.SHARED:
         followers = Followers(followers.node_ids)

@@ -14,7 +14,6 @@ from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.model import SegmentRef, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
@@ -91,7 +90,6 @@ def _records(tx: Transaction, ref: SegmentRef, source_ids: Sequence[UUID]) -> li
     values = {"user_id": ref.user_id, "sources": [f"{ref.source_kind.value}:{one}" for one in source_ids]}
     found: list[_Record] = []
     for node in tx.execute(_QUERIES["nodes_of_versions"], values).fetchall():
-        upgrade_node(tx, node["node_id"], node["schema_name"])
         schema = sql.Identifier(node["schema_name"])
         rows = tx.execute(_QUERIES["statements"].format(schema=schema), {"record_ids": node["record_ids"]})
         found += _of_node(schema, rows)

@@ -46,7 +46,14 @@ SHOWN_REJECTIONS = 20
 _QUERIES = statements("uploads")
 _AT_ONCE = 128
 _SHOWN_CHARACTERS = 300
-_MEDIA_TYPES = ("application/zip", "application/json", "application/jsonl", "text/plain", "application/vnd.ms-outlook")
+_MEDIA_TYPES = (
+    "application/zip",
+    "application/json",
+    "application/jsonl",
+    "text/plain",
+    "text/html",
+    "application/vnd.ms-outlook",
+)
 
 
 def may_be_export(upload: Mapping[str, Any], media: MediaType) -> bool:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports.vault import FORMAT
-from neurigraph_pipelines.inbox.imports.zipped_notes import ZippedNote, notes_in, vault_name
+from neurigraph_pipelines.inbox.imports.zipped_notes import ZippedNote, notes_in, others_in, vault_name
 from neurigraph_pipelines.model import RejectedItem
 from neurigraph_pipelines.model.errors import UnreadableFileError
 
 _LONGEST_NAME = 200
+_MOST_SHOWN = 5
 
 
 def note_lines(path: Path, max_bytes: int) -> Iterator[dict[str, Any]]:
@@ -36,6 +37,9 @@ def note_lines(path: Path, max_bytes: int) -> Iterator[dict[str, Any]]:
             yield {"note_at": found.path, "text": found.text, "modified": found.modified and found.modified.timestamp()}
         else:
             yield {"rejected": [*found]}
+    if others := others_in(path):
+        more = f" and {len(others) - _MOST_SHOWN:,} more" if len(others) > _MOST_SHOWN else ""
+        yield {"rejected": [", ".join(others[:_MOST_SHOWN]) + more, "no notes, so not read: send them as files"]}
     yield {"end": True}
 
 

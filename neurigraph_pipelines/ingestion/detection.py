@@ -25,7 +25,7 @@ twenty at every tick of five seconds are two million tokens a second."""
 
 UPLOADS_AT_ONCE = 1_000
 
-_QUERIES = statements("triggers")
+_QUERIES = statements("segmentation")
 _UPLOADS = statements("uploads")
 
 
@@ -117,7 +117,7 @@ DETECTORS: dict[TriggerType, Detector] = {
 
 def _detect_ends(database: Database, kind: SourceKind, trigger_type: TriggerType, most_tokens: int | None) -> int:
     with database.pipeline() as tx:
-        return tx.execute(
+        found = tx.execute(
             _QUERIES["trigger_ended"],
             {
                 "kind": kind.value,
@@ -126,6 +126,12 @@ def _detect_ends(database: Database, kind: SourceKind, trigger_type: TriggerType
                 "limit": SOURCES_AT_ONCE,
             },
         ).rowcount
+        return found + _cut_at_voices(tx) if found else 0
+
+
+def _cut_at_voices(tx: Transaction) -> int:
+    """Cut the new segments of personas where somebody else speaks, and return the number of further segments."""
+    return tx.execute(_QUERIES["cut_at_voices"]).rowcount
 
 
 def _cut(tx: Transaction, source: dict[str, Any], sizes: Sizes, *, ended: bool) -> int:
@@ -160,4 +166,4 @@ def _cut(tx: Transaction, source: dict[str, Any], sizes: Sizes, *, ended: bool) 
         _QUERIES["set_triggered"],
         {"source_id": source["source_id"], "triggered_through": through, "untriggered_tokens": left},
     )
-    return len(segments)
+    return len(segments) + (_cut_at_voices(tx) if segments else 0)

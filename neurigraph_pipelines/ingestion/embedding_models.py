@@ -19,7 +19,7 @@ from psycopg import sql
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored, pipeline_author
 from neurigraph_pipelines.graph.locks import lock_graph_shared
-from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.graph.shell import set_centroid
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
@@ -171,17 +171,14 @@ def _unfinished(tx: Transaction, schema: sql.Identifier) -> list[dict[str, Any]]
 
 
 def _missing(database: Database, user_id: UUID, model: str) -> int:
-    """Count the records that have vectors, but none of a model.
-
-    Upgrades every node to the current DDL, in one transaction per node.
-    """
+    """Count the records that have vectors, but none of a model, in one transaction per node."""
     missing = 0
     with database.pipeline() as tx:
         nodes = _nodes(tx, user_id)
     for node in nodes:
         # The records of a removed node are in other nodes now; ``_switch`` counts again under the lock.
         with suppress(NotFoundError), database.pipeline() as tx:
-            upgrade_node(tx, node["node_id"], node["schema_name"])
+            require_node(tx, node["node_id"])
             row = tx.execute(
                 _QUERIES["missing"].format(schema=sql.Identifier(node["schema_name"])), {"model": model}
             ).fetchone()

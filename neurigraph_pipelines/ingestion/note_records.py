@@ -13,7 +13,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
-from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_node, upgrade_node
+from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_node
 from neurigraph_pipelines.inbox.note_links import NoteIndex, NoteLink, links_in, parts_of, wanted_parts
 from neurigraph_pipelines.inbox.source_versions import author_of, supersede
 from neurigraph_pipelines.inbox.vaults import VAULT_PREFIX
@@ -115,7 +115,6 @@ def settle_versions(tx: Transaction, ref: SegmentRef, record_id: UUID, *, facts:
     own_schema = None
     for row in found:
         schema = sql.Identifier(row["schema_name"])
-        upgrade_node(tx, row["node_id"], row["schema_name"])
         state = tx.execute(_QUERIES["version"].format(schema=schema), {"record_id": row["record_id"]}).fetchone()
         if state is None:
             continue

@@ -15,7 +15,6 @@ from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.model.ports import Database, Transaction
 
 _PAGE = 500
@@ -44,7 +43,7 @@ class RecordLocation:
 
 
 def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
-    """Return the location of a record, or None, and upgrade its node to the current DDL.
+    """Return the location of a record, or None.
 
     Args:
         tx: A transaction of the pipeline that has locked the graph, so the record cannot move until it ends.
@@ -52,7 +51,6 @@ def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
     row = tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone()
     if row is None:
         return None
-    upgrade_node(tx, row["node_id"], row["schema_name"])
     return RecordLocation.of_row(row)
 
 

@@ -22,7 +22,7 @@ from psycopg import OperationalError, sql
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored, pipeline_author
-from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
@@ -109,14 +109,14 @@ def reembed(
 
 
 def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[RecordLocation]:
-    """Return the records of a page without vectors of a model, and upgrade their nodes to the current DDL."""
+    """Return the records of a page without vectors of a model."""
     locations = sorted(map(RecordLocation.of_row, page), key=lambda location: location.schema_name)
     lacking: list[RecordLocation] = []
     for schema_name, group in groupby(locations, key=lambda location: location.schema_name):
         found = {location.record_id: location for location in group}
         # Records of a removed node are skipped here; ``finish_moves`` counts them before it switches a user.
         with suppress(NotFoundError), database.pipeline() as tx:
-            upgrade_node(tx, next(iter(found.values())).node_id, schema_name)
+            require_node(tx, next(iter(found.values())).node_id)
             rows = tx.execute(
                 _QUERIES["records_without_vectors"].format(schema=sql.Identifier(schema_name)),
                 {"record_ids": list(found), "model": model},

@@ -10,11 +10,13 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_owner, require_visible
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.views.digests import Digest
 
 _QUERIES = statements("digests")
 _ALL: Mapping[str, Any] = {"digest_id": None, "node_id": None, "record_id": None, "days": None}
@@ -30,7 +32,7 @@ def page_of_digests(
     days: int | None = None,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
+) -> Page[Digest]:
     """Return a page of the digests that the caller sees, those made last first.
 
     Args:
@@ -47,15 +49,15 @@ def page_of_digests(
             require_visible(database, claims, kind, identifier)
     filters = {"node_id": node_id, "record_id": record_id, "days": days}
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[Digest]:
         at, last = after or NEWEST
         values = {**_ALL, **filters, "user_id": claims.user_id, "at": at, "id": last, "limit": most}
-        return database.ask(claims, _QUERIES["list"], values)
+        return ask_views(database, claims, _QUERIES["list"], Digest, values)
 
-    return cursors.page(claims, "digests", filters, limit, cursor, read, lambda row: (row["made_at"], row["digest_id"]))
+    return cursors.page(claims, "digests", filters, limit, cursor, read, lambda one: (one.made_at, one.digest_id))
 
 
-def get_digest(database: Database, claims: Claims, digest_id: UUID) -> dict[str, Any]:
+def get_digest(database: Database, claims: Claims, digest_id: UUID) -> Digest:
     """Return a digest.
 
     Raises:
@@ -63,13 +65,13 @@ def get_digest(database: Database, claims: Claims, digest_id: UUID) -> dict[str,
     """
     require_visible(database, claims, "digest", digest_id)
     values = {**_ALL, "digest_id": digest_id, "user_id": claims.user_id, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
-    found = database.ask(claims, _QUERIES["list"], values)
+    found = ask_views(database, claims, _QUERIES["list"], Digest, values)
     if not found:
         raise NotFoundError
     return found[0]
 
 
-def remove_digest(database: Database, claims: Claims, digest_id: UUID, *, dry_run: bool = False) -> dict[str, Any]:
+def remove_digest(database: Database, claims: Claims, digest_id: UUID, *, dry_run: bool = False) -> Digest:
     """Remove a digest and return it, as the owner. One of a window is made again, if digests are switched on.
 
     Raises:

@@ -20,7 +20,6 @@ from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared, lock_rows
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.lifecycle.retention import MAX_REASON, promote_records
@@ -270,7 +269,5 @@ def _show(tx: Transaction, slug: str, rows: Sequence[Mapping[str, Any]]) -> None
 
 
 def _lock_nodes(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
-    for node_id, schema_name in sorted({(row["node_id"], row["schema_name"]) for row in rows}):
-        upgrade_node(tx, node_id, schema_name)
     # Files need no lock: hiding a record changes none, and waits for nobody who reads one.
     lock_rows(tx, {}, {row["node_id"] for row in rows})

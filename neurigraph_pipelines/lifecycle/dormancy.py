@@ -18,7 +18,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, move_to_cold_storage
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
@@ -179,7 +179,7 @@ def compress(context: Context, location: FileLocation) -> None:
         TransientError: The object store did not answer.
     """
     with context.database.pipeline() as tx:
-        upgrade_node(tx, location.node_id, location.schema_name)
+        require_node(tx, location.node_id)
         manifest = transitions.lock(tx, location)
         if manifest["compression_state"] == CompressionState.REHYDRATING:
             raise RehydratingError(
@@ -216,7 +216,7 @@ def _run(
                         return report
                     with database.pipeline() as tx:
                         if not dry_run:
-                            upgrade_node(tx, node["node_id"], node["schema_name"])
+                            require_node(tx, node["node_id"])
                         rows = tx.execute(
                             sweep.files.format(schema=schema),
                             {**sweep.terms, "after": after, "limit": min(_BATCH_FILES, limit - looked_at)},

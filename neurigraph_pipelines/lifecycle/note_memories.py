@@ -11,7 +11,6 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.model.ports import Transaction
 
 _HISTORY = statements("history")
@@ -31,7 +30,6 @@ def settle_memories(tx: Transaction, fact_id: UUID) -> None:
     own = {row["record_id"] for row in versions}
     by: UUID | None = None
     for row in reversed(versions):
-        upgrade_node(tx, row["node_id"], row["schema_name"])
         schema, of_record = sql.Identifier(row["schema_name"]), {"record_id": row["record_id"]}
         now = tx.execute(_HISTORY["superseded_by"].format(schema=schema), of_record).fetchone()
         if now is not None and (now["superseded_by"] is None or now["superseded_by"] in own):

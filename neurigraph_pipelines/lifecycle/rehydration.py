@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import (
@@ -151,7 +151,7 @@ def revert_stuck(
 def read_failed(database: Database, location: FileLocation, error: LostObjectError) -> None:
     """Record that a file could not be read."""
     with database.pipeline() as tx:
-        upgrade_node(tx, location.node_id, location.schema_name)
+        require_node(tx, location.node_id)
         transitions.note_failure(tx, location.schema, location.file_id, str(error), CompressionCause.RETRIEVAL)
 
 
@@ -166,7 +166,7 @@ def read_from_copy(context: Context, location: FileLocation, error: LostObjectEr
     """
     content, is_repaired = None, False
     with context.database.pipeline() as tx:
-        upgrade_node(tx, location.node_id, location.schema_name)
+        require_node(tx, location.node_id)
         manifest = transitions.lock(tx, location)
         if manifest["compression_state"] == CompressionState.ACTIVE and has_working_copy(manifest):
             content = working_content(context.objects, manifest)

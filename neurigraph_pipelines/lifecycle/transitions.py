@@ -14,7 +14,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
@@ -65,7 +65,7 @@ def manifest_of(tx: Transaction, location: FileLocation) -> Manifest:
 
 
 def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manifest:
-    """Reset the dormancy clocks of a file, its record and its node, after upgrading the node to the current DDL.
+    """Reset the dormancy clocks of a file, its record and its node.
 
     Args:
         tx: A transaction of the pipeline, as in all functions below. This function makes its commit asynchronous, so it
@@ -77,7 +77,7 @@ def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manife
     Raises:
         NotFoundError: The file is gone.
     """
-    upgrade_node(tx, location.node_id, location.schema_name)
+    require_node(tx, location.node_id)
     with tx.pipeline():  # one round trip
         tx.execute(_QUERIES["disable_synchronous_commit"])
         locked = tx.execute(_QUERIES["lock_file"].format(schema=location.schema), {"file_id": location.file_id})
@@ -107,7 +107,7 @@ def begin_rehydration(
     Returns:
         The file's row; None if the file is not dormant.
     """
-    upgrade_node(tx, location.node_id, location.schema_name)
+    require_node(tx, location.node_id)
     _set_cause(tx, cause)
     return tx.execute(
         _QUERIES["lease_file"].format(schema=location.schema),

@@ -16,7 +16,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import (
@@ -202,7 +202,7 @@ class _Verifier:
         """Verify one node and its files."""
         schema = sql.Identifier(schema_name)
         with self._database.pipeline() as tx:
-            upgrade_node(tx, node_id, schema_name)
+            require_node(tx, node_id)
             registries = tx.execute(_QUERIES["verify_registries"].format(schema=schema), {"node_id": node_id})
             self._add_findings(Fault.REGISTRY, node_id, registries.fetchall())
             wrong_sums = tx.execute(_EVIDENCE["wrong_sums"], {"node_id": node_id})

@@ -8,14 +8,14 @@ messages and ``open`` reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.model import Evidence, Statement, Voice, speaker_called
+from neurigraph_pipelines.model import Evidence, Statement, Voice
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import leave_out
@@ -26,6 +26,7 @@ from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+from neurigraph_pipelines.retrieval.passages import Passage, in_context, places_of, with_replies
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
@@ -120,25 +121,6 @@ class Reply:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A message that was read, cut to what a model is given, with the hit that led to it."""
-
-    hit: dict[str, Any]
-    text: str
-    occurred_at: datetime
-    message: OpenedMessage | None = None
-    section: str | None = None
-
-    def as_evidence(self, before: str = "") -> Evidence:
-        """Return it as a language model sees it, with the message before it."""
-        if self.message is None:
-            return Evidence(self.text, "summary", self.occurred_at, self.hit["title"])
-        voice = self.message.voice
-        speaker = speaker_called(self.message.author, voice, self.message.role.value)
-        return Evidence(self.text, speaker, self.occurred_at, self.hit["title"], voice, before)
-
-
 @measured("ask")
 def ask(context: Context, question: Question, *, asked_at: datetime | None = None) -> Reply:
     """Answer a question from what the caller may see.
@@ -188,7 +170,7 @@ def find_passages(
     most = settings.ask.passages * (CANDIDATES if reranker else 1)
     return [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
-        for passage in _read(context, found, most, notes)
+        for passage in with_replies(context, question, _read(context, found, most, notes))[:most]
     ]
 
 
@@ -222,7 +204,7 @@ def reply_from(
     order, rerank_notes = rerank(reranker, query, [passage.text for passage in passages])
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
-    evidence = _within(_in_context(passages), settings.ask.tokens, context.tokens)
+    evidence = _within(in_context(passages), settings.ask.tokens, context.tokens)
     retrieved = [passage.hit["record_id"] for passage in passages[: len(evidence)] if passage.hit["stored"]]
     note(context, "ask", retrieved, query)
     said = restated([(_source_of(one), one.text) for one in passages[: len(evidence)]])
@@ -242,20 +224,6 @@ def reply_from(
         context.language_model.name,
         notes,
     )
-
-
-def places_of(passages: Iterable[Passage]) -> list[tuple[str, int]]:
-    """Return the records of stored messages, with the numbers of the messages."""
-    return [(one.hit["record_id"], one.message.seq) for one in passages if one.message and one.hit["stored"]]
-
-
-def _in_context(passages: Sequence[Passage]) -> list[Evidence]:
-    """Return passages as evidence, each with the message before it where that was found, too."""
-    texts = {(one.hit["source_id"], one.message.seq): one.text for one in passages if one.message}
-    return [
-        one.as_evidence(texts.get((one.hit["source_id"], one.message.seq - 1), "") if one.message else "")
-        for one in passages
-    ]
 
 
 def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[Evidence]:
@@ -289,7 +257,9 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
         file_id = UUID(hits[record_id]["file_id"])
         try:
             opened = open_messages(context, file_id, numbers)
-        except StorageError:
+        except Exception as error:  # the others may answer
+            if not isinstance(error, StorageError):
+                leave_out("messages", error)
             notes.append(f"The file of the memory {hits[record_id]['title']!r} could not be read.")
             continue
         read |= {

@@ -22,6 +22,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.retention import retention_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.views.retention import Retention
@@ -61,12 +62,17 @@ def note(context: Context, operation: Operation, record_ids: Iterable[str | UUID
     Accesses of records that expire are counted with it. Nothing is sent if the log is off and the graph is known to
     have neither such records nor canaries.
     """
-    if not _is_due(context):
-        return
-    found = [UUID(one) for one in dict.fromkeys(map(str, record_ids))]
-    if found:
-        asked = question if context.settings.retrieval.retrieval_log_questions else None
-        _send(context, operation, _QUERIES["note"], {"operation": operation, "record_ids": found, "question": asked})
+
+    def noted() -> None:
+        if not _is_due(context):
+            return
+        found = [UUID(one) for one in dict.fromkeys(map(str, record_ids))]
+        if found:
+            asked = question if context.settings.retrieval.retrieval_log_questions else None
+            values: dict[str, object] = {"operation": operation, "record_ids": found, "question": asked}
+            _send(context, operation, _QUERIES["note"], values)
+
+    enriched("log of retrievals", noted, lambda: None)
 
 
 def note_open(context: Context, file_id: UUID) -> None:
@@ -88,10 +94,14 @@ def expiring(context: Context, record_ids: Iterable[str]) -> dict[str, Retention
 
     Asked of the database in one statement, about a millisecond, and not at all in graphs where nothing expires.
     """
-    if caches_of(context.database).expiring.peek(context.claims.user_id) is False:
-        return {}
-    kept = retention_of(context.database, context.claims, [UUID(one) for one in record_ids])
-    return {str(record_id): one for record_id, one in kept.items()}
+
+    def read() -> dict[str, Retention]:
+        if caches_of(context.database).expiring.peek(context.claims.user_id) is False:
+            return {}
+        kept = retention_of(context.database, context.claims, [UUID(one) for one in record_ids])
+        return {str(record_id): one for record_id, one in kept.items()}
+
+    return enriched("retention", read, dict)
 
 
 def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed, parameters: dict[str, object]) -> None:

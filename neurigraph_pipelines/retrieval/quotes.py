@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NotFoundError, StorageError
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
@@ -31,6 +33,7 @@ def best_quotes(context: Context, query: str, found: Answer, characters: int) ->
         if seq is None or file_id is None:
             continue
         with suppress(StorageError, NotFoundError):
-            for opened in open_messages(context, UUID(file_id), [seq]):
-                quotes[hit["record_id"]] = replace(opened, text=excerpt(opened.text, asked, lexer, characters))
+            opened = enriched("quotes", partial(open_messages, context, UUID(file_id), [seq]), list[OpenedMessage])
+            for one in opened:
+                quotes[hit["record_id"]] = replace(one, text=excerpt(one.text, asked, lexer, characters))
     return quotes

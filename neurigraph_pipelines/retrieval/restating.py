@@ -88,7 +88,7 @@ class Restated:
 
     def times(self, numbers: Sequence[int]) -> int:
         """Return how often the sources of messages say the same; 0 if one of them is not restated."""
-        counts = [self._times(number) for number in numbers]
+        counts = enriched("restatements", lambda: [self._times(number) for number in numbers], lambda: [0])
         return max(counts, default=0) if all(count >= RESTATED for count in counts) else 0
 
     def once_a_source(self, statements: Iterable[Statement]) -> list[Statement]:
@@ -98,7 +98,7 @@ class Restated:
         for statement in statements:
             is_restated = bool(self.times(statement.evidence))
             said = [self._said[number - 1] for number in statement.evidence] if self._said else []
-            if is_restated and all(any(one.adds_nothing(other) for other in quoted) for one in said):
+            if is_restated and _are_quoted(said, quoted):
                 continue
             quoted += said
             kept.append(statement)
@@ -109,6 +109,13 @@ class Restated:
             return 0
         one = self._said[number - 1]
         return sum(one.adds_nothing(other) or other.adds_nothing(one) for other in self._said)
+
+
+def _are_quoted(said: Sequence[_Said], quoted: Sequence[_Said]) -> bool:
+    """Return whether messages add nothing to those that were quoted before; False if a defect hides that."""
+    return enriched(
+        "restatements", lambda: all(any(one.adds_nothing(other) for other in quoted) for one in said), lambda: False
+    )
 
 
 def restated(messages: Sequence[tuple[str, str]]) -> Restated:

@@ -10,7 +10,6 @@ theirs.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -24,6 +23,7 @@ from resources.offline.choosing import (
     of_thing,
     undominated,
     varied,
+    with_more,
     with_replies,
     without_repetition,
 )
@@ -32,7 +32,7 @@ from resources.offline.fitting import values
 from resources.offline.oneself import is_about_asker, is_of_speaker
 from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Trust
-from resources.offline.versions import are_versions
+from resources.offline.versions import TELLS_CHANGE, are_versions
 
 MAX_STATEMENTS = 4
 
@@ -69,12 +69,6 @@ LEAST_SAID = 0.45
 SAME = 0.6
 """Share of the question's words that two sentences have in common if one replaces the other."""
 
-_CHANGE = re.compile(
-    r"\b(?:instead|now|moved|changed|no longer|not any ?more|after all|postponed|cancel\w*|correction|"
-    r"jetzt|verschoben|stattdessen|nicht mehr|ahora|al final|retras\w+|ya no|finalement|désormais|reporté\w*)\b",
-    re.I,
-)
-
 
 def answer(
     question: str, evidence: Sequence[Evidence], embedder: Embedder | None, language: str = "en"
@@ -105,6 +99,7 @@ def answer(
         return []
     close = of_thing(asked, question, close, words)
     close = with_replies(undominated(asked, question, close, evidence), candidates, evidence)
+    close = with_more(asked, question, close, evidence)
     if asked.trust is Trust.NONE:  # an open question, which no single memory answers
         close = varied(close, evidence)
     chosen = without_repetition(close)[:MAX_STATEMENTS]
@@ -199,7 +194,7 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
         return is_possible
     return (
         bool(found[0] - found[1] and found[1] - found[0])  # "3 June 2025" and "10 June 2025" have the year in common
-        and bool(_CHANGE.search(later.text))
+        and bool(TELLS_CHANGE.search(later.text))
         and len(words & others) >= SAME * max(1, len(words | others))
     )
 

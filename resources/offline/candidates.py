@@ -131,7 +131,7 @@ class Candidate:
     @property
     def is_question(self) -> bool:
         """Whether it asks."""
-        return self.text.rstrip(" \"'”»)").endswith("?")
+        return self.text.rstrip(" \"'”»)").endswith(questions.ASKS)
 
     @property
     def match(self) -> float:
@@ -283,7 +283,7 @@ def _judge_clauses(
 def _candidates(number: int, one: Evidence, speaker: frozenset[str], words: Words) -> Iterator[Candidate]:
     """Yield the sentences of a message with their neighbours; the question before it is beside the first two."""
     replied = one.before.rstrip()
-    asked = _SENTENCE_ENDS.split(replied)[-1] if replied.endswith("?") else ""
+    asked = _SENTENCE_ENDS.split(replied)[-1] if replied.endswith(questions.ASKS) else ""
     beside, title = frozenset(words.lexemes(asked)), frozenset(words.lexemes(one.title))
     texts = list(sentences(one.text))
     read = [frozenset(words.lexemes(text)) for text in texts]

@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from neurigraph_pipelines.model import Evidence
 from resources.offline.candidates import Candidate
 from resources.offline.fitting import is_date_or_number
-from resources.offline.questions import WORD, Asked, Trust, Words
+from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_several
+from resources.offline.versions import TELLS_CHANGE
 
 REPEATED = 0.6
 """Share of a sentence that stands in another one from which it only repeats it."""
@@ -23,12 +24,28 @@ REPEATED = 0.6
 PARALLEL = 0.5
 """Share of their words, in order, that two parallel sentences have in common."""
 
+LEAST_SHARE, LEAST_MATCH = 0.5, 0.15
+"""Least match of another sentence than the best one: as a share of the match of the best one, and with an embedder."""
+
+OPEN_SHARE, OPEN_MATCH = 0.4, 0.35
+"""The same for open questions, where nothing shows that a sentence has what is asked for."""
+
+OPEN_CLOSE = 2.0
+"""How far below the best sentence another one is quoted for an open question, in logits.
+
+All are fitted to the development half of the labelled conversations and to one talk of LoCoMo, as is what follows."""
+
+COVERED = 0.8
+"""Share of the question's words from which the best sentence is enough: others with fewer of them add nothing."""
+
 _ARTICLES = frozenset(
     "the a an my our der die das den dem des ein eine einen einem einer el la los las un una le les l du une het de il "
     "lo".split()
 )
 _AT = frozenset("at in for of with für mit von bei beim im am zu en para con del à pour chez avec dans op voor".split())
 """Words before that which tells one of several things from the others: "the password at the office"."""
+
+_ASKED = re.compile(r"[?？]+")
 
 _LABEL = re.compile(r"(?<=\w )(?!I\b)[A-Z]\b(?![.'’])")
 """A single letter that names one of several things, such as flat A; as a word it would be empty."""
@@ -110,12 +127,16 @@ def with_replies(
         if not one.is_question:
             kept += [] if any(other.evidence == one.evidence for other in kept) else [one]
             continue
-        asked = evidence[one.evidence].text.rstrip()
-        replying = [other for other in candidates if asked and evidence[other.evidence].before.rstrip() == asked]
-        replying = [other for other in replying if not other.is_question and asked.endswith("?")]
+        replying = [other for other in candidates if not other.is_question and _replies_to(other, one, evidence)]
         if replying:
             kept += [one, max(replying, key=lambda other: other.score)]
     return list({one.evidence: one for one in kept}.values())
+
+
+def _replies_to(one: Candidate, other: Candidate, evidence: Sequence[Evidence]) -> bool:
+    """Return whether a sentence is of the message that follows a message that asks."""
+    asked = evidence[other.evidence].text.rstrip()
+    return asked.endswith(ASKS) and evidence[one.evidence].before.rstrip() == asked
 
 
 def undominated(
@@ -165,6 +186,38 @@ def varied(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> lis
         turns.append((seen[title], len(turns), one))
         seen[title] += 1
     return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
+
+
+def with_more(asked: Asked, question: str, best: Sequence[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:
+    """Leave out sentences that add nothing to the best one: best first, each question with its reply.
+
+    If the best one has what is asked for and most of the question's words, only as good ones add to it. Beside another
+    one, those stay that match nearly as well. A question for several things has no best one: less is left out.
+    """
+    kept = list(best[:1])
+    is_several = len(asked.kinds) > 1 or len(_ASKED.findall(question)) > 1 or asks_for_several(question)
+    for before, one in pairwise(best):
+        is_reply = before.is_question and before in kept and _replies_to(one, before, evidence)
+        if is_reply or _is_news(asked, one, best[0], evidence) or _adds(asked, one, best[0], is_several=is_several):
+            kept.append(one)
+    return kept
+
+
+def _is_news(asked: Asked, one: Candidate, first: Candidate, evidence: Sequence[Evidence]) -> bool:
+    """Return whether a sentence tells of a later change, which need not repeat the question's words."""
+    if asked.trust is Trust.NONE or one.fit < 1:
+        return False
+    return TELLS_CHANGE.search(one.text) is not None and _is_later(one, first, evidence)
+
+
+def _adds(asked: Asked, one: Candidate, first: Candidate, *, is_several: bool) -> bool:
+    is_open = asked.trust is Trust.NONE
+    share, least = (OPEN_SHARE, OPEN_MATCH) if is_open else (LEAST_SHARE, LEAST_MATCH)
+    is_enough = not is_open and not is_several and first.fit > 0 and not first.is_question and first.own >= COVERED
+    if is_enough and one.own < first.own:
+        return False
+    is_like = one.match >= share * first.match and (one.match >= least or not first.meaning)
+    return is_like and (is_several or not is_open or one.score >= first.score - OPEN_CLOSE)
 
 
 def without_repetition(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -6,6 +6,7 @@ import re
 
 from neurigraph_pipelines.text.calendar_words import MONTHS, MONTHS_SHORT, SEASONS, WEEKDAYS
 from resources.offline.questions import LISTS, UNCHECKED, WORD, Asked, Kind, Trust, Words, any_of
+from resources.offline.sentence_language import language_of_short
 
 BESIDE = 3
 """Most words between a name and what it names."""
@@ -66,6 +67,9 @@ _PLACE = re.compile(
     r"|\b(?:über|vor|zwischen|devant|entre|sobre|bajo|sotto|sopra|onder|achter|naast|debajo|encima|detrás)\s+(?:(?:de|du)\s+)?"
     r"(?:der|die|das|dem|den|einem|einer|dies\w+|el|la|los|las|les?|il|lo|het|de)\s+(?P<beside>\w)"
 )
+_NO_PLACE_IN_ENGLISH = ("a", "am")
+"""Words that stand before places in other languages: "Voy a Bilbao", "am Bahnhof"."""
+
 _KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)
 _FORBIDS = re.compile(
     rf"\b(?:{any_of(LISTS['limits']['words'])}|(?:must|may|should) not)\b"
@@ -162,9 +166,7 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
         case Kind.WHO:
             return 1.0 if _has_person(asked, text, words, people) else BARE * bool(_KIN.search(text))
         case Kind.WHERE:
-            starts = (match.start(match.lastgroup or 0) for match in _PLACE.finditer(text))
-            places = [text[start].isupper() for start in starts if not _DATE.match(text, start)]
-            return (1.0 if any(places) else BARE) if places else 0.0
+            return _placed(text, words)
         case Kind.NAME:
             return _named(asked, text, words)
         case Kind.LIMIT:
@@ -173,6 +175,16 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
             return float(bool(_DIGITS.search(_DATE.sub(" ", text))))
         case _:
             return 1.0
+
+
+def _placed(text: str, words: Words) -> float:
+    found = list(_PLACE.finditer(text))
+    plain = [match for match in found if match.group().split()[0].lower() not in _NO_PLACE_IN_ENGLISH]
+    if len(plain) < len(found) and language_of_short(text, words.language) == "en":
+        found = plain
+    starts = (match.start(match.lastgroup or 0) for match in found)
+    places = [text[start].isupper() for start in starts if not _DATE.match(text, start)]
+    return (1.0 if any(places) else BARE) if places else 0.0
 
 
 def _has_person(asked: Asked, text: str, words: Words, people: frozenset[str]) -> bool:

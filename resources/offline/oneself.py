@@ -36,6 +36,12 @@ _SAID_BY = (
         "salary salaries wage wages income gehalt gehälter lohn sueldo sueldos salario salarios salaire salaires",
         r"\b(?:earn|verdien|gana|gagn|guadagn)\w*",
     ),
+    (
+        "live lives living wohne wohnst wohnt vivo vives vive habite habites habitons abito abiti abita "
+        "woon woont moro mora",
+        r"\b(?:have |has |['’]ve |['’]s )?moved (?:\w+ )?(?:to|into)\b|\bgezogen\b|\bumgezogen\b|\bmud(?:é|ó|ei|ou)\b|"
+        r"\b(?:dé|em)ménagé\w*|\btrasferit\w|\bverhuisd\b",
+    ),
     ("dose doses dosage dosis dosen dosierung", r"\d\s?(?:mg|ml|µg|mcg|g|tablets?|pills?|tabletten?|drops)\b"),
 )
 _FORMS = tuple((frozenset(nouns.split()), re.compile(form)) for nouns, form in _SAID_BY)

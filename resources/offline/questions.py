@@ -17,6 +17,7 @@ from itertools import pairwise, takewhile
 from neurigraph_pipelines.text.languages import STEMMERS
 from neurigraph_pipelines.text.lexemes import Lexer
 from resources.offline.lexicon import lexicon_of
+from resources.offline.sentence_language import language_of_short
 
 
 class Kind(Enum):
@@ -69,6 +70,31 @@ _MONEY = re.compile(rf"\b(?:{any_of(LISTS['grammar']['money'])})\b")
 _COSTS = re.compile(rf"\b(?:{any_of(LISTS['grammar']['costs'])})\b")
 
 
+ASKS = ("?", "？")
+"""How a question ends."""
+
+_SEVERAL = re.compile(
+    r"\b(?:all|every|each|both|list|alle[nrs]?|beide\w?|jede\w?|tod[oa]s|cada|amb[oa]s|tous|toutes|chaque|tutt[ie]|ogni|"
+    r"entramb[ie]|allemaal|elke|quels|quelles|cuáles|quiénes|quali|quais)\b"
+    r"|\b(?:what|which) (?:are|were)\b|\b(?:what|when|where|how much) (?:do|did|are|were) "
+    r"(?:the |these |my |our )?[a-z-]{2,}[^\Wsu'’]s\b"
+    r"|\b(?:was|welche|wer) (?:[\w-]+ )?(?:sind|waren|kosten|haben|gibt)\b"
+    r"|\b(?:what|which) (?:[\w'’-]+ ){0,2}?(?!(?:does|was|has)\b)[a-z-]{2,}[^\Wsu'’]s (?:do|did|does|are|were|have|has|"
+    r"can|could|should|would|might|will|must)\b"
+    r"|\b(?:qué|que|welke) [\w-]{2,}(?:s|en)\b|\bwat zijn\b|\w, [\w-]+,? (?:and|or|und|oder|y|o|et|ou|e|en|of) \w"
+    r"|哪些|所有|全部|すべて|모든|모두",
+    re.I,
+)
+
+
+def asks_for_several(question: str) -> bool:
+    """Return whether a question asks for several things: a list, or a plural."""
+    return _SEVERAL.search(question) is not None
+
+
+_HOMOGRAPHS = frozenset({"was", "dove"})
+"""Words that ask in one language and are others in another one."""
+
 LEAST_STEM = 6
 """Letters at the beginning that words of one family share, such as *supplies* and *supplier*."""
 
@@ -99,6 +125,7 @@ class Words:
     """Splits text into the lexemes of one language that carry meaning.
 
     Attributes:
+        language: Its code, such as ``de``.
         is_english: Whether the language is English.
         has_names: Whether a capital within a sentence shows a name.
         ordinary: English words that begin sentences and are no names, in lower case.
@@ -108,6 +135,7 @@ class Words:
     def __init__(self, language: str) -> None:
         self._lexer = Lexer(STEMMERS.get(language, "english"))
         self._empty = frozenset(lexeme for word in lexicon_of(language).stop for lexeme in self._lexer.lexemes(word))
+        self.language = language
         self.is_english = language == "en"
         self.has_names = language != "de"
         listed = lexicon_of("en")
@@ -165,7 +193,7 @@ def read(question: str, words: Words) -> Asked:
     """Read a question."""
     written = [match.group() for match in WORD.finditer(question)]
     lower = [word.lower().replace("’", "'") for word in written]
-    found = list(_kinds(lower)) or [_Found(Kind.YES_NO)]
+    found = list(_kinds(lower, language_of_short(question, words.language))) or [_Found(Kind.YES_NO)]
     capitalised = [
         (before.lower(), frozenset(words.lexemes(word))) for before, word in pairwise(written) if word[0].isupper()
     ]
@@ -197,17 +225,22 @@ class _Found:
     dimensions: tuple[str, ...] = ()
 
 
-def _kinds(words: list[str]) -> Iterator[_Found]:
-    """Yield what each asking word of a question wants."""
+def _kinds(words: list[str], language: str) -> Iterator[_Found]:
+    """Yield what each asking word of a question in a language wants."""
     text = " ".join(words)
-    is_german = not _GRAMMAR["german"].isdisjoint(words)
-    if words and words[0] in _GRAMMAR["auxiliaries"] and not (words[0] == "was" and is_german):
+    is_other = words[:1] == ["am"] and words[1:2] != ["i"]  # German: "Am Montag"
+    if words and words[0] in _GRAMMAR["auxiliaries"] and not is_other and not _asks_in(words[0], 0, words, language):
         yield _Found(Kind.YES_NO, 1)
         return
     for place, word in enumerate(words):
         following = words[place + 1 : place + 7]
         size = following[0] if following else ""
-        if word in _ASKING["many"]:
+        asks = _asks_in(word, place, words, language)
+        if asks is not None:
+            yield _Found(_what(words[place + 1 :], text) if asks is Kind.OTHER else asks, place + 1)
+        elif word in _HOMOGRAPHS:
+            continue
+        elif word in _ASKING["many"]:
             yield _Found(Kind.COUNT, place + 1)
         elif word in _ASKING["much"]:
             yield _Found(Kind.MONEY if _MONEY.search(text) else Kind.MEASURE, place + 1, _AMOUNT)
@@ -217,8 +250,20 @@ def _kinds(words: list[str]) -> Iterator[_Found]:
             yield _Found(Kind.OTHER, place + 1)
         elif word in _BY_WORD:
             yield _Found(_BY_WORD[word], place + 1)
-        elif word in _ASKING["what"] and (place < 2 or word not in ("was", "que")):
+        elif word in _ASKING["what"] and (place < 2 or word != "que"):
             yield _Found(_what(words[place + 1 :], text), place + 1)
+
+
+def _asks_in(word: str, place: int, words: list[str], language: str) -> Kind | None:
+    """Return what a word asks for that asks in one language only; OTHER for "what"."""
+    if word == "was":  # English and Dutch: the past of "is"
+        is_german = language == "de" or (language not in ("en", "nl") and not _GRAMMAR["german"].isdisjoint(words))
+        return Kind.OTHER if is_german and place < 2 else None
+    if word == "wie" and language == "nl":  # German: how
+        return Kind.WHO
+    if word == "dove":  # English: a bird
+        return Kind.WHERE if language == "it" or not place else None
+    return None
 
 
 def _what(rest: list[str], text: str) -> Kind:

@@ -14,6 +14,11 @@ from resources.offline.questions import WORD, Asked, Kind
 _NEWS = frozenset(
     "new now neu neue neuer neues jetzt nun nueva nuevo ahora nouveau nouvelle maintenant nuovo nuova ora".split()
 )
+TELLS_CHANGE = re.compile(
+    r"\b(?:instead|now|moved|changed|no longer|not any ?more|after all|postponed|cancel\w*|correction|"
+    r"jetzt|verschoben|stattdessen|nicht mehr|ahora|al final|retras\w+|ya no|finalement|désormais|reporté\w*)\b",
+    re.I,
+)
 _STATES = re.compile(
     r"\b(?:is|are|will be|takes place|ist|sind|findet|es|son|será|est|sont|sera|è|sono|sarà|zijn|são)\b", re.I
 )

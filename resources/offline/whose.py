@@ -37,7 +37,11 @@ _OF_ASKER = re.compile(
 _OF_PERSON = re.compile(
     r"\s(?:(?:has|had|owns?|owned|lives?|lived|works?|worked|likes?|loves?|earns?|earned|weighs?|plays|studies|bought|got|"
     r"hat|wohnt|lebt|arbeitet|heißt|verdient|wiegt|mag|tiene|vive|trabaja|gana|pesa|a|habite|vit|travaille|gagne|pèse|"
-    r"ha|abita|lavora|heeft|woont|werkt|tem|mora|trabalha)|"
+    r"ha|abita|lavora|heeft|woont|werkt|tem|mora|trabalha|"
+    r"have|own|live|work|like|love|earn|weigh|play|study|buy|gets?|marr(?:y|ies|ied)|celebrates?|haben|wohnen|leben|"
+    r"arbeiten|heißen|heirate(?:n|t)|feier(?:n|t)|tienen|viven|trabajan|(?:se )?casan?|ont|habitent|vivent|travaillent|"
+    r"(?:se )?marie(?:nt)?|hanno|abitano|lavorano|(?:si )?sposano?|hebben|wonen|werken|trouw(?:en|t)|têm|moram|"
+    r"trabalham|(?:se )?casam?)|"
     r"(?:is|was|ist|wurde|es|nació|est|è|é) (?:[\w'’.]+ ){0,3}?"
     r"(?:\d+|allergic|born|married|an?|allergisch|geboren|verheiratet|alérgic[oa]|una?|"
     r"allergique|née?|une|allergic[oa]|een|uma?))\b"
@@ -45,11 +49,18 @@ _OF_PERSON = re.compile(
 """What follows the name of a person, and no name of a thing."""
 
 _THE = r"(?i:the|der|die|das|den|dem|el|la|los|las|les?|l['’]|il|lo|het|de)"
+_AT_THE = r"(?i:zum|zur|beim|vom|al|del|aux?|du|alla?|dalla?|ao|à|[dn][oa])"
 _NAME = r"(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*?)"
 _THING = re.compile(rf"\b{_THE}\s?(?:[\w-]+ )??(?P<thing>[\w-]+)")
-_THING_OF = re.compile(rf"\b{_THE}\s?(?P<thing>[\w-]+) (?:(?:of|von|de|di|van|da|do) |d['’]){_NAME}\b")
+_THING_OF = re.compile(rf"\b(?:{_THE}|{_AT_THE})\s?(?P<thing>[\w-]+) (?:(?:of|von|de|di|van|da|do) |d['’]){_NAME}\b")
 _HAS_THING = re.compile(rf"\b{_NAME}['’]s (?:[\w-]+ )??(?P<thing>[\w-]+)")
 _HAS_THING_IN_GERMAN = re.compile(rf"\b{_NAME}s (?P<thing>[^\W\d_a-zß-öø-ÿ][\w-]*)")
+_THING_OF_ASKER = re.compile(
+    r"\b(?:my|our|mein\w*|unser\w*|mis?|nuestr[oa]s?|mon|ma|mes|notre|nos|mi[oa]|nostr[oa]|mijn|onze?|meu|minha|"
+    r"noss[oa]) (?P<thing>[\w-]+)",
+    re.I,
+)
+_AND_NAME = re.compile(rf"(?: (?:and|und|y|et|e|en) {_NAME}\b)+".replace("?P<name>", "?:"))
 _MORE_KIN = frozenset(
     "fratello sorella figlio figlia nonno nonna zio zia moglie marito broer zus zoon dochter opa oma vrouw man irmão "
     "irmã filho filha avô avó pai mãe moeder vader".split()
@@ -132,22 +143,37 @@ class Others:
     def _is_of_named(self, text: str) -> bool:
         """Return whether a sentence is about a person with a name, or what that person has, and not about the asker."""
         owned = _OWNED.match(text)
-        if _OF_ASKER.search(text, owned.end() if owned else 0):
-            return False
-        if self._is_thing_of_named(text):
+        is_of_asker = _OF_ASKER.search(text, owned.end() if owned else 0) is not None
+        if self._is_thing_of_named(text, are_sure=is_of_asker) and not self._is_own_thing(text):
             return True
+        if is_of_asker:
+            return False
         if owned:
             is_owner = "'s" in owned["kin"].replace("’", "'")  # "my neighbour's dog", unlike "my client meeting"
             return _begins_with_relation(owned["kin"]) and (is_owner or not self._is_asked(owned["kin"]))
         if any(self._is_asked(match["thing"]) for match in _THING.finditer(text)):
             return False
         named = _NAMED.match(text)
-        return named is not None and bool(_OF_PERSON.match(text, named.end())) and self._is_name(named["name"])
+        if named is None:
+            return False
+        together = _AND_NAME.match(text, named.end())
+        end = together.end() if together else named.end()
+        return _OF_PERSON.match(text, end) is not None and self._is_name(named["name"])
 
-    def _is_thing_of_named(self, text: str) -> bool:
+    def _is_thing_of_named(self, text: str, *, are_sure: bool) -> bool:
+        """Return whether a person with a name has what is asked about: with a given name if that is to be sure."""
         patterns = (_HAS_THING, _THING_OF) if self._words.has_names else (_HAS_THING, _THING_OF, _HAS_THING_IN_GERMAN)
         found = (match for pattern in patterns for match in pattern.finditer(text))
-        return any(self._is_asked(match["thing"]) and self._is_name(match["name"]) for match in found)
+        return any(
+            self._is_asked(match["thing"])
+            and self._is_name(match["name"])
+            and not (are_sure and self._words.first_names.isdisjoint(self._words.lexemes(match["name"])))
+            for match in found
+        )
+
+    def _is_own_thing(self, text: str) -> bool:
+        """Return whether the asker has what is asked about, too: "Paul's and my wedding"."""
+        return any(self._is_asked(match["thing"]) for match in _THING_OF_ASKER.finditer(text))
 
     def _is_asked(self, words: str) -> bool:
         return not self._asked.anchors.isdisjoint(self._words.lexemes(words))

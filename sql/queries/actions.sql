@@ -39,7 +39,7 @@ ON CONFLICT (node_id) DO UPDATE SET
     updated_at = now();
 
 -- name: actions
--- Return the actions of the caller, newest first.
+-- Return the actions of the caller, newest first; `held_text` has the title and text of a held note.
 SELECT
     a.action_id,
     a.kind,
@@ -61,7 +61,9 @@ SELECT
     a.decided_at,
     a.finished_at,
     a.failure,
-    coalesce(v.votes, '[]') AS votes
+    coalesce(v.votes, '[]') AS votes,
+    NULL AS title,
+    NULL AS text
 FROM neurigraph.actions AS a
 LEFT JOIN LATERAL (
     SELECT
@@ -86,7 +88,7 @@ LIMIT %(limit)s;
 -- name: held_text
 SELECT
     h.title,
-    h.content
+    h.content AS text
 FROM neurigraph.held_text(%(action_id)s) AS h;
 
 -- name: vote

@@ -365,9 +365,9 @@ UPDATE neurigraph.edge_evidence AS v SET statements = v.statements - x.records
 FROM erased AS x
 WHERE v.evidence_id = x.evidence_id AND v.statements > x.records;
 
--- name: derive
--- The evidence of a graph that was exported before evidence was kept; and the sums of every restored graph.
-SELECT neurigraph_private.derive_evidence(%(user_id)s);
+-- name: sum_graph
+-- Computes again what follows from the evidence of a restored graph.
+SELECT neurigraph_private.sum_graph(%(user_id)s);
 
 -- name: project_aliases
 SELECT neurigraph_private.project_aliases(%(node_ids)s::uuid []);

@@ -50,7 +50,6 @@ SELECT
     g.node_name,
     g.layer_depth,
     g.schema_name,
-    g.node_ddl_version,
     g.node_type = 'persona' AS is_persona,
     EXISTS (SELECT FROM neurigraph.peers AS p WHERE p.mount_node_id = g.node_id) AS is_mount
 FROM neurigraph.graph_index AS g
@@ -64,8 +63,7 @@ WITH RECURSIVE walk AS (
         g.node_id,
         g.node_name,
         g.layer_depth,
-        g.schema_name,
-        g.node_ddl_version
+        g.schema_name
     FROM neurigraph.graph_index AS g
     WHERE g.user_id = %(user_id)s AND g.layer_depth = 0
     UNION ALL
@@ -73,8 +71,7 @@ WITH RECURSIVE walk AS (
         g.node_id,
         g.node_name,
         g.layer_depth,
-        g.schema_name,
-        g.node_ddl_version
+        g.schema_name
     FROM walk AS w
     INNER JOIN neurigraph.graph_index AS g
         ON w.node_id = g.parent_node_id AND g.name_key = (%(name_keys)s::text [])[w.layer_depth + 1]
@@ -92,8 +89,7 @@ SELECT
     g.node_id,
     g.node_name,
     g.layer_depth,
-    g.schema_name,
-    g.node_ddl_version
+    g.schema_name
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND %(name)s = ANY(g.aliases)
     AND (%(personas)s OR g.node_type <> 'persona')
@@ -113,8 +109,7 @@ SELECT
     g.node_id,
     g.node_name,
     g.layer_depth,
-    g.schema_name,
-    g.node_ddl_version
+    g.schema_name
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
 
@@ -258,7 +253,7 @@ SELECT
     s.valid::text AS valid,
     o.node_id,
     o.node_name,
-    o.compression_state,
+    o.compression_state AS node_state,
     CASE WHEN e.from_node_id = %(node_id)s THEN 'out' ELSE 'in' END AS direction
 FROM neurigraph.edge_sums(
     ARRAY(
@@ -275,10 +270,10 @@ ORDER BY s.evidence_count DESC, e.relation, o.node_name;
 -- name: children_of_node
 SELECT
     g.node_id,
-    g.node_name,
+    g.node_name AS name,
     g.node_type,
-    g.concept_kind,
-    g.compression_state,
+    g.concept_kind AS kind,
+    g.compression_state AS state,
     CASE
         WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
@@ -467,69 +462,10 @@ GROUP BY e.edge_id, o.node_id
 ORDER BY count(*) DESC, e.relation, o.node_name
 LIMIT 32;
 
--- name: outdated_nodes
+-- name: node_is_there
 SELECT
-    g.node_id,
-    g.user_id,
-    g.schema_name,
-    g.node_ddl_version
-FROM neurigraph.graph_index AS g
-WHERE g.node_ddl_version < %(version)s AND g.node_id <> ALL(%(without)s::uuid [])
-ORDER BY g.last_accessed_at DESC
-LIMIT %(limit)s
-FOR NO KEY UPDATE SKIP LOCKED;
-
--- name: outdated_versions
-SELECT
-    g.node_ddl_version,
-    count(*) AS nodes
-FROM neurigraph.graph_index AS g
-WHERE g.node_ddl_version < %(version)s
-GROUP BY g.node_ddl_version
-ORDER BY g.node_ddl_version;
-
--- name: outdated_sample
--- The node with the most records, which may take longest, and others by chance.
-(
-    SELECT
-        g.node_id,
-        g.user_id,
-        g.schema_name,
-        g.node_ddl_version
-    FROM neurigraph.graph_index AS g
-    WHERE g.node_ddl_version < %(version)s
-    ORDER BY g.record_count DESC, g.node_id
-    LIMIT 1
-)
-UNION ALL
-(
-    SELECT
-        g.node_id,
-        g.user_id,
-        g.schema_name,
-        g.node_ddl_version
-    FROM neurigraph.graph_index AS g
-    WHERE g.node_ddl_version < %(version)s
-    ORDER BY random()
-    LIMIT %(others)s
-);
-
--- name: node_owner_and_version
-SELECT
-    g.user_id,
-    g.node_ddl_version
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s;
-
--- name: lock_node_version
-SELECT g.node_ddl_version
-FROM neurigraph.graph_index AS g
-WHERE g.node_id = %(node_id)s
-FOR NO KEY UPDATE;
-
--- name: set_node_version
-UPDATE neurigraph.graph_index SET node_ddl_version = %(version)s
-WHERE node_id = %(node_id)s;
 
 -- name: become_owner
 -- Returns the role before, which is read first.

@@ -141,15 +141,6 @@ RETURNING
     before.privacy,
     s.kind || ':' || s.source_id AS source;
 
--- name: nodes_of_sources
-SELECT DISTINCT
-    i.node_id,
-    g.schema_name
-FROM neurigraph.record_index AS i
-INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
-WHERE i.user_id = %(user_id)s AND i.source = ANY(%(sources)s)
-ORDER BY i.node_id;
-
 -- name: records_of_sources
 SELECT i.record_id
 FROM neurigraph.record_index AS i

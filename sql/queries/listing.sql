@@ -114,11 +114,11 @@ WHERE s.source_id = ANY(%(source_ids)s) AND p.state IN ('stored', 'failed');
 SELECT
     g.node_id,
     p.node_id AS parent_node_id,
-    g.node_name,
+    g.node_name AS name,
     g.node_type,
-    g.concept_kind,
-    g.layer_depth,
-    g.compression_state,
+    g.concept_kind AS kind,
+    g.layer_depth AS depth,
+    g.compression_state AS state,
     -- What is known of a node as a whole is of all spaces.
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_summary ELSE '' END AS summary,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
@@ -127,7 +127,7 @@ SELECT
         WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count,
-    n.node_path,
+    n.node_path AS path,
     g.last_accessed_at,
     g.created_at
 FROM neurigraph.graph_index AS g

@@ -37,9 +37,6 @@ ORDER BY m.number;
 INSERT INTO neurigraph.schema_migrations (number, name, checksum)
 VALUES (%(number)s, %(name)s, %(checksum)s);
 
--- name: clear_journal
-DELETE FROM neurigraph.schema_migrations;
-
 -- name: create_routines_journal
 CREATE TABLE IF NOT EXISTS neurigraph.schema_routines (
     name text PRIMARY KEY,
@@ -58,27 +55,34 @@ INSERT INTO neurigraph.schema_routines (name, checksum)
 VALUES (%(name)s, %(checksum)s)
 ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum, applied_at = now();
 
--- name: clear_routines_journal
-DELETE FROM neurigraph.schema_routines;
+-- name: policies
+SELECT
+    p.policyname AS policy,
+    p.tablename AS table_name
+FROM pg_catalog.pg_policies AS p
+WHERE p.schemaname = 'neurigraph' AND p.tablename = %(table)s;
 
--- name: count_older_nodes
-SELECT count(*) AS nodes
+-- name: drop_policy
+DROP POLICY {policy} ON neurigraph.{table_name};
+
+-- name: close_private_functions
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
+
+-- name: node_before
+-- A node whose tables a migration has still to change, the most recently used first.
+SELECT
+    g.node_id,
+    g.user_id,
+    g.schema_name
 FROM neurigraph.graph_index AS g
-WHERE g.node_ddl_version < %(version)s;
+WHERE g.node_ddl_version < %(number)s
+ORDER BY g.last_accessed_at DESC
+LIMIT 1
+FOR NO KEY UPDATE;
 
--- name: drop_unused_functions
-DROP FUNCTION
-neurigraph_private.cosine(vector, vector),
-neurigraph_private.cosine(halfvec, halfvec),
-neurigraph_private.routing_vector(vector),
-neurigraph_private.window_weights(),
-neurigraph_private.told_nodes(jsonb),
-neurigraph_private.counts_are_told(jsonb),
-neurigraph_private.nodes_of(uuid, uuid []),
-neurigraph_private.edges_of(uuid, uuid []),
-neurigraph_private.corpus(jsonb, uuid []),
-neurigraph_private.occurrences(jsonb, uuid [], text []),
-neurigraph_private.vector_in_use(text, text, integer);
+-- name: set_node_version
+UPDATE neurigraph.graph_index SET node_ddl_version = %(number)s
+WHERE node_id = %(node_id)s;
 
 -- name: become_owner
 SET LOCAL ROLE neurigraph_owner;

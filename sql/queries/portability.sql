@@ -82,7 +82,6 @@ FROM (
 SELECT
     g.node_id,
     g.schema_name,
-    g.node_ddl_version,
     n.names
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
@@ -189,7 +188,7 @@ FROM unnest(%(numbers)s::bigint [], %(lines)s::json []) AS c (number, line)
 WHERE i.part = %(part)s AND i.number = c.number;
 
 -- name: create_keys_table
--- The new keys of a node's objects, by record and exported key.
+-- The new keys of objects, by record and exported key.
 CREATE TEMPORARY TABLE new_keys (
     record_id uuid NOT NULL, exported text NOT NULL, object_key text NOT NULL, PRIMARY KEY (record_id, exported)
 ) ON COMMIT DROP;
@@ -201,9 +200,6 @@ SELECT
     k.exported,
     k.object_key
 FROM unnest(%(record_ids)s::uuid [], %(exported)s::text [], %(keys)s::text []) AS k (record_id, exported, object_key);
-
--- name: clear_keys
-TRUNCATE pg_temp.new_keys;
 
 -- name: write_rows
 INSERT INTO {table} ({columns})
@@ -227,51 +223,16 @@ SELECT neurigraph_private.recount_node(%(node_id)s);
 -- Whether the records or files of a node differ from those that the registries name: triggers, which a restore turns
 -- off, keep them equal otherwise.
 SELECT EXISTS (
-    (
-        SELECT
-            r.record_id,
-            r.source_kind || ':' || r.source_id,
-            r.content_hash
-        FROM {schema}.metadata_records AS r
-        EXCEPT
-        SELECT
-            i.record_id,
-            i.source,
-            i.content_hash
-        FROM neurigraph.record_index AS i
-        WHERE i.node_id = %(node_id)s
-    )
+    SELECT FROM {schema}.metadata_records AS r
+    FULL JOIN (SELECT * FROM neurigraph.record_index WHERE node_id = %(node_id)s) AS i
+        ON r.record_id = i.record_id AND r.source_kind || ':' || r.source_id = i.source
+            AND r.content_hash = i.content_hash
+    WHERE r.record_id IS NULL OR i.record_id IS NULL
     UNION ALL
-    (
-        SELECT
-            f.file_id,
-            f.record_id::text,
-            NULL::bytea
-        FROM {schema}.file_manifest AS f
-        EXCEPT
-        SELECT
-            i.file_id,
-            i.record_id::text,
-            NULL::bytea
-        FROM neurigraph.file_index AS i
-        WHERE i.node_id = %(node_id)s
-    )
-    UNION ALL
-    SELECT
-        i.record_id,
-        NULL,
-        NULL
-    FROM neurigraph.record_index AS i
-    WHERE i.node_id = %(node_id)s
-        AND NOT EXISTS (SELECT FROM {schema}.metadata_records AS r WHERE r.record_id = i.record_id)
-    UNION ALL
-    SELECT
-        i.file_id,
-        NULL,
-        NULL
-    FROM neurigraph.file_index AS i
-    WHERE i.node_id = %(node_id)s
-        AND NOT EXISTS (SELECT FROM {schema}.file_manifest AS f WHERE f.file_id = i.file_id)
+    SELECT FROM {schema}.file_manifest AS f
+    FULL JOIN (SELECT * FROM neurigraph.file_index WHERE node_id = %(node_id)s) AS i
+        ON f.file_id = i.file_id AND f.record_id = i.record_id
+    WHERE f.file_id IS NULL OR i.file_id IS NULL
 ) AS found;
 
 -- name: references_other_user

@@ -24,7 +24,7 @@ SELECT
     g.node_id,
     g.schema_name
 FROM neurigraph.graph_index AS g
-WHERE g.record_count > 0 AND g.node_ddl_version >= 7 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
 ORDER BY g.node_id;
 
 -- name: stuffed

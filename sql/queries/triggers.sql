@@ -1,4 +1,4 @@
--- Segments: detection, leases, returns, and completion.
+-- Segments: leases, returns, and completion.
 
 -- name: work
 -- Whether something has arrived for a sensor, and whether leases of theirs are open. The daemon asks twice a second, so
@@ -24,145 +24,6 @@ SELECT
         SELECT FROM neurigraph.uploads AS u WHERE u.state = 'received' AND u.next_attempt_at <= now()
     ) AS arrived,
     EXISTS (SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed') AS under_way;
-
--- name: trigger_ended
--- A segment for each source that ended with messages that no trigger covers, unless it is to be cut first. A source
--- that is being appended to is locked and waits for the next tick.
-WITH ended AS (
-    SELECT
-        s.source_id,
-        s.user_id,
-        s.triggered_through,
-        s.last_message,
-        s.untriggered_tokens
-    FROM neurigraph.sources AS s
-    WHERE s.kind = %(kind)s AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held
-        AND (%(most_tokens)s::bigint IS NULL OR s.untriggered_tokens <= %(most_tokens)s::bigint)
-    ORDER BY s.ended_at
-    LIMIT %(limit)s
-    FOR NO KEY UPDATE SKIP LOCKED
-),
-
-noted AS (
-    INSERT INTO neurigraph.storage_triggers (
-        user_id, source_id, trigger_type, first_message, last_message, token_count
-    )
-    SELECT
-        e.user_id,
-        e.source_id,
-        %(trigger_type)s,
-        e.triggered_through + 1,
-        e.last_message,
-        e.untriggered_tokens
-    FROM ended AS e
-    RETURNING source_id, last_message
-)
-
-UPDATE neurigraph.sources AS s SET triggered_through = n.last_message, untriggered_tokens = 0
-FROM noted AS n
-WHERE s.source_id = n.source_id;
-
--- name: trigger_notes
--- A segment for each version of a note: each becomes a memory of its own.
-WITH ended AS (
-    SELECT
-        s.source_id,
-        s.user_id,
-        s.triggered_through,
-        s.last_message
-    FROM neurigraph.sources AS s
-    WHERE s.kind = 'note' AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held
-    ORDER BY s.ended_at
-    LIMIT %(limit)s
-    FOR NO KEY UPDATE SKIP LOCKED
-),
-
-noted AS (
-    INSERT INTO neurigraph.storage_triggers (
-        user_id, source_id, trigger_type, first_message, last_message, token_count
-    )
-    SELECT
-        e.user_id,
-        e.source_id,
-        %(trigger_type)s,
-        m.seq AS first_message,
-        m.seq AS last_message,
-        m.token_count
-    FROM ended AS e
-    INNER JOIN neurigraph.messages AS m ON e.source_id = m.source_id AND e.triggered_through < m.seq
-)
-
-UPDATE neurigraph.sources AS s SET triggered_through = e.last_message, untriggered_tokens = 0
-FROM ended AS e
-WHERE s.source_id = e.source_id;
-
--- name: lock_open_tail
--- The longest unstored tail of an open conversation that changed since segmentation last looked at it. A conversation
--- that is being appended to is locked and waits for the next tick.
-SELECT
-    s.source_id,
-    s.user_id,
-    s.triggered_through,
-    s.last_message,
-    s.untriggered_tokens
-FROM neurigraph.sources AS s
-WHERE s.kind = 'conversation' AND s.ended_at IS NULL AND s.tail_changed AND s.untriggered_tokens >= %(least_tokens)s
-ORDER BY s.untriggered_tokens DESC
-LIMIT 1
-FOR NO KEY UPDATE SKIP LOCKED;
-
--- name: lock_ended_tail
--- The same for a conversation that ended with more than one segment's worth of text.
-SELECT
-    s.source_id,
-    s.user_id,
-    s.triggered_through,
-    s.last_message,
-    s.untriggered_tokens
-FROM neurigraph.sources AS s
-WHERE s.kind = 'conversation' AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
-    AND s.untriggered_tokens > %(most_tokens)s
-ORDER BY s.untriggered_tokens DESC
-LIMIT 1
-FOR NO KEY UPDATE SKIP LOCKED;
-
--- name: tail
--- The data that decides about breaks, without the text. A tool call with its result waits for no other message.
-SELECT
-    m.seq,
-    m.role,
-    m.author,
-    m.token_count,
-    m.complete,
-    coalesce(jsonb_path_exists(m.tool_calls, '$[*] ? (!exists(@.result))'), false)
-    OR coalesce(m.tool_event ->> 'type' = 'tool_use', false) AS calls
-FROM neurigraph.messages AS m
-WHERE m.source_id = %(source_id)s AND m.seq > %(triggered_through)s
-ORDER BY m.seq;
-
--- name: trigger_segments
-INSERT INTO neurigraph.storage_triggers (
-    user_id, source_id, trigger_type, first_message, last_message, token_count
-)
-SELECT
-    %(user_id)s,
-    %(source_id)s,
-    t.trigger_type::neurigraph.trigger_type,
-    t.first_message,
-    t.last_message,
-    t.token_count
-FROM unnest(
-    %(trigger_types)s::text [], %(first_messages)s::integer [], %(last_messages)s::integer [],
-    %(token_counts)s::bigint []
-) AS t (trigger_type, first_message, last_message, token_count);
-
--- name: set_triggered
--- Segmentation has looked at the tail, and the part before the last break has its triggers.
-UPDATE neurigraph.sources SET
-    triggered_through = %(triggered_through)s,
-    untriggered_tokens = %(untriggered_tokens)s,
-    tail_changed = false
-WHERE source_id = %(source_id)s;
 
 -- name: hold_batch
 -- A session of the process that works on the batch holds it, and it ends with that.
@@ -386,7 +247,7 @@ FROM (
 WHERE t.trigger_id = free.trigger_id;
 
 -- name: batch
--- The segments that a batch still holds, oldest first.
+-- The segments that a batch still holds, oldest first. A segment with words of others is not a persona's.
 SELECT
     t.trigger_id,
     t.user_id,
@@ -395,7 +256,13 @@ SELECT
     s.source_id,
     s.external_id AS source_external_id,
     s.title,
-    s.persona_id,
+    CASE
+        WHEN NOT EXISTS (
+            SELECT FROM neurigraph.messages AS m
+            WHERE m.source_id = s.source_id AND m.seq BETWEEN t.first_message AND t.last_message
+                AND m.received_through IS NOT NULL AND m.persona_id IS DISTINCT FROM s.persona_id
+        ) THEN s.persona_id
+    END AS persona_id,
     (
         SELECT left(string_agg(p.entity_context, ' ' ORDER BY p.container_tag), 3000)
         FROM neurigraph.source_spaces AS i
@@ -428,7 +295,13 @@ SELECT
     s.source_id,
     s.external_id AS source_external_id,
     s.title,
-    s.persona_id,
+    CASE
+        WHEN NOT EXISTS (
+            SELECT FROM neurigraph.messages AS m
+            WHERE m.source_id = s.source_id AND m.seq BETWEEN t.first_message AND t.last_message
+                AND m.received_through IS NOT NULL AND m.persona_id IS DISTINCT FROM s.persona_id
+        ) THEN s.persona_id
+    END AS persona_id,
     (
         SELECT left(string_agg(p.entity_context, ' ' ORDER BY p.container_tag), 3000)
         FROM neurigraph.source_spaces AS i

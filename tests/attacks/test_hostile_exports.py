@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -206,6 +207,21 @@ def test_object_outside_the_store(installation: Installation, export: Path, key:
     with pytest.raises(InvalidInputError, match="not a valid name"):
         restore(installation, export, "exporter")
     assert outside.read_text() == "what only the server may read"
+    assert objects(installation) == {}
+
+
+def test_active_file_that_cannot_be_unpacked(installation: Installation, export: Path) -> None:
+    """Its checksum is right, and a restore unpacks it into the working copy."""
+    own, content = one_file(export), b"This is no gzip."
+    (export / "objects" / own["storage_path"]).write_bytes(content)
+    known = {"stored_bytes": len(content), "stored_sha256": f"\\x{hashlib.sha256(content).hexdigest()}"}
+    node = next(p for p in export.glob("nodes/*/file_manifest.jsonl") if own["file_id"] in p.read_text())
+    lie = rewrite(
+        str(node.relative_to(export)), lambda row: {**row, **known} if row["file_id"] == own["file_id"] else row
+    )
+    lie(export)
+    with pytest.raises(InvalidInputError, match="not what its row says"):
+        restore(installation, export, "exporter")
     assert objects(installation) == {}
 
 

@@ -63,7 +63,7 @@ def end_conversation(installation: Installation, user: User, external_id: str) -
     )
     claims = Claims.of_user(user.user_id)
     with installation.database.agent(claims) as tx:
-        inbox.add_conversation(tx, user.user_id, conversation)
+        inbox.add_conversations(tx, user.user_id, [conversation])
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION, external_id=external_id)
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
 
@@ -73,7 +73,7 @@ def end_meeting(installation: Installation, user: User, external_id: str) -> Non
     said = (NewMessage(Role.USER, "The crane comes on Monday.", "Ilse"), NewMessage(Role.USER, "Good.", "Omar"))
     meeting = NewConversation(external_id, said, ended_at=datetime.now(UTC), event_kind=EventKind.MEETING)
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        Inbox(installation.context).add_conversation(tx, user.user_id, meeting)
+        Inbox(installation.context).add_conversations(tx, user.user_id, [meeting])
 
 
 def await_stored(installation: Installation, stack: LocalStack, count: int) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from neurigraph_pipelines.database import statements
-from neurigraph_pipelines.database.statements import newest, numbered
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -48,23 +44,3 @@ def provider(provider_server: ModelProvider) -> ModelProvider:
     """The provider, which knows nothing of the tests before."""
     provider_server.reset()
     return provider_server
-
-
-@pytest.fixture
-def later_node_ddl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
-    """Adds a file to the node DDL with each call, so that present nodes are of an earlier version; gives its number."""
-    folder = tmp_path / "later" / "sql"
-
-    def add() -> int:
-        if not folder.exists():
-            shutil.copytree(statements.SQL_ROOT, folder)
-            monkeypatch.setattr(statements, "SQL_ROOT", folder)
-        number = newest("node") + 1
-        (folder / "node" / f"{number:04d}_later.sql").write_text(
-            f"ALTER TABLE {{schema}}.metadata_records ADD COLUMN later_{number} real NOT NULL DEFAULT 0.5;\n"
-        )
-        numbered.cache_clear()
-        return number
-
-    yield add
-    numbered.cache_clear()

@@ -197,10 +197,10 @@ def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:
         child = navigation.shell(tx, graph.node("Work/Legal/Contracts"))
     assert (tree.name, [node.name for node in tree.children], tree.others) == ("Legal", ["Contracts"], [])
     assert [node.edges for node in (tree, *tree.children)] == [[], []]
-    assert (shell["node_path"], shell["parent_node_id"]) == ("Legal", None)
-    assert (child["node_path"], child["parent_node_id"], child["edges"]) == ("Legal/Contracts", graph.persona_id, [])
+    assert (shell.path, shell.parent_node_id) == ("Legal", None)
+    assert (child.path, child.parent_node_id, child.edges) == ("Legal/Contracts", graph.persona_id, [])
     refusals = repr(
-        [*tree.links, *(one[name] for one in (shell, child) for name in one if name not in ("keywords", "summary"))]
+        [*tree.links, *(value for one in (shell, child) for name, value in one if name not in ("keywords", "summary"))]
     )
     assert not any(name in refusals for name in ("Work", "Family", "Marketing", "work_", graph.owner.slug))
     graph.grant("Family/Dave")
@@ -208,9 +208,9 @@ def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:
         tree = navigation.tree(tx, graph.owner.user_id)
         child = navigation.shell(tx, graph.node("Work/Legal/Contracts"))
     assert sorted(node.name for node in (tree, *tree.others)) == ["Dave", "Legal"]
-    assert [edge["node_name"] for edge in child["edges"]] == ["Dave"]
+    assert [edge.node_name for edge in child.edges] == ["Dave"]
     (legal,) = (node for node in (tree, *tree.others) if node.name == "Legal")
-    ends = [(edge["relation"], edge["node_id"], edge["strength"]) for edge in child["edges"]]
+    ends = [(edge.relation, edge.node_id, edge.strength) for edge in child.edges]
     assert [(one.relation, one.node_id, one.strength) for one in legal.children[0].edges] == ends
 
 

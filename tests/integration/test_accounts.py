@@ -167,6 +167,7 @@ def test_commands(installation: Installation) -> None:
     assert run("account", "change", "--display-name", "Ana", "--metadata", '{"team": "harbour"}')["metadata"] == {
         "team": "harbour"
     }
+    assert run("account", "change", "--metadata", '{"a": 1e-400}')["metadata"] == {"a": "1e-400"}
     assert run("account", "change", "--display-name", "")["display_name"] is None
     assert run("account", "password", stdin=f"{PASSWORD}\n") == {"has_password": True}
     assert accounts.sign_in(installation.database, installation.secret, "ana", PASSWORD).api_key

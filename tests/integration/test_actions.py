@@ -18,11 +18,11 @@ from neurigraph_pipelines.graph.governance.standards import standard_of
 from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.knowledge.deciding import actions, execution, upkeep
-from neurigraph_pipelines.knowledge.deciding.actions import Action
 from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.views.actions import Action
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState, Rule
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
@@ -77,7 +77,7 @@ def stored_notes(graph: SharedGraph) -> int:
 def test_standard_is_resolved_by_field_up_the_path(graph: SharedGraph) -> None:
     here, work, marketing = acting(graph), graph.node("Work"), graph.node("Work/Marketing")
     set_standard(here, work, NewStandard(Rule.APPROVE, delete=Rule.APPROVE, tier="mid", text="Be brief."))
-    held = set_standard(here, marketing, NewStandard(delete=Rule.ANY, approver=f"persona:{graph.persona_id}"))
+    held = set_standard(here, marketing, NewStandard(delete=Rule.ANY, approver=f"persona:{graph.persona_id}")).standard
     assert {name: one.value for name, one in held.items() if name != "note_id"} == {
         "write": "approve", "promote": "any", "delete": "any", "approver": f"persona:{graph.persona_id}",
         "tier": "mid", "ttl_seconds": None,
@@ -86,9 +86,9 @@ def test_standard_is_resolved_by_field_up_the_path(graph: SharedGraph) -> None:
         work, marketing, None,
     )  # fmt: skip
     assert held["note_id"].value is not None
-    for_persona = standard_of(graph.installation.database, graph.personas, marketing)
+    for_persona = standard_of(graph.installation.database, graph.personas, marketing).standard
     assert (for_persona["write"].value, for_persona["write"].from_node_id) == ("approve", None)
-    assert set_standard(here, marketing, NewStandard(ttl_seconds=3600, inherit=False))["write"].value == "any"
+    assert set_standard(here, marketing, NewStandard(ttl_seconds=3600, inherit=False)).standard["write"].value == "any"
     for wrong in (NewStandard(approver="consensus:1"), NewStandard(approver="persona:x"), NewStandard(tier="deep")):
         with pytest.raises(InvalidInputError):
             set_standard(here, marketing, wrong)

@@ -155,7 +155,7 @@ def test_answers_cite_what_was_said(memory: Memory) -> None:
         assert all(citation.text in said.values() for citation in reply.citations)
         evidence = {said[e["conversation"], message] for e in question["evidence"] for message in e["messages"]}
         cited += not evidence.isdisjoint(citation.text for citation in reply.citations)
-    assert cited >= 0.85 * len(ANSWERABLE)
+    assert cited >= 0.75 * len(ANSWERABLE)
 
 
 def test_sentence_of_a_real_meeting_is_found(shared_installation: Installation, data_folder: Path) -> None:

@@ -12,9 +12,19 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.model import Claims, Evidence, Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import ask as asking
-from neurigraph_pipelines.retrieval import changed, excerpts, restating
+from neurigraph_pipelines.retrieval import changed, excerpts, log, restating
 from neurigraph_pipelines.retrieval.index.names import Names
-from neurigraph_pipelines.retrieval.query import find, gathering, parse, search, unstored
+from neurigraph_pipelines.retrieval.query import (
+    find,
+    found,
+    gathering,
+    parse,
+    present,
+    rationale,
+    search,
+    signals,
+    unstored,
+)
 from neurigraph_pipelines.retrieval.query.facts import Lending
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.lexemes import Lexer
@@ -51,6 +61,14 @@ OWN_STEPS = [
     (changed, "_conflicts"),
     (changed, "_may_conflict"),
     (restating._Said, "of"),
+    (restating._Said, "adds_nothing"),
+    (log, "_is_due"),
+    (log, "retention_of"),
+    (present, "_period"),
+    (present, "_anchor"),
+    (rationale.Rationale, "shown"),
+    (signals, "nearness_to_periods"),
+    (found, "_times_said"),
     (Lexer, "lexemes"),
     (Lexer, "stems"),
 ]

@@ -38,7 +38,7 @@ def put(installation: Installation, user: User, *, ended: bool, words: int = 10)
     ended_at = datetime.now(UTC) if ended else None
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
         conversation = NewConversation(f"{ended} {words}", (message, reply), ended_at=ended_at)
-        Inbox(installation.context).add_conversation(tx, user.user_id, conversation)
+        Inbox(installation.context).add_conversations(tx, user.user_id, [conversation])
 
 
 def execute(installation: Installation, statement: str) -> int:

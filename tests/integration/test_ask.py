@@ -16,6 +16,7 @@ from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.offline.language_model import OfflineLanguageModel
 from resources.providers.retries import ProviderClient
 from tests.support.memories import START, PlainModel, converse, ingest, new_user, plain_context
 from tests.support.model_clients import make_client, make_model
@@ -371,3 +372,10 @@ def test_memory_text_is_no_instruction(
     block = asked.split(begin)[1].split(f"END PASSAGES {mark}")[0]
     assert [line[:3] for line in block.strip().splitlines() if not line.startswith("    ")] == ["[1]", "[2]"]
     assert "\n    END PASSAGES 0000\n" in block
+
+
+def test_reply_of_a_found_question_is_quoted(shared_installation: Installation) -> None:
+    memory = Memory(shared_installation, ("Where is the spare key?", "Under the blue pot.", "The boiler hums."))
+    said = memory.ask("Where is the spare key?", OfflineLanguageModel(None))
+    assert [one.text for one in said.citations] == ["Under the blue pot."]
+    assert not memory.ask("Where is the spare key?", OfflineLanguageModel(None), speaker="user").found

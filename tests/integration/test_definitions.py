@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_history import RUN_OUTPUT_DAYS, SECONDS_PER_DAY
-from neurigraph_pipelines.defs.schedules import node_upgrade_schedule
+from neurigraph_pipelines.defs.run_states import waiting_already
 from neurigraph_pipelines.defs.sensors import conversation_end_sensor
 from neurigraph_pipelines.defs.step_values import KEY, step_values
 from neurigraph_pipelines.graph.provisioning import User
@@ -348,31 +348,14 @@ def test_retention_removes_bodies_and_outputs(
     assert list(tick_logs.iterdir()) == [young_tick]
 
 
-# Upgrades
+# Schedules
 
 
-def test_old_nodes_are_upgraded(
-    here: Installation,
-    bob: tuple[User, Claims],
-    instance: dg.DagsterInstance,
-    later_node_ddl: Callable[[], int],
-) -> None:
-    def tick_upgrades() -> object:
-        with dg.build_schedule_context(
-            instance=instance, resources={"installation": InstallationResource()}
-        ) as context:
-            return node_upgrade_schedule(context)
-
-    assert isinstance(tick_upgrades(), dg.SkipReason)
-    later_node_ddl()
-    (nodes,) = rows(here, "SELECT count(*) AS count FROM neurigraph.graph_index")
-    assert isinstance(tick_upgrades(), dg.RunRequest)
-    upgrades = defs.get_job_def("node_upgrade_job")
-    instance.create_run_for_job(upgrades, status=dg.DagsterRunStatus.STARTED)
-    assert isinstance(tick_upgrades(), dg.RunRequest), "a run that works does not fill the queue"
-    waiting = instance.create_run_for_job(upgrades, status=dg.DagsterRunStatus.STARTING)
-    assert tick_upgrades() == dg.SkipReason("a run waits already")
-    instance.delete_run(waiting.run_id)
-    result = upgrades.execute_in_process(instance=instance)
-    assert result.output_for_node("upgrade_outdated_nodes") == nodes["count"] >= 1
-    assert isinstance(tick_upgrades(), dg.SkipReason)
+def test_waiting_run_is_not_repeated(instance: dg.DagsterInstance) -> None:
+    job = defs.get_job_def("retention_job")
+    with dg.build_schedule_context(instance=instance) as context:
+        assert waiting_already(context, job.name) is None
+        instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
+        assert waiting_already(context, job.name) is None, "a run that works does not fill the queue"
+        instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTING)
+        assert waiting_already(context, job.name) == dg.SkipReason("a run waits already")

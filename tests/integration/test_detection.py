@@ -289,7 +289,7 @@ def test_import_is_cut_alike(installation: Installation, ada: Writer) -> None:
     whole = NewConversation("long", tuple(talk(*[20] * 100)), ended_at=None)
     inbox = Inbox(installation.context)
     with installation.database.agent(Claims.of_user(ada.user.user_id)) as tx:
-        inbox.add_conversation(tx, ada.user.user_id, whole)
+        inbox.add_conversations(tx, ada.user.user_id, [whole])
     detect(installation.context)
     imported = ada.open(external_id="long")
     live = ada.open()

@@ -47,32 +47,34 @@ def test_windows_are_covered_once_and_by_who_may_read_them(graph: DigestedGraph)
     assert (done.windows, done.written, done.failed) == (WINDOWS, WINDOWS, [])
     assert graph.sweep().windows == 0
     shared, everything = sorted(graph.records[:2]), sorted(graph.records)
-    own = {(one["days"], one["covers"]): one["derived_from"] for one in graph.seen()}
+    own = {(one.days, one.covers): one.derived_from for one in graph.seen()}
     assert own == {(days, covers): made for days in (7, 30, 90) for covers, made in
                    (("shared", shared), ("all", everything))}  # fmt: skip
     for_persona = graph.seen(graph.persona)
-    assert sorted((one["days"], one["derived_from"]) for one in for_persona) == [
+    assert sorted((one.days, one.derived_from) for one in for_persona) == [
         (7, shared),
         (30, shared),
         (90, shared),
     ]
     assert "teapot" not in str(for_persona)
     assert "teapot" in str(graph.seen())
-    (secret,) = [one for one in graph.seen() if (one["days"], one["covers"]) == (7, "all")]
+    (secret,) = [one for one in graph.seen() if (one.days, one.covers) == (7, "all")]
     with pytest.raises(NotFoundError):
-        digests.get_digest(graph.here.database, graph.persona, secret["digest_id"])
-    assert digests.get_digest(graph.here.database, graph.claims, secret["digest_id"])["starts_at"] <= secret["made_at"]
+        digests.get_digest(graph.here.database, graph.persona, secret.digest_id)
+    starts_at = digests.get_digest(graph.here.database, graph.claims, secret.digest_id).starts_at
+    assert starts_at is not None
+    assert starts_at <= secret.made_at
 
-    by_digest = {one["digest_id"]: one["title"] for one in for_persona}
+    by_digest = {one.digest_id: one.title for one in for_persona}
     assert _derivations(graph, graph.persona, graph.records[0]) == by_digest
     assert len(_derivations(graph, graph.claims, graph.records[0])) == WINDOWS
     assert set(_derivations(graph, graph.claims, graph.records[2])) == {
-        one["digest_id"] for one in graph.seen() if one["covers"] == "all"
+        one.digest_id for one in graph.seen() if one.covers == "all"
     }
 
     graph.say("Ana bought a boat.")
     assert graph.sweep().written == WINDOWS
-    assert {len(one["derived_from"]) for one in graph.seen()} == {3, 4}
+    assert {len(one.derived_from) for one in graph.seen()} == {3, 4}
 
 
 def _derivations(graph: DigestedGraph, claims: Claims, record_id: UUID) -> dict[UUID, str | None]:
@@ -148,7 +150,7 @@ def test_a_digest_goes_with_what_it_covers(graph: DigestedGraph, change: Callabl
     assert len(graph.seen()) == WINDOWS + 1
     unrelated = digesting.digest_of_records(graph.context, graph.records[1:])
     change(graph)
-    left = {one["digest_id"] for one in graph.seen()}
+    left = {one.digest_id for one in graph.seen()}
     gone = graph.rows("SELECT digest_id, text FROM neurigraph.digests WHERE user_id = %s")
     assert {row["digest_id"] for row in gone} == left
     assert named not in left
@@ -158,7 +160,7 @@ def test_a_digest_goes_with_what_it_covers(graph: DigestedGraph, change: Callabl
     graph.sweep()
     assert verify(graph.context, user_id=graph.user.user_id).findings == []
     if change is not _move:
-        assert not any(graph.records[0] in one["derived_from"] for one in graph.seen(graph.persona)) or change in (
+        assert not any(graph.records[0] in one.derived_from for one in graph.seen(graph.persona)) or change in (
             _revise, _merge,
         )  # fmt: skip
 
@@ -190,24 +192,24 @@ def test_what_changes_meanwhile_is_not_written(graph: DigestedGraph, change: Cal
 
 def test_the_database_refuses_a_digest_of_hidden_memories(graph: DigestedGraph) -> None:
     graph.sweep()
-    (shared,) = [one for one in graph.seen() if (one["days"], one["covers"]) == (7, "shared")]
+    (shared,) = [one for one in graph.seen() if (one.days, one.covers) == (7, "shared")]
     cover = "INSERT INTO neurigraph.digest_records (digest_id, record_id, user_id) VALUES (%s, %s, %s)"
     with graph.here.database.pipeline() as tx, pytest.raises(psycopg.errors.CheckViolation, match="private"):
-        tx.execute(cover, [shared["digest_id"], graph.records[2], graph.user.user_id])
+        tx.execute(cover, [shared.digest_id, graph.records[2], graph.user.user_id])
     _, held = graph.say("Held.")
     archive(graph.context, [held], "a test")
     with graph.here.database.pipeline() as tx, pytest.raises(psycopg.errors.CheckViolation, match="not current"):
-        tx.execute(cover, [shared["digest_id"], held, graph.user.user_id])
+        tx.execute(cover, [shared.digest_id, held, graph.user.user_id])
     # What gets around the triggers is found.
     with graph.here.database.owner() as tx:
         tx.execute("ALTER TABLE neurigraph.digest_records DISABLE TRIGGER current_only")
-        tx.execute(cover, [shared["digest_id"], graph.records[2], graph.user.user_id])
+        tx.execute(cover, [shared.digest_id, graph.records[2], graph.user.user_id])
         tx.execute("ALTER TABLE neurigraph.digest_records ENABLE TRIGGER current_only")
-    assert digests.faulty_digests(graph.here.database) == [shared["digest_id"]]
+    assert digests.faulty_digests(graph.here.database) == [shared.digest_id]
     (finding,) = verify(graph.context, user_id=graph.user.user_id).findings
     assert finding.fault is Fault.DIGEST
-    assert graph.seen(graph.persona) == [one for one in graph.seen(graph.persona) if one["days"] != 7]
-    digests.remove_digest(graph.here.database, graph.claims, shared["digest_id"])
+    assert graph.seen(graph.persona) == [one for one in graph.seen(graph.persona) if one.days != 7]
+    digests.remove_digest(graph.here.database, graph.claims, shared.digest_id)
     assert digests.faulty_digests(graph.here.database) == []
 
 
@@ -244,8 +246,8 @@ def test_digests_of_named_memories(graph: DigestedGraph) -> None:
     first = digesting.digest_of_records(graph.context, graph.records[:2])
     assert digesting.digest_of_records(graph.context, [*graph.records[:2], graph.records[0]]) == first
     secret = digesting.digest_of_records(graph.context, graph.records[1:])
-    assert {one["digest_id"] for one in graph.seen()} == {first, secret}
-    assert [one["digest_id"] for one in graph.seen(graph.persona)] == [first]
+    assert {one.digest_id for one in graph.seen()} == {first, secret}
+    assert [one.digest_id for one in graph.seen(graph.persona)] == [first]
     stranger = new_digested_graph(graph.here)
     for wrong in ([graph.records[0], stranger.records[0]], [graph.records[0], UUID(int=1)]):
         with pytest.raises(NotFoundError):
@@ -253,14 +255,14 @@ def test_digests_of_named_memories(graph: DigestedGraph) -> None:
     with pytest.raises(InvalidInputError):
         digesting.digest_of_records(graph.context, graph.records[:1])
     database = graph.here.database
-    assert digests.remove_digest(database, graph.claims, first, dry_run=True)["digest_id"] == first
+    assert digests.remove_digest(database, graph.claims, first, dry_run=True).digest_id == first
     assert len(graph.seen()) == 2
     with pytest.raises(ForbiddenError):
         digests.remove_digest(database, graph.persona, first)
     with pytest.raises(NotFoundError):
         digests.remove_digest(database, stranger.claims, first)
     digests.remove_digest(database, graph.claims, first)
-    assert [one["digest_id"] for one in graph.seen()] == [secret]
+    assert [one.digest_id for one in graph.seen()] == [secret]
 
 
 def test_searches_read_no_digest(graph: DigestedGraph) -> None:
@@ -285,7 +287,7 @@ def test_a_persona_asks_for_a_digest(graph: DigestedGraph) -> None:
     asked = actions.request(graph.context.acting_for(graph.persona), ActionKind.DIGEST, graph.records[0])
     assert asked.state is ActionState.EXECUTED
     (made,) = graph.seen(graph.persona)
-    assert (made["days"], made["derived_from"]) == (30, sorted(graph.records[:2]))
+    assert (made.days, made.derived_from) == (30, sorted(graph.records[:2]))
 
 
 def _killed(context: Context, user_id: UUID) -> None:

@@ -21,6 +21,7 @@ from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.model import Claims, Stance, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.listing.evidence import edge_of, page_of_evidence
+from neurigraph_pipelines.views.evidence import StatedEvidence
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
@@ -50,13 +51,13 @@ def edge_id_of(graph: Graph) -> UUID:
 
 
 def valid(graph: Graph, claims: Claims | None = None) -> Any:
-    return edge_of(graph.here.database, claims or graph.claims, edge_id_of(graph))["valid"]
+    return edge_of(graph.here.database, claims or graph.claims, edge_id_of(graph)).valid
 
 
 def test_owner_ends_denies_and_takes_back(graph: Graph) -> None:
     here, claims, edge = graph.here, graph.claims, edge_id_of(graph)
 
-    def say(stance: Stance, *times: datetime | None) -> edge_statements.StatedEvidence:
+    def say(stance: Stance, *times: datetime | None) -> StatedEvidence:
         return state_evidence(here.database, claims, edge, EdgeStatement(stance, *times))
 
     ended = say(Stance.ENDS, None, JULY)
@@ -66,11 +67,11 @@ def test_owner_ends_denies_and_takes_back(graph: Graph) -> None:
     denied = say(Stance.DENIES)
     assert valid(graph) == "{}"
     with here.database.agent(claims) as tx:
-        (shown,) = shell(tx, graph.node("Family/Ana"))["edges"]
-    assert (shown["valid"], shown["evidence_count"]) == ("{}", 1)
+        (shown,) = shell(tx, graph.node("Family/Ana")).edges
+    assert (shown.valid, shown.evidence_count) == ("{}", 1)
     take_back_evidence(here.database, claims, edge, denied.evidence_id)
     asserted = say(Stance.ASSERTS, JUNE, None)
-    assert edge_of(here.database, claims, edge)["strength"] == 1
+    assert edge_of(here.database, claims, edge).strength == 1
     take_back_evidence(here.database, claims, edge, asserted.evidence_id)
     take_back_evidence(here.database, claims, edge, ended.evidence_id)
     assert valid(graph) == "{(,)}"
@@ -78,7 +79,7 @@ def test_owner_ends_denies_and_takes_back(graph: Graph) -> None:
         take_back_evidence(here.database, claims, edge, ended.evidence_id)
     (of_memory,) = page_of_evidence(here.database, here.cursors, claims, edge).items
     with pytest.raises(NotFoundError, match="goes with the memory"):
-        take_back_evidence(here.database, claims, edge, of_memory["evidence_id"])
+        take_back_evidence(here.database, claims, edge, of_memory.evidence_id)
     for wrong in (EdgeStatement(Stance.ENDS, JUNE), EdgeStatement(Stance.DENIES, JULY, JUNE)):
         with pytest.raises(InvalidInputError):
             state_evidence(here.database, claims, edge, wrong)
@@ -103,7 +104,7 @@ def test_only_the_owner_states_and_sees_it(graph: Graph) -> None:
     stated = state_evidence(here.database, graph.claims, edge, EdgeStatement(Stance.DENIES))
     assert (valid(graph), valid(graph, guest)) == ("{}", "{(,)}")
     shown = page_of_evidence(here.database, here.cursors, guest, edge).items
-    assert [one["observed_by"] for one in shown] == [None]
+    assert [one.observed_by for one in shown] == [None]
     with pytest.raises(ForbiddenError):
         state_evidence(here.database, guest, edge, EdgeStatement(Stance.DENIES))
     with pytest.raises(ForbiddenError):
@@ -173,11 +174,11 @@ def test_over_http_and_on_the_command_line(
     with Memory(base, headers["Authorization"].split()[1]) as memory:
         until = datetime(2026, 5, 1, tzinfo=UTC)
         ended = memory.state_evidence(edge, "ends", valid_until=until)
-        assert (ended["created"], datetime.fromisoformat(ended["valid_until"])) == (True, until)
-        assert ended["evidence_id"] in [one["evidence_id"] for one in memory.evidence(edge)]
-        memory.take_back_evidence(edge, UUID(ended["evidence_id"]))
+        assert (ended.created, ended.valid_until) == (True, until)
+        assert ended.evidence_id in [one.evidence_id for one in memory.evidence(edge)]
+        memory.take_back_evidence(edge, ended.evidence_id)
         with pytest.raises(NotFound):
-            memory.take_back_evidence(edge, UUID(ended["evidence_id"]))
+            memory.take_back_evidence(edge, ended.evidence_id)
 
     describe(graph.here.settings, monkeypatch)
 

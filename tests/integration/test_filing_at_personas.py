@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -12,13 +13,17 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.inbox.triggers import lease_due
 from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.ingestion.batch import assign_nodes, commit, embed, extract_keywords, summarize
 from neurigraph_pipelines.ingestion.detection import detect
-from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
+from neurigraph_pipelines.model import Claims, GrantType, NodeType, Role, SourceKind, SubjectType
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.messages import NewMessage
+from neurigraph_pipelines.retrieval.open import file_of_record, open_messages
 from neurigraph_pipelines.runtime.doctor import memory
 from neurigraph_pipelines.runtime.doctor.findings import Finding, Level
 from neurigraph_pipelines.wiring.installation import Installation
@@ -156,6 +161,43 @@ def test_persona_and_owner_file_there(
     ingest(context, user)
     assert sorted(paths(here, user)) == [LAWYER, LAWYER, SECRETARY]
     assert findings(here, user) == []
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_owner_speaks_in_a_conversation_of_a_persona(
+    here: Installation, context: Context, bob: tuple[User, Claims], lawyer: UUID, ended: bool
+) -> None:
+    """The persona reads back its own talk, and nothing of what the owner said in it."""
+    user, claims = bob
+    sharing.grant(
+        here.database, claims, sharing.Subject(SubjectType.PERSONA, str(lawyer)), lawyer, GrantType.READ_WRITE
+    )
+    persona = Claims(str(lawyer), "persona", user.user_id)
+    source_id = converse(here, persona, "#Lawyer The court sits on Monday.", "#Lawyer It is in Bern.", ended=False)
+    inbox = Inbox(context)
+    more = (
+        (claims, NewMessage(Role.USER, "#Lawyer My hidden account is in Vaduz.")),
+        (persona, NewMessage(Role.ASSISTANT, "#Lawyer The judge is new.")),
+    )
+    for speaker, message in more:
+        with here.database.agent(speaker) as tx:
+            inbox.append(tx, SourceKind.CONVERSATION, source_id, [message])
+    sizes = context.settings
+    if ended:
+        with here.database.agent(claims) as tx:
+            inbox.end(tx, SourceKind.CONVERSATION, source_id)
+    else:
+        sizes = sizes.changed(chunk_watch_tokens=20, chunk_target_tokens=25, chunk_limit_tokens=500)
+    records = stored(ingest(context.using(settings=sizes), user))
+    assert sorted(paths(here, user)) == ["", LAWYER, LAWYER]
+    assert findings(here, user) == []
+    read = context.acting_for(persona)
+    seen = []
+    for record in records:
+        with suppress(NotFoundError):
+            file_id = file_of_record(here.database, persona, record.record_id)
+            seen += [one.text for one in open_messages(read, file_id, None)]
+    assert sorted(seen) == ["#Lawyer It is in Bern.", "#Lawyer The court sits on Monday.", "#Lawyer The judge is new."]
 
 
 def test_doctor_lists_what_was_filed_at_a_persona(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -253,7 +252,7 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     spoken = tuple(replace(each, author=author.title()) for each in messages(f"#{node} {message}.", "@Ana:sister"))
     with here.database.agent(claims) as tx:
         ended = NewConversation(title, spoken, title=title, ended_at=spoken[0].occurred_at)
-        inbox.add_conversation(tx, user.user_id, ended)
+        inbox.add_conversations(tx, user.user_id, [ended])
     converse(here, claims, f"#Family/Dave {message} again.", "Goodbye.", external_id=f"{title} again")
     here.uploads.receive(claims, f"{file}.txt", [f"{upload} is in the file.".encode()])
     here.uploads.read_due(here.text_extractor)
@@ -331,27 +330,6 @@ def test_running_batch_restores_nothing(installation: Installation) -> None:
 
     assert (result.stored, result.returned) == ((), ())
     assert traces(here, gone) == []
-
-
-@pytest.mark.parametrize("versions", [1, 2])
-def test_old_nodes_are_erased(
-    shared_installation: Installation, later_node_ddl: Callable[[], int], versions: int
-) -> None:
-    here = shared_installation
-    user, claims = new_user(here)
-    gone = mark()
-    converse(here, claims, f"#Family {gone} says hello.", external_id=gone)
-    converse(here, claims, f"#Family/{gone} {gone} again.")
-    remember_all(here)
-    for _ in range(versions):
-        later_node_ddl()
-    below, family = node_at(here, claims, f"Family/{gone}"), node_at(here, claims, "Family")
-    (record,) = rows(here, "SELECT record_id FROM neurigraph.record_index WHERE node_id = %s", family)
-    for kind, subject_id in ((NODE, below), (RECORD, record["record_id"])):
-        assert planned(here, claims, kind, subject_id).files == 1
-        assert erase(here, claims, kind, subject_id).erased["files"] == 1
-    assert traces(here, gone) == []
-    erase(here, claims, USER, user.user_id)
 
 
 def test_running_conversation_continues(installation: Installation) -> None:

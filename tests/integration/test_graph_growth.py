@@ -38,6 +38,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.graph import TreeNode
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.growing_graph import Turns, outline_of, records, store, tell
@@ -63,7 +64,7 @@ class Placing(OfflineLanguageModel):
 
 
 def links(installation: Installation, claims: Claims) -> set[str]:
-    def below(node: navigation.TreeNode, path: str) -> set[str]:
+    def below(node: TreeNode, path: str) -> set[str]:
         own = {f"{path} {link}" for link in node.links}
         return own.union(*(below(child, f"{path}/{child.name}".strip("/")) for child in node.children))
 

@@ -222,12 +222,3 @@ def test_search_at_past_shows_old_text(memory: Memory) -> None:
     assert before["title"] == "#Notes the walnut desk"
     (now,) = ask(memory, question).hits
     assert now["title"] == "The anchor"
-
-
-def test_change_upgrades_old_node(memory: Memory, later_node_ddl: Callable[[], int]) -> None:
-    newest = later_node_ddl()
-    assert memory.at()["superseded_by"] is None
-    assert found(memory, Question("desk")) == found(memory, Question("desk", at=datetime.now(UTC)))
-    assert memory.revise(Revision(title="Desk")).operation == "revise"
-    query = "SELECT node_ddl_version AS version FROM neurigraph.graph_index WHERE node_id = %s"
-    assert rows(memory.here, query, memory.place["node_id"]) == [{"version": newest}]

@@ -74,7 +74,7 @@ def test_memories_in_several_languages(installation: Installation) -> None:
     # What is derived and stored is in the language of each.
     with installation.database.agent(claims) as tx:
         shells = {name: shell(tx, record["node_id"]) for name, record in records.items()}
-    assert shells["en"]["language"] == "en"
+    assert shells["en"].language == "en"
     for name, record in records.items():
         assert EVERYDAY.isdisjoint(topic.lower() for topic in record["kw_topics"]), name
     stored = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -17,7 +16,7 @@ from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, store_file
-from tests.support.memories import new_user, node_rows, rows
+from tests.support.memories import new_user, rows
 from tests.support.transitions import compress, start_rehydration
 
 
@@ -358,16 +357,3 @@ def test_message_read_keeps_file_dormant(file: StoredFile) -> None:
     here = file.here
     assert open_message(here.acting_for(file.claims), file.file_id, 1).text == "#Notes Hello."
     assert file.events == ["decompressed", "compressed"]
-
-
-def test_old_node_file_is_opened(shared_installation: Installation, later_node_ddl: Callable[[], int]) -> None:
-    file = store_file(shared_installation)
-    text, before = file.open().content, file.row
-    later_node_ddl()
-    assert control.file_state(file.here.database, file.claims, file.file_id).last_failure is None
-    assert sweep_days(file, dry_run=True) == 0
-    assert file.open().content == text
-    assert file.row["content_sha256"] == before["content_sha256"]
-    compress(file)
-    (node,) = node_rows(file.here, file.place.schema_name, "SELECT count(*) AS n FROM {schema}.file_manifest")
-    assert (file.state, node["n"]) == ("dormant", 1)

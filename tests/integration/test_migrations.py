@@ -1,7 +1,8 @@
-"""The migration runner against real servers: from nothing, from every earlier number, and several at once."""
+"""The migration runner against real servers: from nothing, by migrations of a later version, and several at once."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,18 +13,19 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.database.migrations import migrate, require_current, require_secret
+from neurigraph_pipelines.database.schema import SHIPPED, Schema, node_statement
 from neurigraph_pipelines.database.secret import Secret
-from neurigraph_pipelines.database.statements import newest, numbered, routines
+from neurigraph_pipelines.database.statements import SQL_ROOT
+from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from tests.conftest import ROOT, SECRET
 from tests.support.bare_postgres import PROGRAMS, bare_postgres
-from tests.support.catalog import describe
+from tests.support.catalog import describe, differences
 from tests.support.embedded_server import new_home
 
-FIRST, NEWEST = numbered("shared")[0].number, newest("shared")
-COUNT = len(numbered("shared"))
+NEWEST = SHIPPED.newest
 MIGRATE = """
 import sys
 from neurigraph_pipelines.database.secret import Secret
@@ -40,32 +42,108 @@ def fresh_server(tmp_path: Path) -> Iterator[ServerLease]:
         yield lease
 
 
+@pytest.fixture
+def later(tmp_path: Path) -> Schema:
+    """The schema of a later version: a column of users, one of the records of nodes, and the migrations to both."""
+    folder = tmp_path / "sql"
+    shutil.copytree(SQL_ROOT, folder)
+    changes = (
+        ("tables/users.sql", "neurigraph.users", "opaque_schema_names boolean NOT NULL DEFAULT false", "colour text"),
+        (
+            "node.sql",
+            "{schema}.metadata_records",
+            "CHECK (importance BETWEEN 0 AND 1)",
+            "weight real NOT NULL DEFAULT 1",
+        ),
+    )
+    for number, (path, table, before, column) in enumerate(changes, NEWEST + 1):
+        file, digest = folder / path, Schema(folder).digest
+        text = file.read_text()
+        assert text.count(before) == 1
+        file.write_text(text.replace(before, f"{before},\n    {column}"))
+        migration = folder / "migrations" / f"{number:04d}_{column.split()[0]}.sql"
+        migration.write_text(f"-- from: {digest}\nALTER TABLE {table} ADD COLUMN {column};\n")
+    return Schema(folder)
+
+
 def test_an_empty_database_gets_everything_and_a_second_run_nothing(empty_database_url: str) -> None:
     applied_names: list[str] = []
     first = migrate(empty_database_url, Secret(SECRET), on_applied=applied_names.append)
     assert first.version == NEWEST
-    assert list(first.applied) == applied_names == [f"{m.number:04d}_{m.name}" for m in numbered("shared")]
+    assert list(first.applied) == applied_names == ["schema"]
     before = _catalog(empty_database_url)
     second = migrate(empty_database_url, Secret(SECRET), on_applied=applied_names.append)
-    assert (second.applied, second.version) == ((), NEWEST)
-    assert len(applied_names) == COUNT
-    assert (first.routines, second.routines) == (tuple(routine.name for routine in routines()), ())
+    assert (second.applied, second.routines, second.version) == ((), (), NEWEST)
+    assert applied_names == ["schema"]
     assert _catalog(empty_database_url) == before
 
 
-@pytest.mark.parametrize("start", range(FIRST, NEWEST))
-def test_every_earlier_number_leads_to_the_same_schema(
-    start: int, empty_database_url: str, server: ServerLease, template_database: str
+def test_migrations_lead_to_the_schema_of_an_empty_database(
+    database_url: str, empty_database_url: str, later: Schema
 ) -> None:
-    assert migrate(empty_database_url, Secret(SECRET), up_to=start).version == start
-    database = PostgresDatabase(empty_database_url, Secret(SECRET))
-    with pytest.raises(ConfigurationError, match=f"migration {start} of {NEWEST}: run `neurigraph migrate`"):
+    database = PostgresDatabase(database_url, Secret(SECRET))
+    for slug in ("ana", "bob", "carl"):
+        create_user(database, slug)
+    with pytest.raises(ConfigurationError, match=f"at migration {NEWEST} of {NEWEST + 2}: run `neurigraph migrate`"):
+        require_current(database, later)
+    report = migrate(database_url, Secret(SECRET), schema=later)
+    assert (report.applied, report.version) == ((f"{NEWEST + 1:04d}_colour", f"{NEWEST + 2:04d}_weight"), NEWEST + 2)
+    require_current(database, later)
+    with database.owner() as tx:
+        versions = tx.execute("SELECT node_ddl_version AS v, count(*) AS n FROM neurigraph.graph_index GROUP BY 1")
+        assert versions.fetchall() == [{"v": NEWEST + 2, "n": 3}]
+    assert migrate(database_url, Secret(SECRET), schema=later).applied == ()
+    with pytest.raises(ConfigurationError, match="install the newer version"):
         require_current(database)
-    assert len(migrate(empty_database_url, Secret(SECRET)).applied) == NEWEST - start
-    require_current(database)
     database.close()
-    migrated = server.url(server.superuser, server.superuser_password, template_database)
-    assert _catalog(empty_database_url) == _catalog(migrated)
+    assert migrate(empty_database_url, Secret(SECRET), schema=later).applied == ("schema",)
+    new = PostgresDatabase(empty_database_url, Secret(SECRET))
+    user, _ = create_user(new, "ana")
+    home = _home(new, user)
+    with new.owner() as tx:
+        tx.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(home)))
+        tx.execute(node_statement(later.node, home, user.root_node_id, user.user_id))
+    new.close()
+    assert differences(database_url, empty_database_url) == []
+
+
+def test_migration_of_nodes_goes_on_where_it_failed(database_url: str, later: Schema) -> None:
+    database = PostgresDatabase(database_url, Secret(SECRET))
+    homes = [_home(database, create_user(database, slug)[0]) for slug in ("ana", "bob")]
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "UPDATE neurigraph.graph_index SET last_accessed_at = now() + interval '1 day' WHERE schema_name = %s",
+            [homes[1]],
+        )
+        in_the_way = sql.SQL("ALTER TABLE {}.metadata_records ADD COLUMN weight text").format(sql.Identifier(homes[0]))
+        connection.execute(in_the_way)
+    with pytest.raises(psycopg.errors.DuplicateColumn):
+        migrate(database_url, Secret(SECRET), schema=later)
+    with psycopg.connect(database_url) as connection:
+        versions = connection.execute("SELECT schema_name, node_ddl_version FROM neurigraph.graph_index").fetchall()
+        assert dict(versions) == {homes[0]: NEWEST, homes[1]: NEWEST + 2}
+        back = sql.SQL("ALTER TABLE {}.metadata_records DROP COLUMN weight").format(sql.Identifier(homes[0]))
+        connection.execute(back)
+    assert migrate(database_url, Secret(SECRET), schema=later).applied == (f"{NEWEST + 2:04d}_weight",)
+    require_current(database, later)
+    database.close()
+
+
+def test_a_database_of_another_schema_is_refused_and_left_alone(database_url: str) -> None:
+    """As databases are that an unreleased version made: their journal has other steps."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE neurigraph.schema_migrations SET name = 'utc_offset', checksum = 'other'")
+        connection.execute("INSERT INTO neurigraph.schema_migrations (number, name, checksum) VALUES (21, 'roles', '')")
+    before = _catalog(database_url)
+    remedy = "`neurigraph export` for each user .* `neurigraph import --format neurigraph` into a new one"
+    with pytest.raises(ConfigurationError, match=remedy) as caught:
+        migrate(database_url, Secret(SECRET))
+    assert "\n" not in str(caught.value)
+    database = PostgresDatabase(database_url, Secret(SECRET))
+    with pytest.raises(ConfigurationError, match=remedy):
+        require_current(database)
+    database.close()
+    assert _catalog(database_url) == before
 
 
 def test_a_database_without_our_schema_is_not_current(empty_database_url: str, template_database: str) -> None:
@@ -78,12 +156,12 @@ def test_a_database_without_our_schema_is_not_current(empty_database_url: str, t
 
 def test_processes_on_one_new_database_take_turns(empty_database_url: str) -> None:
     applied = _migrate_at_once([empty_database_url] * 3)
-    assert sorted(map(len, applied)) == [0, 0, COUNT]
+    assert sorted(map(len, applied)) == [0, 0, 1]
 
 
 def test_databases_of_one_new_server_may_be_migrated_at_once(fresh_server: ServerLease) -> None:
     urls = [_new_database(fresh_server, f"tenant_{number}") for number in range(3)]
-    assert [len(applied) for applied in _migrate_at_once(urls)] == [COUNT] * 3
+    assert [len(applied) for applied in _migrate_at_once(urls)] == [1] * 3
     for url in urls:
         database = PostgresDatabase(url, Secret(SECRET))
         require_current(database)
@@ -106,11 +184,12 @@ def test_an_administrator_who_is_no_superuser_can_migrate(fresh_server: ServerLe
     database.close()
 
 
-def test_a_file_that_was_changed_after_it_was_applied_is_detected(database_url: str) -> None:
+def test_a_file_that_was_changed_after_it_was_applied_is_detected(database_url: str, later: Schema) -> None:
+    migrate(database_url, Secret(SECRET), schema=later)
     with psycopg.connect(database_url) as connection:
-        connection.execute("UPDATE neurigraph.schema_migrations SET checksum = 'other' WHERE number = 23")
-    with pytest.raises(ConfigurationError, match="0023_graph was changed after it was applied"):
-        migrate(database_url, Secret(SECRET))
+        connection.execute("UPDATE neurigraph.schema_migrations SET checksum = 'other' WHERE number = %s", [NEWEST + 1])
+    with pytest.raises(ConfigurationError, match=f"{NEWEST + 1:04d}_colour was changed after it was applied"):
+        migrate(database_url, Secret(SECRET), schema=later)
 
 
 def test_functions_that_are_not_those_of_this_version_are_replaced(database_url: str) -> None:
@@ -120,14 +199,17 @@ def test_functions_that_are_not_those_of_this_version_are_replaced(database_url:
             "CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean "
             "LANGUAGE sql AS 'SELECT true'"
         )
-        connection.execute("UPDATE neurigraph.schema_routines SET checksum = 'older' WHERE name = 'access'")
+        connection.execute(
+            "UPDATE neurigraph.schema_routines SET checksum = 'older' WHERE name = ANY(%s)",
+            [["functions/access", "tables/facts"]],
+        )
     database = PostgresDatabase(database_url, Secret(SECRET))
     with pytest.raises(ConfigurationError, match="not those of this version: run `neurigraph migrate`"):
         require_current(database)
-    assert migrate(database_url, Secret(SECRET)).routines == ("access",)
+    assert migrate(database_url, Secret(SECRET)).routines == ("functions/access", "tables/facts")
     require_current(database)
     database.close()
-    assert _catalog(database_url) == before
+    assert _catalog(database_url) == before, "also the policy, which this version does not have, is gone"
 
 
 def test_functions_that_cannot_be_replaced_stay_all_as_they_were(database_url: str) -> None:
@@ -157,15 +239,16 @@ def test_a_newer_database_is_refused_and_left_alone(database_url: str) -> None:
     assert _catalog(database_url) == before
 
 
-def test_a_migration_that_fails_leaves_no_trace(empty_database_url: str) -> None:
-    migrate(empty_database_url, Secret(SECRET), up_to=23)
+def test_a_schema_that_fails_leaves_no_trace(empty_database_url: str, template_database: str) -> None:
+    assert template_database  # so the roles exist
     with psycopg.connect(empty_database_url) as connection:
+        connection.execute("CREATE SCHEMA neurigraph AUTHORIZATION neurigraph_owner")
         connection.execute("CREATE TABLE neurigraph.record_index (in_the_way integer)")
-    before = _catalog(empty_database_url)
     with pytest.raises(psycopg.errors.DuplicateTable):
         migrate(empty_database_url, Secret(SECRET))
-    assert _catalog(empty_database_url) == before
     with psycopg.connect(empty_database_url) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname LIKE 'neurigraph%'").fetchall()
+        assert tables == [("record_index",)]
         connection.execute("DROP TABLE neurigraph.record_index")
     assert migrate(empty_database_url, Secret(SECRET)).version == NEWEST
 
@@ -254,6 +337,13 @@ def test_passwords_of_an_older_version_are_replaced(fresh_server: ServerLease) -
         PostgresDatabase(url, Secret("of claims")).pipeline(),
     ):
         pass
+
+
+def _home(database: PostgresDatabase, user: User) -> str:
+    with database.owner() as tx:
+        row = tx.execute("SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s", [user.user_id]).fetchone()
+    assert row is not None
+    return str(row["schema_name"])
 
 
 def _new_database(server: ServerLease, name: str) -> str:

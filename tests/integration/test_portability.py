@@ -6,8 +6,8 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -28,8 +28,6 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
@@ -37,7 +35,7 @@ from tests.support.command_line import run_cli
 from tests.support.erasures import RECORD, erase, parts_of_a_document
 from tests.support.exported_user import QUESTIONS, Source, all_rows, export, exported_user, restore
 from tests.support.files import store_file
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.uploads import store
 from tests.support.waiting import wait_until
 
@@ -113,27 +111,6 @@ def test_existing_user_is_not_restored(source: Source, installation: Installatio
     assert list(installation.objects.keys()) == []
 
 
-def test_old_nodes_are_upgraded(
-    shared_installation: Installation,
-    installation: Installation,
-    tmp_path: Path,
-    later_node_ddl: Callable[[], int],
-) -> None:
-    user, claims = new_user(shared_installation)
-    converse(shared_installation, claims, "#Family/Dave Dave sails.", "#Notes He reads.", "@Ana:sister Yes.")
-    ingest(plain_context(shared_installation), user)
-    question = Question("Who sails?")
-    embedder = WordEmbedder()
-    before = search(shared_installation.acting_for(claims).using(embedder=embedder), question)
-    newest = later_node_ddl()
-    export(shared_installation, user, tmp_path / "export")
-    restore(installation, tmp_path / "export", user.slug)
-    versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
-    assert versions == [{"version": newest}]
-    assert search(installation.acting_for(claims).using(embedder=embedder), question) == before
-    assert not verify(installation.context).findings
-
-
 def test_taken_schema_name_is_not_reused(source: Source, installation: Installation) -> None:
     """Another user's nodes may be called as the exported ones would be."""
     taken = schemas_of(source.here, source.user)["Family"]
@@ -173,13 +150,8 @@ def test_damaged_object_is_exported_and_reported(
 def test_export_is_of_one_moment(shared_installation: Installation, installation: Installation, tmp_path: Path) -> None:
     """What is stored while an export runs is in none of its tables."""
     first = store_file(shared_installation)
-    report = Exported()
-    with new_archive(tmp_path / "export") as archive:
-        steps = export_user(shared_installation.context, first.user.user_id, archive, report)
-        next(steps)
-        store_file(shared_installation, "#Later A later note.", user=(first.user, first.claims))
-        for _ in steps:
-            pass
+    later = partial(store_file, shared_installation, "#Later A later note.", user=(first.user, first.claims))
+    report = export(shared_installation, first.user, tmp_path / "export", later)
     assert (report.rows["metadata_records"], report.rows["record_index"], report.objects) == (1, 1, 1)
     assert "Later" not in (tmp_path / "export/tables/graph_index.jsonl").read_text()
     assert restore(installation, tmp_path / "export", first.user.slug).records == 1
@@ -192,14 +164,9 @@ def test_memory_forgotten_during_export_is_not_lost(
     kept = store_file(shared_installation, "#Notes One that stays.")
     gone = store_file(shared_installation, "#Notes One that goes.", user=(kept.user, kept.claims))
     key, record_id = gone.key, gone.row["record_id"]
-    report = Exported()
     acting = shared_installation.acting_for(kept.claims)
-    with new_archive(tmp_path / "export.zip") as archive:
-        steps = export_user(shared_installation.context, kept.user.user_id, archive, report)
-        next(steps)
-        forget(acting, Subject(SubjectKind.RECORD, record_id), through="tests")
-        for _ in steps:
-            pass
+    forgetting = partial(forget, acting, Subject(SubjectKind.RECORD, record_id), through="tests")
+    report = export(shared_installation, kept.user, tmp_path / "export.zip", forgetting)
     assert (report.forgotten, report.lost) == ([key], [])
     restored = restore(installation, tmp_path / "export.zip", kept.user.slug)
     assert restored.lost == ()
@@ -215,14 +182,8 @@ def test_upload_stored_during_export_is_not_lost(
     user, claims = new_user(installation)
     content = b"The lighthouse keeper's recipe for bread. " * 20
     installation.uploads.receive(claims, "recipe.txt", [content])
-    report = Exported()
-    with new_archive(tmp_path / "export") as archive:
-        steps = export_user(installation.context, user.user_id, archive, report)
-        next(steps)
-        store(installation)
-        assert list(installation.objects.keys("staging/")) == []
-        for _ in steps:
-            pass
+    report = export(installation, user, tmp_path / "export", partial(store, installation))
+    assert list(installation.objects.keys("staging/")) == []
     assert (report.lost, report.forgotten, report.objects) == ([], [], 1)
     restore(shared_installation, tmp_path / "export", user.slug)
     staged = [b"".join(shared_installation.objects.get(key)) for key in shared_installation.objects.keys("staging/")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -12,7 +11,6 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.database.statements import newest
 from neurigraph_pipelines.exchange.sharing import Subject, add_node, grant
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import User
@@ -75,7 +73,7 @@ def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str
     conversation = NewConversation(external_id, said, title=external_id, ended_at=START)
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
-        inbox.add_conversation(tx, claims.user_id, conversation, Privacy.PRIVATE if private else Privacy.SHARED)
+        inbox.add_conversations(tx, claims.user_id, [conversation], Privacy.PRIVATE if private else Privacy.SHARED)
     return find_source(here.database, claims, external_id)
 
 
@@ -138,11 +136,11 @@ def test_tables_and_counts_hide_private_records(world: Shared) -> None:
         assert SECRET_WORD not in repr(found), table
         assert str(world.private_source) not in repr(found), table
     with world.here.database.agent(world.owner) as tx:
-        assert navigation.shell(tx, world.node_id)["record_count"] == 2
+        assert navigation.shell(tx, world.node_id).record_count == 2
         assert len(navigation.records(tx, world.node_id)) == 2
     with world.here.database.agent(world.friend) as tx:
         shell = navigation.shell(tx, world.node_id)
-        assert (shell["record_count"], shell["edges"]) == (1, [])
+        assert (shell.record_count, shell.edges) == (1, [])
         assert SECRET_WORD not in repr(shell)
         assert "lover" not in repr(shell)
         assert len(navigation.records(tx, world.node_id)) == 1
@@ -188,13 +186,13 @@ def test_privacy_covers_all_records_of_source(world: Shared) -> None:
     assert world.found(world.friend) == {str(world.shared_id), str(world.private_id)}
     with here.database.agent(world.friend) as tx:
         assert SECRET_WORD.capitalize() in repr(world.ask(world.friend)) or SECRET_WORD in repr(world.ask(world.friend))
-        assert navigation.shell(tx, world.node_id)["record_count"] == 2
+        assert navigation.shell(tx, world.node_id).record_count == 2
     set_privacy(here.database, world.owner, world.private_source, Privacy.PRIVATE)
     assert world.found(world.friend) == {str(world.shared_id)}
     with here.database.agent(world.friend) as tx:
         shell = navigation.shell(tx, world.node_id)
-    assert "Off" not in shell["keywords"]
-    assert shell["record_count"] == 1
+    assert "Off" not in shell.keywords
+    assert shell.record_count == 1
     assert not verify(here.context).findings
 
 
@@ -251,21 +249,6 @@ def test_persona_loses_what_it_sent_when_that_becomes_private(world: Shared) -> 
         for table in ("sources", "messages"):
             found = [row for row in world.seen(sender, f"neurigraph.{table}") if row["source_id"] == source]
             assert len(found) == shown, (table, privacy)
-
-
-def test_old_nodes_hide_private_records(world: Shared, later_node_ddl: Callable[[], int]) -> None:
-    here = world.here
-    set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
-    schema = schemas_of(here, world.user)["Family"]
-    later_node_ddl()
-    assert len(world.found(world.friend)) == 2
-    set_privacy(here.database, world.owner, world.private_source, Privacy.PRIVATE)
-    (node,) = rows(here, "SELECT node_ddl_version FROM neurigraph.graph_index WHERE node_id = %s", world.node_id)
-    assert node["node_ddl_version"] == newest("node")
-    assert len(world.seen(world.friend, f'"{schema}".metadata_records')) == 1
-    # A search leaves it out in a node of any version.
-    later_node_ddl()
-    assert world.found(world.friend) == {str(world.shared_id)}
 
 
 def test_privacy_by_api_and_cli(installation: Installation) -> None:

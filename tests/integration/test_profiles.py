@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -19,6 +18,7 @@ from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import Claims, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.views.graph import Profile
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import RECORD, erase
 from tests.support.graphs import new_graph
@@ -44,16 +44,15 @@ class Node:
         done = rebuild_profiles(self.here.database, user_id=self.graph.user.user_id)
         return done.profiles, done.removed
 
-    def seen(self, claims: Claims) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = profile_of(self.here.database, claims, self.node_id)["profile"]
-        return found
+    def seen(self, claims: Claims) -> Profile | None:
+        return profile_of(self.here.database, claims, self.node_id).profile
 
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> Profile:
         profile = self.seen(self.friend)
         assert profile is not None
         return profile
 
-    def own(self) -> dict[str, Any]:
+    def own(self) -> Profile:
         profile = self.seen(self.owner)
         assert profile is not None
         return profile
@@ -77,26 +76,27 @@ def test_profile_tells_what_records_gather_around(node: Node) -> None:
     assert node.seen(node.owner) is None
     assert node.rebuild() == (1, 0)
     profile = node.own()
-    assert (profile["records"], profile["sampled"], profile["embedded"], profile["is_stale"]) == (9, 9, 9, False)
-    weights = {each["word"]: each["weight"] for each in profile["descriptors"]}
+    assert (profile.records, profile.sampled, profile.embedded, profile.is_stale) == (9, 9, 9, False)
+    weights = {each.word: each.weight for each in profile.descriptors}
     assert weights["testing"] == 1
     assert weights["Orrin"] == pytest.approx(6 / 9, abs=1e-3)
     assert "Hobbies" not in weights, "a node's own name does not describe it"
-    boats, bread = profile["centroids"]
-    assert (boats["records"], bread["records"]) == (6, 3)
-    assert boats["share"] + bread["share"] == pytest.approx(1, abs=1e-3)
-    assert "Orrin" in boats["descriptors"]
-    assert "Marta" in bread["descriptors"]
-    assert boats["record_id"] in node.records[:6]
-    assert (profile["drift"]["recent_records"], profile["drift"]["baseline_records"]) == (2, 7)
-    assert 0 < profile["drift"]["distance"] < 1
+    boats, bread = profile.centroids
+    assert profile.drift is not None
+    assert (boats.records, bread.records) == (6, 3)
+    assert boats.share + bread.share == pytest.approx(1, abs=1e-3)
+    assert "Orrin" in boats.descriptors
+    assert "Marta" in bread.descriptors
+    assert boats.record_id in node.records[:6]
+    assert (profile.drift.recent_records, profile.drift.baseline_records) == (2, 7)
+    assert 0 < profile.drift.distance < 1
     assert node.rebuild() == (0, 0), "nothing changed"
     assert node.own() == profile
     # Made once more from nothing, it is the same.
     with node.here.database.pipeline() as tx:
         tx.execute("DELETE FROM neurigraph.profiles WHERE user_id = %s", [node.graph.user.user_id])
     assert node.rebuild() == (1, 0)
-    assert node.own() | {"rebuilt_at": None} == profile | {"rebuilt_at": None}
+    assert node.own().model_copy(update={"rebuilt_at": profile.rebuilt_at}) == profile
 
 
 def test_profile_is_gone_or_stale_with_a_change(node: Node) -> None:
@@ -104,12 +104,12 @@ def test_profile_is_gone_or_stale_with_a_change(node: Node) -> None:
     node.graph.remember("#Family Hello.")
     node.rebuild()
     (added,) = node.graph.remember("#Hobbies Later they carve with Bruno.")
-    assert (node.own()["is_stale"], node.own()["records"]) == (True, 9)
+    assert (node.own().is_stale, node.own().records) == (True, 9)
     node.rebuild()
     supersede(here.database, owner, records[0], added)
-    assert node.own()["is_stale"]
+    assert node.own().is_stale
     node.rebuild()
-    assert (node.own()["is_stale"], node.own()["records"]) == (False, 9)
+    assert (node.own().is_stale, node.own().records) == (False, 9)
 
     def gone() -> None:
         assert node.seen(owner) is None
@@ -125,7 +125,7 @@ def test_profile_is_gone_or_stale_with_a_change(node: Node) -> None:
     held = quarantine(context, Rule(source_id=node.source(records[3])), "a test")
     gone()
     release(context, held.quarantine_id)
-    assert node.own()["is_stale"]
+    assert node.own().is_stale
     node.rebuild()
     set_privacy(here.database, owner, node.source(records[4]), Privacy.PRIVATE)
     gone()
@@ -139,18 +139,18 @@ def test_private_records_show_in_the_owners_profile_only(node: Node) -> None:
     node.remember_private("#Hobbies More with Quentin.")
     node.rebuild()
     before = node.shared()
-    assert (before["records"], node.own()["records"]) == (9, 11)
+    assert (before.records, node.own().records) == (9, 11)
     assert "Quentin" in str(node.own())
     assert "Quentin" not in str(before)
     # Nothing that happens to private records changes what others see, not even when it was rebuilt.
     revise(plain_context(node.here).acting_for(node.owner), secret, Revision(entities=["Rupert"]))
-    assert node.own()["is_stale"], "the owner reads the profile of shared records until the next night"
+    assert node.own().is_stale, "the owner reads the profile of shared records until the next night"
     assert "Quentin" not in str(node.own())
     assert node.shared() == before
     node.rebuild()
     erase(node.here, node.owner, RECORD, secret)
     node.rebuild()
-    assert node.own()["records"] == 10
+    assert node.own().records == 10
     assert node.shared() == before
     with node.here.database.agent(node.friend) as tx:
         assert [row["covers"] for row in tx.execute("SELECT covers FROM neurigraph.profiles").fetchall()] == ["shared"]

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.secret import Secret
-from neurigraph_pipelines.database.statements import BASELINE, newest, numbered
 from neurigraph_pipelines.graph.naming import schema_name
 from neurigraph_pipelines.graph.provisioning import (
     NodeRef,
@@ -20,8 +20,6 @@ from neurigraph_pipelines.graph.provisioning import (
     ensure_user,
     find_user,
     list_users,
-    make_tables,
-    resolve_node,
     resolve_path,
 )
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
@@ -29,7 +27,6 @@ from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, 
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
-from tests.support.catalog import describe
 from tests.support.concurrent_processes import run_side_by_side
 from tests.support.memories import new_user, rows
 from tests.support.waiting import wait_until
@@ -75,36 +72,12 @@ def test_node_is_row_and_schema(here: Installation, user: User) -> None:
     assert (node.layer_depth, node.names) == (2, ("Family", "Dave"))
     (row,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE node_id = %s", node.node_id)
     assert row["schema_name"] == node.schema_name
-    assert row["node_ddl_version"] == newest("node")
+    assert row["node_ddl_version"] == SHIPPED.newest
     assert row["path"][0] == user.root_node_id
     assert row["path"][-1] == node.node_id
     assert len(row["path"]) == 3
     tables = rows(here, "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", node.schema_name)
     assert [table["tablename"] for table in tables] == ["file_manifest", "metadata_records", "passages"]
-
-
-def test_script_of_new_nodes_equals_all_migrations(here: Installation, user: User) -> None:
-    new, old, first = provision(here, user, "New"), provision(here, user, "Old"), BASELINE["node"]
-    with here.database.owner() as tx:
-        tx.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(old.schema_name)))
-        tx.execute("DELETE FROM neurigraph.record_changes WHERE node_id = %s", [old.node_id])
-        tx.execute(
-            "UPDATE neurigraph.graph_index SET node_ddl_version = %s WHERE node_id = %s",
-            [first, old.node_id],
-        )
-        make_tables(tx, old.schema_name, old.node_id, user.user_id, first)
-    assert len(numbered("node")) > 1
-    assert describe(here.administrator_url, new.schema_name) != describe(here.administrator_url, old.schema_name)
-    with here.database.owner() as tx:
-        assert resolve_node(tx, old.node_id) == old
-    assert describe(here.administrator_url, new.schema_name) == describe(here.administrator_url, old.schema_name)
-    listed = rows(
-        here,
-        "SELECT node_id FROM neurigraph.record_changes WHERE user_id = %s AND record_id IS NULL AND node_id <> %s",
-        user.user_id,
-        user.root_node_id,
-    )
-    assert {row["node_id"] for row in listed} == {new.node_id, old.node_id}
 
 
 def test_rollback_leaves_nothing(here: Installation, user: User) -> None:

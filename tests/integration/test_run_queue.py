@@ -56,7 +56,7 @@ def test_long_backfills_leave_ingestion_its_slot(tmp_path: Path) -> None:
 
         backfills = [queue("__ASSET_JOB", name) for name in ("record_summaries", "record_keywords", "record_facts") * 2]
         assert start() == set(backfills[:2])
-        upkeep = [queue("retention_job"), queue("node_upgrade_job")]
+        upkeep = [queue("retention_job"), queue("storage_audit_job")]
         queue("ingestion_job", tags=LARGE)
         assert start() == {upkeep[0]}
         ingestion = [queue("ingestion_job"), queue("ingestion_job")]

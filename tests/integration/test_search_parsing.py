@@ -33,7 +33,7 @@ class Memory:
         said = NewMessage(Role.USER, text, author, "m1", at)
         conversation = NewConversation(uuid4().hex, (said,), "a talk", ended_at=at, event_kind=kind)
         with self.here.database.agent(self.claims) as tx:
-            Inbox(self.here.context).add_conversation(tx, self.claims.user_id, conversation)
+            Inbox(self.here.context).add_conversations(tx, self.claims.user_id, [conversation])
 
     def find(self, query: str, asked_at: datetime | None = NOON, **more: Any) -> Answer:
         here = self.here

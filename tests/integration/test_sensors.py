@@ -71,7 +71,7 @@ def run(instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.ExecuteInPro
 
 def put(installation: Installation, user: User, conversation: NewConversation) -> None:
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        Inbox(installation.context).add_conversation(tx, user.user_id, conversation)
+        Inbox(installation.context).add_conversations(tx, user.user_id, [conversation])
 
 
 def talk(about: str, messages: int) -> tuple[NewMessage, ...]:

@@ -81,7 +81,7 @@ def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str
     details = SourceDetails(container_tags=tags)
     conversation = NewConversation(external_id, said, title=external_id, ended_at=START, details=details)
     with here.database.agent(claims) as tx:
-        Inbox(here.context).add_conversation(tx, claims.user_id, conversation)
+        Inbox(here.context).add_conversations(tx, claims.user_id, [conversation])
     return find_source(here.database, claims, external_id) if claims.role == "user" else UUID(int=0)
 
 
@@ -149,7 +149,7 @@ def test_tables_and_counts_hide_other_spaces(world: World) -> None:
         assert world.seen(world.bound, f"neurigraph.{table}") == [], table
     with world.here.database.agent(world.bound) as tx:
         shell = navigation.shell(tx, world.node_id)
-        assert (shell["record_count"], shell["edges"]) == (1, [])
+        assert (shell.record_count, shell.edges) == (1, [])
         assert "lover" not in repr(shell)
         assert SECRET not in repr(shell).lower()
         assert len(navigation.records(tx, world.node_id)) == 1

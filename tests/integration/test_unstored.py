@@ -43,7 +43,7 @@ def hand_in(here: Installation, claims: Claims, *said: NewMessage, ended: bool =
     name = uuid4().hex
     with here.database.agent(claims) as tx:
         conversation = NewConversation(name, said, ended_at=START if ended else None)
-        Inbox(here.context).add_conversation(tx, claims.user_id, conversation)
+        Inbox(here.context).add_conversations(tx, claims.user_id, [conversation])
     (row,) = rows(here, "SELECT source_id FROM neurigraph.sources WHERE external_id = %s", name)
     source_id: UUID = row["source_id"]
     return source_id
@@ -100,7 +100,7 @@ def test_a_message_that_streams_in_is_found_with_its_last_words(here: Installati
     def send(text: str) -> None:
         part = NewMessage(Role.ASSISTANT, text, external_id="m", complete=False)
         with here.database.agent(claims) as tx:
-            inbox.add_conversation(tx, claims.user_id, NewConversation(name, (part,)))
+            inbox.add_conversations(tx, claims.user_id, [NewConversation(name, (part,))])
 
     send("The ferry leaves")
     assert found_by(here, claims, "ferry").messages[0]["content"] == "The ferry leaves"
@@ -210,8 +210,8 @@ def test_segments_may_be_stored_out_of_their_order(here: Installation) -> None:
         (name,) = tx.execute("SELECT external_id FROM neurigraph.sources WHERE source_id = %s", [source_id])
     with here.database.agent(claims) as tx:
         more = NewMessage(Role.USER, "#Boats A second barge.", external_id="second")
-        Inbox(here.context).add_conversation(
-            tx, claims.user_id, NewConversation(name["external_id"], (more,), ended_at=START + timedelta(days=1))
+        Inbox(here.context).add_conversations(
+            tx, claims.user_id, [NewConversation(name["external_id"], (more,), ended_at=START + timedelta(days=1))]
         )
     ingest(context, user)
     assert {one["external_id"]: one["stored"] for one in found_by(here, claims, "barge").messages} == {

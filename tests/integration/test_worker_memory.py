@@ -41,7 +41,7 @@ def test_longest_segment_memory(installation: Installation, provider: ModelProvi
     user, claims = new_user(installation)
     with installation.database.agent(claims) as tx:
         inbox = Inbox(installation.context)
-        inbox.add_conversation(tx, user.user_id, longest_conversation(installation))
+        inbox.add_conversations(tx, user.user_id, [longest_conversation(installation)])
     detect_conversation_ends(installation.context)
     batch = triggers.lease_due(installation.context, "test", user.user_id)
     assert batch is not None

@@ -18,7 +18,7 @@ LISTS = Path(__file__).parent / "breaks"
 SECONDS = 1_200.0
 """Longest time that the tests of one break may take, on a busy machine."""
 _SERVER = ("resources/postgres/",)
-_SCHEMA = ("sql/", "neurigraph_pipelines/database/migrations.py")
+_SCHEMA = ("sql/", "neurigraph_pipelines/database/migrations.py", "neurigraph_pipelines/database/schema.py")
 """Where a break reaches what all runs share, so that its run needs its own."""
 
 

@@ -13,6 +13,7 @@ from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import digesting, digests
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.views.digests import Digest
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 
@@ -49,7 +50,7 @@ class DigestedGraph:
         """Make what is due."""
         return digesting.sweep(self.context, limit, self.user.user_id)
 
-    def seen(self, claims: Claims | None = None) -> list[dict[str, Any]]:
+    def seen(self, claims: Claims | None = None) -> list[Digest]:
         """Return the digests that a caller sees."""
         found = digests.page_of_digests(self.here.database, self.here.cursors, claims or self.claims)
         return list(found.items)

@@ -226,9 +226,9 @@ class Story:
         found: dict[Edge, int] = {}
         with self.here.database.agent(claims) as tx:
             for row in tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall():
-                for edge in shell(tx, row["node_id"])["edges"]:
-                    if edge["direction"] == "out":
-                        found[row["node_id"], edge["node_id"], edge["relation"]] = edge["evidence_count"]
+                for edge in shell(tx, row["node_id"]).edges:
+                    if edge.direction == "out":
+                        found[row["node_id"], edge.node_id, edge.relation] = edge.evidence_count
         return Counter(found)
 
     def check(self) -> None:
@@ -289,7 +289,7 @@ def profiles_seen(here: Installation, claims: Claims) -> dict[UUID, int]:
     with here.database.agent(claims) as tx:
         nodes = [row["node_id"] for row in tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall()]
         found = {node_id: find_profile(tx, node_id) for node_id in nodes}
-    return {node_id: profile["records"] for node_id, profile in found.items() if profile is not None}
+    return {node_id: profile.records for node_id, profile in found.items() if profile is not None}
 
 
 def current_records(here: Installation, claims: Claims) -> dict[UUID, int]:

@@ -86,11 +86,13 @@ def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
     return found
 
 
-def export(here: Installation, user: User, target: Path) -> Exported:
+def export(here: Installation, user: User, target: Path, meanwhile: Callable[[], object] = lambda: None) -> Exported:
+    """Export a user, and do something after the first step."""
     report = Exported()
     with new_archive(target) as archive:
-        for _ in export_user(here.context, user.user_id, archive, report):
-            pass
+        for number, _ in enumerate(export_user(here.context, user.user_id, archive, report)):
+            if number == 0:
+                meanwhile()
     return report
 
 

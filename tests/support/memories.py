@@ -227,7 +227,7 @@ def converse(
     )
     inbox = Inbox(installation.context)
     with installation.database.agent(claims) as tx:
-        inbox.add_conversation(tx, claims.user_id, conversation)
+        inbox.add_conversations(tx, claims.user_id, [conversation])
         row = tx.execute("SELECT source_id FROM neurigraph.sources WHERE external_id = %s", [external_id]).fetchone()
     assert row is not None
     source_id: UUID = row["source_id"]

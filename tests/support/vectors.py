@@ -71,7 +71,7 @@ def end_conversation(installation: Installation, user: User, external_id: str, *
         for number, content in enumerate(contents, start=1)
     )
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        inbox.add_conversation(tx, user.user_id, NewConversation(external_id, messages))
+        inbox.add_conversations(tx, user.user_id, [NewConversation(external_id, messages)])
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION, external_id=external_id)
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from neurigraph_pipelines.faces.mcp.tools.tool import ListOf
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.exact_json import keep_exactly, parse_exactly
 
@@ -28,6 +31,10 @@ def test_what_a_parser_changes_is_refused_or_kept_as_text(text: str, named: str)
         parse_exactly(f'{{"deep": [{text}]}}')
     kept = json.loads(keep_exactly(text.encode()))
     assert kept == ({"a": 1, "a (given twice)": 2} if text.startswith("{") else text)
+
+
+def test_lists_in_texts_of_agents_are_kept() -> None:
+    assert TypeAdapter(ListOf[Any]).validate_python("[1e-400, 0.1]") == ["1e-400", 0.1]
 
 
 @pytest.mark.parametrize("text", [b"{", b"\xff", b"", b"[" * 100_000])

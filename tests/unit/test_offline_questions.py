@@ -39,11 +39,24 @@ from resources.offline.questions import Kind, Trust, families, read, words_of
         ("Hat Ana den Vertrag unterschrieben?", Kind.YES_NO),
         ("Why did the boat sink?", Kind.OTHER),
         ("boat", Kind.YES_NO),
+        ("Where was Ana born?", Kind.WHERE),
+        ("When was the wedding?", Kind.WHEN),
+        ("How much was the rent?", Kind.MONEY),
+        ("Was my dog going to die?", Kind.YES_NO),
+        ("Where does the dove live?", Kind.WHERE),
+        ("Dove abita mia sorella?", Kind.WHERE),
+        ("Waar was Ana geboren?", Kind.WHERE),
+        ("Am Montag kommt wer?", Kind.WHO),
     ],
 )
 def test_question_wants(question: str, kind: Kind) -> None:
     asked = read(question, words_of("en"))
     assert asked.kinds == (kind,)
+
+
+def test_language_of_a_question_decides_what_its_words_ask() -> None:
+    assert read("Wie heeft de sleutel van het huis?", words_of("nl")).kinds == (Kind.WHO,)
+    assert read("Wie heißt der Hund?", words_of("de")).kinds == (Kind.OTHER,)
 
 
 def test_question_of_two_things() -> None:
@@ -57,6 +70,7 @@ def test_question_of_two_things() -> None:
     ("question", "fitting", "unfitting"),
     [
         ("When is the fair?", "It is on 5 June.", "It is at the lake."),
+        ("Where is my bike?", "It is in Bonn.", "I am tired and have a Honda."),
         ("When is the fair in June?", "On the 5th.", "There is a fair in June."),
         ("How much is the fee?", "They want £35.", "They meet on 5 June."),
         ("How many jars do we get?", "Twelve jars, he says.", "A few jars, he says."),

@@ -1,38 +1,26 @@
-"""The SQL folder as the code reads it: query names, placeholders, migration numbers."""
+"""The queries as the code reads them: names and placeholders."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from neurigraph_pipelines.database import statements as module
-from neurigraph_pipelines.database.statements import (
-    BASELINE,
-    SQL_ROOT,
-    Migration,
-    Statements,
-    newest,
-    numbered,
-    statements,
-)
+from neurigraph_pipelines.database.statements import SQL_ROOT, Statements, statements
 
 CONCERNS = sorted(path.stem for path in (SQL_ROOT / "queries").glob("*.sql"))
 PACKAGE = Path(module.__file__).parents[1]
 
 
 @pytest.fixture
-def sql_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def sql_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Another folder of SQL, read in place of the project's own."""
     (tmp_path / "queries").mkdir()
-    (tmp_path / "shared").mkdir()
     monkeypatch.setattr(module, "SQL_ROOT", tmp_path)
-    numbered.cache_clear()
-    yield tmp_path
-    numbered.cache_clear()
+    return tmp_path
 
 
 @pytest.mark.parametrize("concern", CONCERNS)
@@ -80,34 +68,3 @@ def test_leading_comment_is_no_query(sql_root: Path) -> None:
     assert queries["one"].as_string() == "-- Why.\nSELECT 1"
     with pytest.raises(KeyError):
         queries["What"]
-
-
-@pytest.mark.parametrize("folder", ["shared", "node"])
-def test_migrations_count_up_from_the_baseline(folder: str) -> None:
-    found = numbered(folder)
-    assert [migration.number for migration in found] == list(range(BASELINE[folder], newest(folder) + 1))
-    assert len({migration.name for migration in found}) == len(found)
-    assert len({migration.checksum for migration in found}) == len(found)
-
-
-@pytest.mark.parametrize(
-    ("names", "complaint"),
-    [
-        (["0021_one.sql", "0023_three.sql"], "count up"),
-        (["0022_two.sql"], "count up"),
-        (["0001_one.sql", "0021_two.sql"], "count up"),
-        (["0021_one.sql", "0021_uno.sql"], "count up"),
-        (["21_one.sql"], "is not named"),
-        (["0021_One.sql"], "is not named"),
-    ],
-)
-def test_misnumbered_migrations_are_refused(sql_root: Path, names: list[str], complaint: str) -> None:
-    for name in names:
-        (sql_root / "shared" / name).write_text("SELECT 1;")
-    with pytest.raises(ValueError, match=complaint):
-        numbered("shared")
-
-
-def test_checksum_detects_changes() -> None:
-    assert Migration("one", "SELECT 1", 1).checksum == Migration("two", "SELECT 1", 2).checksum
-    assert Migration("one", "SELECT 1", 1).checksum != Migration("one", "SELECT 1 ", 1).checksum

@@ -7,7 +7,7 @@ at home is forgotten here as if its owner had asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,14 @@ from psycopg.errors import UndefinedObject
 
 from neurigraph_pipelines.database.array_literals import array_literal
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers.answers import File, Node, Record, require_content, vectors_of
+from neurigraph_pipelines.exchange.peers.answers import (
+    Node,
+    PassageRow,
+    Record,
+    require_content,
+    vectors_of,
+)
+from neurigraph_pipelines.exchange.portability.restored_objects import NewObjects
 from neurigraph_pipelines.graph.history import append_delta
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
 from neurigraph_pipelines.graph.naming import display_name, name_key
@@ -129,15 +136,10 @@ class Mirror:
             node = resolve_node(tx, node_id)
         if node is None:
             raise NotFoundError
-        written: list[str] = []
-
-        def remove() -> None:
-            for key in written:
-                self.context.objects.delete(key)
-
+        objects = NewObjects(self.context.objects)
         try:
-            with removed_unless_committing(remove) as rows:
-                drafts = [self._put(node, record, contents, written) for record in records]
+            with removed_unless_committing(objects.remove) as rows:
+                drafts = [_put(objects, self.user_slug, node, record, contents) for record in records]
                 with rows(self._writing()) as tx:
                     lock_graph_shared(tx, self.user_id)
                     for draft, found in zip(drafts, vectors, strict=True):
@@ -167,28 +169,9 @@ class Mirror:
                 return name
         return str(uuid4())
 
-    def _put(self, node: NodeRef, record: Record, contents: Mapping[UUID, bytes], written: list[str]) -> _Draft:
-        """Write the objects of a record, after checking them."""
-        record_id = uuid4()
-        transcript = durable_key(self.user_slug, node.names, record_id, uuid4())
-        files = []
-        for file in record.files:
-            stored = contents[file.file_id]
-            content_sha256 = require_content(file, stored)
-            is_transcript = file.type == "transcript"
-            key = transcript if is_transcript else original_key(transcript, file.format == "gzip")
-            written.append(key)
-            self.context.objects.put(key, [stored])
-            if file.format == "gzip":
-                written.append(active_key(key))
-                self.context.objects.put(active_key(key), decompress([stored]))
-            kind = "transcript" if is_transcript else "original"
-            files.append(_Stored(uuid5(record_id, kind), file, key, content_sha256))
-        return _Draft(record_id, record, tuple(files))
-
     def _insert(self, tx: Transaction, node: NodeRef, draft: _Draft, vectors: dict[str, Any] | None) -> None:
         record, schema = draft.record, sql.Identifier(node.schema_name)
-        guard_objects(tx, self.context.objects, draft.record_id, (file.key for file in draft.files))
+        guard_objects(tx, self.context.objects, draft.record_id, (file["storage_path"] for file in draft.files))
         model = self.context.embedder.model if vectors is not None else None
         models = lock_models(tx, self.user_id, model) if model is not None else None
         if models is not None and model is not None and not models.adopt(model):
@@ -197,7 +180,7 @@ class Mirror:
         tx.execute(
             _COMMIT["insert_record"].format(schema=schema),
             {
-                **_of_record(record, draft, source_id),
+                **_of_record(draft, source_id),
                 "embedding": Vector(vectors["summary"] if vectors else np.zeros(RECORD_DIMENSIONS, np.float32)),
                 "embedding_pending": vectors is None,
                 "embedding_model": model,
@@ -206,7 +189,7 @@ class Mirror:
         if record.passages:
             tx.execute(_COMMIT["insert_passages"].format(schema=schema), _of_passages(record, draft.record_id, vectors))
         for file in draft.files:
-            tx.execute(_COMMIT["insert_file"].format(schema=schema), file.row(draft.record_id))
+            tx.execute(_COMMIT["insert_file"].format(schema=schema), file)
         ids = {"record_id": draft.record_id, "node_id": node.node_id, "user_id": self.user_id}
         if vectors is None:
             tx.execute(_EMBEDDINGS["insert_pending"], ids)
@@ -228,64 +211,65 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
-    """A file whose objects are written."""
-
-    file_id: UUID
-    file: File
-    key: str
-    content_sha256: bytes
-
-    def row(self, record_id: UUID) -> dict[str, Any]:
-        """Return its row of ``file_manifest``."""
-        return {
-            "file_id": self.file_id,
-            "record_id": record_id,
-            "file_name": self.file.name,
-            "file_type": self.file.type,
-            "storage_path": self.key,
-            "compression_state": CompressionState.ACTIVE.value,
-            "compression_format": self.file.format,
-            "size_bytes": self.file.size_bytes,
-            "stored_bytes": self.file.stored_bytes,
-            "stored_sha256": bytes.fromhex(self.file.stored_sha256),
-            "content_sha256": self.content_sha256,
-            "member_offsets": self.file.member_offsets,
-            "member_text_offsets": self.file.member_text_offsets,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class _Draft:
-    """A record whose objects are written, ready for its rows."""
+    """A record whose objects are written.
+
+    Attributes:
+        files: Its rows of ``file_manifest``.
+        pointer: The key of the file that opens it.
+    """
 
     record_id: UUID
     record: Record
-    files: tuple[_Stored, ...]
+    files: list[dict[str, Any]]
+    pointer: str
 
 
-def _of_record(record: Record, draft: _Draft, source_id: UUID) -> dict[str, Any]:
+def _put(objects: NewObjects, user_slug: str, node: NodeRef, record: Record, contents: Mapping[UUID, bytes]) -> _Draft:
+    """Write the objects of a record, after checking them."""
+    record_id = uuid4()
+    transcript = durable_key(user_slug, node.names, record_id, uuid4())
+    keys, rows = {}, []
+    for file in record.files:
+        stored = contents[file.file_id]
+        content_sha256 = require_content(file, stored)
+        is_transcript = file.type == "transcript"
+        key = keys[file.is_main] = transcript if is_transcript else original_key(transcript, file.format == "gzip")
+        objects.put(key, [stored])
+        if file.format == "gzip":
+            objects.put(active_key(key), decompress([stored]))
+        row = {
+            **file.model_dump(include={"size_bytes", "stored_bytes", "member_offsets", "member_text_offsets"}),
+            "file_id": uuid5(record_id, "transcript" if is_transcript else "original"),
+            "record_id": record_id,
+            "file_name": file.name,
+            "file_type": file.type,
+            "storage_path": key,
+            "compression_state": CompressionState.ACTIVE.value,
+            "compression_format": file.format,
+            "stored_sha256": bytes.fromhex(file.stored_sha256),
+            "content_sha256": content_sha256,
+        }
+        rows.append(row)
+    return _Draft(record_id, record, rows, keys[True])
+
+
+def _of_record(draft: _Draft, source_id: UUID) -> dict[str, Any]:
     """Return the columns of ``metadata_records`` that do not depend on vectors. Key and persona are the home's."""
-    main = next(file.key for file in draft.files if file.file.is_main)
+    record = draft.record
+    keywords = {"entities", "topics", "dates", "relationships"}
+    others = {"record_id", "version", "embedding", "source", "files", "passages"}
     return {
+        **record.model_dump(exclude=keywords | others),
+        **{f"kw_{name}": getattr(record, name) for name in keywords},
         "record_id": draft.record_id,
-        "title": record.title,
-        "summary": record.summary,
-        **{f"kw_{name}": getattr(record, name) for name in ("entities", "topics", "dates", "relationships")},
-        "content_type": record.content_type.value,
-        "trigger_type": record.trigger_type.value,
-        "source_kind": record.source.kind.value,
+        "source_kind": record.source.kind,
         "source_id": source_id,
-        "first_message": record.first_message,
-        "last_message": record.last_message,
         "content_hash": bytes.fromhex(record.content_hash),
-        "language": record.language,
-        "file_pointer": main,
-        "occurred_at": record.occurred_at,
+        "file_pointer": draft.pointer,
         "persona_id": None,
         "key_id": None,
-        "received_through": ReceivedThrough.PEER.value,
-        "received_at": record.received_at,
+        "received_through": ReceivedThrough.PEER,
         "importance": record.importance if record.source.kind is SourceKind.NOTE else None,
     }
 
@@ -293,24 +277,17 @@ def _of_record(record: Record, draft: _Draft, source_id: UUID) -> dict[str, Any]
 def _of_passages(record: Record, record_id: UUID, vectors: dict[str, Any] | None) -> dict[str, Any]:
     """Return the passages as arrays. Whatever the home says, the voice is one that was fetched."""
     rows = record.passages
-    arrays: dict[str, Iterable[Any]] = {
-        "seq": [one.seq for one in rows],
+    same = PassageRow.model_fields.keys() - {"first_message", "last_message", "embedding", "window_embedding"}
+    arrays: dict[str, list[Any]] = {name: [getattr(one, name) for one in rows] for name in same}
+    arrays |= {
         "message": [one.first_message for one in rows],
-        "author": [one.author for one in rows],
-        "byte_offset": [one.byte_offset for one in rows],
-        "byte_length": [one.byte_length for one in rows],
         "lexemes": [" ".join(one.lexemes) for one in rows],
         "frequencies": [" ".join(map(str, one.frequencies)) for one in rows],
-        "lexeme_count": [one.lexeme_count for one in rows],
-        "role": [one.role.value if one.role is not None else None for one in rows],
-        "window_length": [one.window_length for one in rows],
-        "voice": [Voice.FETCHED.value for _ in rows],
-        "statement_key": [one.statement_key for one in rows],
-        "section": [one.section for one in rows],
+        "voice": [Voice.FETCHED for _ in rows],
     }
     return {
         "record_id": record_id,
         "embedding": [HalfVector(one) for one in vectors["passages"]] if vectors else None,
         "window_embedding": [HalfVector(one) for one in vectors["windows"]] if vectors else None,
-        **{name: array_literal(list(values)) for name, values in arrays.items()},
+        **{name: array_literal(values) for name, values in arrays.items()},
     }

@@ -1,1 +1,1 @@
-"""Export of all data of a user to open file formats (``export``), and restore into another database (``restore``)."""
+"""The stream that carries all data of a user: exports to open file formats, restores, and moves between databases."""

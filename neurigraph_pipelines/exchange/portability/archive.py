@@ -5,7 +5,6 @@ Each part is a file; the header and the ending are the manifest, with the size a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
@@ -18,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Part, Stream, is_part
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Hashed, Part, Stream, is_part
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
@@ -60,14 +59,12 @@ class ArchiveWriter:
 
     def add(self, part: Part) -> Iterator[int]:
         """Write a file, and yield the size of each piece after writing it."""
-        digest, size = hashlib.sha256(), 0
+        hashed = Hashed(part.chunks)
         with self._open(part.name) as file:
-            for chunk in part.chunks:
+            for chunk in hashed:
                 file.write(chunk)
-                digest.update(chunk)
-                size += len(chunk)
                 yield len(chunk)
-        self.entries.append(Entry(part.name, size, digest.hexdigest()))
+        self.entries.append(Entry(part.name, hashed.size_bytes, hashed.sha256))
 
     def finish(self, manifest: dict[str, Any]) -> None:
         """Write the manifest with the list of all files. An export without a manifest is not valid."""
@@ -189,19 +186,16 @@ class ArchiveReader(Stream):
         for entry in self.entries.values():
             if not is_part(entry.name):
                 raise InvalidInputError(f"the export names a file {entry.name[:80]!r}, which is not a valid name")
-            digest, size = hashlib.sha256(), 0
+            hashed = Hashed(self._chunks(entry.name), on_bytes)
             try:
-                for piece in self._chunks(entry.name):
-                    digest.update(piece)
-                    size += len(piece)
-                    on_bytes(len(piece))
-                    if size > entry.size_bytes:
+                for _ in hashed:
+                    if hashed.size_bytes > entry.size_bytes:
                         break
             except _READ_ERRORS as error:
                 raise InvalidInputError(
                     f"{entry.name} of the export cannot be read ({error}): export it again"
                 ) from error
-            if (size, digest.hexdigest()) != (entry.size_bytes, entry.sha256):
+            if (hashed.size_bytes, hashed.sha256) != (entry.size_bytes, entry.sha256):
                 raise InvalidInputError(f"{entry.name} of the export is damaged: export it again")
 
     def _chunks(self, name: str) -> Iterator[bytes]:

@@ -6,8 +6,6 @@ docs/export.md describes the layout.
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
@@ -20,11 +18,11 @@ from uuid import UUID
 from psycopg import sql
 
 import neurigraph_pipelines
-from neurigraph_pipelines.database.statements import newest, statements
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.archive import ArchiveWriter, zip_writer
-from neurigraph_pipelines.exchange.portability.named_objects import named_objects
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
-from neurigraph_pipelines.exchange.portability.tables import Table, shared_tables, tables_of
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Hashed, Part, Stream, rows_name
+from neurigraph_pipelines.exchange.portability.tables import Table, named_objects, shared_tables, tables_of
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.model.context import Context
@@ -109,23 +107,18 @@ def zipped(context: Context, user_id: UUID) -> Iterator[bytes]:
     yield buffer.drain()
 
 
-class _Buffer(io.RawIOBase):
+class _Buffer(bytearray):
     """A write-only stream that keeps written bytes until they are drained."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._written = bytearray()
-
-    def writable(self) -> bool:
-        return True
-
     def write(self, data: Any) -> int:
-        self._written += data
+        self += data
         return len(data)
 
+    def flush(self) -> None: ...
+
     def drain(self) -> bytes:
-        drained = bytes(self._written)
-        self._written.clear()
+        drained = bytes(self)
+        self.clear()
         return drained
 
 
@@ -147,8 +140,8 @@ class _Written(Stream):
             "neurigraph": neurigraph_pipelines.__version__,
             "exported_at": datetime.now(UTC),
             "user": self._user,
-            "shared_ddl": newest("shared"),
-            "node_ddl": newest("node"),
+            "shared_ddl": SHIPPED.newest,
+            "node_ddl": SHIPPED.newest,
         }
 
     def parts(self) -> Iterator[Part]:
@@ -211,11 +204,9 @@ class _Written(Stream):
         self._report.objects += 1
 
     def _hashed(self, key: str, sha256: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        digest = hashlib.sha256()
-        for chunk in chunks:
-            digest.update(chunk)
-            yield chunk
-        if digest.digest() != sha256:
+        hashed = Hashed(chunks)
+        yield from hashed
+        if hashed.sha256 != sha256.hex():
             self._report.lost.append(key)
 
     def _content_by_now(self, row: dict[str, Any]) -> Iterator[bytes] | None:

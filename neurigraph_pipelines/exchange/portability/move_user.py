@@ -9,9 +9,8 @@ user, a copy is removed and made again; once it has not, the copy is completed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import errors, sql
@@ -197,14 +196,9 @@ def require_two(source: Context, target: Context) -> None:
 
 def _require_movable(source: Context, user_id: UUID) -> None:
     with source.database.owner() as tx:
-        ties = _one(tx, _QUERIES["ties"], user_id)
+        ties = tx.execute(_QUERIES["ties"], {"user_id": user_id}).fetchone()
+    assert ties is not None
     if ties["shares"]:
         raise ConflictError("this user is an organization, or was a member of one, whose users share one database")
     if ties["mirrors"]:
         raise ConflictError("this user mirrors another installation: remove the peer first")
-
-
-def _one(tx: Transaction, query: sql.SQL | sql.Composed, user_id: UUID) -> Mapping[str, Any]:
-    row = tx.execute(query, {"user_id": user_id}).fetchone()
-    assert row is not None
-    return row

@@ -7,6 +7,7 @@ stream is believed: an export may be made to reach another user's rows and objec
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,9 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg import sql
 
-from neurigraph_pipelines.database.statements import BASELINE, newest, statements
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
-from neurigraph_pipelines.exchange.portability.named_objects import named_objects
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
 from neurigraph_pipelines.exchange.portability.tables import (
@@ -27,11 +28,12 @@ from neurigraph_pipelines.exchange.portability.tables import (
     SHARED,
     Reference,
     Table,
+    named_objects,
     references_in,
     shared_tables,
     tables_of,
 )
-from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables, upgrade_node
+from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
@@ -45,6 +47,9 @@ _QUERIES = statements("portability")
 _ERASURE = statements("erasure")
 _EVIDENCE = statements("evidence")
 _MOVES = statements("moves")
+_OLDEST = 50
+"""Number of the oldest schema whose exports are read: those of earlier ones lack evidence and states of facts."""
+
 _ORIGINAL_ENDS = (".original", ".original.gz")
 _COMPRESSED = ".gz"
 _NEW_KEY = "(SELECT k.object_key FROM pg_temp.new_keys AS k WHERE k.record_id = r.record_id AND k.exported = {})"
@@ -53,6 +58,7 @@ _OWN_VALUES: dict[str, sql.Composable] = {
     "user_id": sql.Placeholder("user_id"),
     "slug": sql.Placeholder("slug"),
     "schema_name": sql.SQL("r.node_id::text"),
+    "node_ddl_version": sql.Literal(SHIPPED.newest),
     "storage_path": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "storage_path")),
     "file_pointer": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "file_pointer")),
 }
@@ -102,7 +108,7 @@ def restore_user(
         with removed_unless_committing(written.remove) as rows, rows(context.database.owner()) as tx:
             restore = _Restore(tx, written, restored, on_bytes)
             restore.run(stream)
-            left_over = restore.finish(_checked_ending(stream.ending()))
+            left_over = restore.finish(stream.ending())
             if arriving:
                 restore.arrive()
     except Exception as error:
@@ -135,8 +141,9 @@ class _Restore:
     def run(self, stream: Stream) -> None:
         """Write the rows of a stream once all are staged, and the objects that follow."""
         self._require_absent()
-        for query in ("create_staging_table", "create_keys_table", "begin_restoring"):
-            self._tx.execute(_QUERIES[query])
+        self._tx.execute(_QUERIES["create_staging_table"])
+        self._tx.execute(_QUERIES["create_keys_table"])
+        self._tx.execute(_QUERIES["begin_restoring"])
         parts = stream.parts()
         first = next((part for part in parts if not self._stages(part)), None)
         self._tx.execute(_QUERIES["index_staging_table"])
@@ -146,20 +153,22 @@ class _Restore:
             for part in (first, *parts):
                 self._objects.write(part)
 
-    def finish(self, ending: _Ending) -> set[UUID]:
+    def finish(self, ending: Mapping[str, Any]) -> set[UUID]:
         """Check that everything came, and erase uploads that were forgotten while the stream was written.
 
         Returns:
             The records that were forgotten meanwhile, to erase after this transaction.
         """
-        for name, came in self._rows.items():
-            if came != ending.rows.get(name, 0):
-                raise InvalidInputError(
-                    f"the export has {came} of {ending.rows.get(name)} rows of {name}: export it again"
-                )
-        self._objects.require_all(ending.lost | ending.forgotten)
-        self._restored.lost = tuple(sorted(ending.lost))
-        gone = [row for key, row in self._objects.expected.items() if key in ending.forgotten]
+        try:
+            lost, forgotten = (frozenset(ending.get(name, ())) for name in ("lost_objects", "forgotten_objects"))
+            missing = {name for name, came in self._rows.items() if came != ending["rows"].get(name, 0)}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _damaged(error) from error
+        if missing:
+            raise InvalidInputError(f"the export has other numbers of rows than it says of {missing}: export it again")
+        self._objects.require_all(lost | forgotten)
+        self._restored.lost = tuple(sorted(lost))
+        gone = [row for key, row in self._objects.expected.items() if key in forgotten]
         sources = [row["source_id"] for row in gone if row["file_id"] is None]
         self._tx.execute(_ERASURE["erase_sources"], {"source_ids": sources, "user_id": self._restored.user_id})
         return {row["record_id"] for row in gone if row["file_id"] is not None}
@@ -205,25 +214,20 @@ class _Restore:
             self._load(table, rows_name(table))
         self._reject_foreign_references(tables)
         # Rows that follow from evidence are computed again, and never read from the stream.
-        self._tx.execute(_EVIDENCE["derive"], self._user)
+        self._tx.execute(_EVIDENCE["sum_graph"], self._user)
         exported_ids = self._ids.inverse()
         for node in self._tx.execute(_QUERIES["nodes"], self._user).fetchall():
             exported = exported_ids.get(str(node["node_id"]), str(node["node_id"]))
-            self._node(node["node_id"], node["names"], node["node_ddl_version"], exported)
+            self._node(node["node_id"], node["names"], exported)
             self._restored.nodes += 1
 
-    def _node(self, node_id: UUID, names: Sequence[str], version: int, exported: str) -> None:
-        """Create the tables of a node at their exported version, load the rows, and upgrade the tables."""
-        if not BASELINE["node"] <= version <= newest("node"):
-            raise InvalidInputError(
-                f"the export has a node of DDL {version}, and this version reads {BASELINE['node']} to "
-                f"{newest('node')}: restore it with the version that made it, upgrade, and export it again"
-            )
+    def _node(self, node_id: UUID, names: Sequence[str], exported: str) -> None:
+        """Create the tables of a node, and load the rows."""
         # The schema name never comes from the export.
         schema_name = free_schema_name(self._tx, self._restored.slug, names[1:], node_id)
         schema = sql.Identifier(schema_name)
         self._tx.execute(_QUERIES["set_schema_name"], {"node_id": node_id, "schema_name": schema_name})
-        make_tables(self._tx, schema_name, node_id, self._restored.user_id, version)
+        make_tables(self._tx, schema_name, node_id, self._restored.user_id)
         tables = tables_of(self._tx, schema_name)
         for table in tables:
             self._tx.execute(_QUERIES["disable_triggers"].format(table=table.identifier))
@@ -232,13 +236,11 @@ class _Restore:
         self._restored.records += rows["metadata_records"]
         for table in tables:
             self._tx.execute(_QUERIES["enable_triggers"].format(table=table.identifier))
-        self._tx.execute(_QUERIES["clear_keys"])
         found = self._tx.execute(_QUERIES["unregistered"].format(schema=schema), {"node_id": node_id}).fetchone()
         if found is None or found["found"]:
             raise InvalidInputError(f"the records and files of node {node_id} in the export differ from its registries")
         if rows["passages"]:
             self._tx.execute(_QUERIES["recount_node"], {"node_id": node_id})
-        upgrade_node(self._tx, node_id, schema_name)
 
     def _add_keys(self, name: str, path: Sequence[str]) -> None:
         """Choose the keys of a node's objects."""
@@ -303,41 +305,30 @@ def _condition(reference: Reference) -> sql.Composable:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """The ending of a stream: numbers of rows by table, and keys of objects."""
-
-    rows: dict[str, int]
-    lost: frozenset[str]
-    forgotten: frozenset[str]
-
-
 def _checked(header: Mapping[str, Any], slug: str) -> UUID:
     """Return the id of a stream's user, if the stream can be restored here."""
     try:
-        newer = (
-            header["version"] > VERSION
-            or header["shared_ddl"] > newest("shared")
-            or header["node_ddl"] > newest("node")
-        )
+        newer = header["version"] > VERSION or header["shared_ddl"] > SHIPPED.newest
+        is_too_old = header["shared_ddl"] < _OLDEST
         known, user_id = header["user"]["slug"], UUID(str(header["user"]["user_id"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again") from error
+        raise _damaged(error) from error
     if newer:
         raise InvalidInputError(
             f"the export was made by Neurigraph {header.get('neurigraph')}, which is newer: restore it with that"
+        )
+    if is_too_old:
+        raise InvalidInputError(
+            f"the export has schema {header['shared_ddl']}, and {_OLDEST} is the oldest that this version reads: "
+            "restore it with the version that made it, upgrade that, and export it again"
         )
     if known != slug:
         raise InvalidInputError(f"the export is of the user {known!r}: give that user")
     return user_id
 
 
-def _checked_ending(ending: Mapping[str, Any]) -> _Ending:
-    try:
-        lost, forgotten = (frozenset(ending.get(name, ())) for name in ("lost_objects", "forgotten_objects"))
-        return _Ending(dict(ending["rows"]), lost, forgotten)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again") from error
+def _damaged(error: Exception) -> InvalidInputError:
+    return InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again")
 
 
 def _explained(error: Exception) -> NeurigraphError | None:
@@ -350,6 +341,8 @@ def _explained(error: Exception) -> NeurigraphError | None:
         )
     if isinstance(error, psycopg.DataError | psycopg.IntegrityError | psycopg.ProgrammingError):
         return InvalidInputError(f"the export cannot be restored: {_one_line(error)}")
+    if isinstance(error, zlib.error):
+        return InvalidInputError("the export cannot be restored: an object of it is not what its row says")
     if isinstance(error, RecursionError | UnicodeDecodeError):
         return InvalidInputError("the export cannot be restored: a line is nested too deeply or is not UTF-8")
     return None

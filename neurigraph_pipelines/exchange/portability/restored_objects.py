@@ -8,16 +8,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from neurigraph_pipelines.exchange.portability.named_objects import needs_working_copy
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Part
+from neurigraph_pipelines.exchange.portability.tables import needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import active_key
-from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.model.ports import ObjectStore
+from neurigraph_pipelines.text.stored_text import decompress
 
 
-class RestoredObjects:
-    """Writes objects of one stream under keys that are free.
+class NewObjects:
+    """Objects that are written under new keys before their rows, and removed if these fail."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self.store = store
+        self._written: list[str] = []
+
+    def put(self, key: str, chunks: Iterable[bytes]) -> bytes:
+        """Write an object, and return its SHA-256.
+
+        Raises:
+            ConflictError: An object has the key.
+            StorageError: The store rejected the request.
+        """
+        if self.store.exists(key):
+            raise ConflictError(f"there is an object {key[:80]!r} already: try again, which takes other keys")
+        self._written.append(key)
+        return bytes.fromhex(self.store.put(key, chunks).sha256)
+
+    def remove(self) -> None:
+        """Remove what was written, and nothing else."""
+        for key in self._written:
+            self.store.delete(key)
+
+
+class RestoredObjects(NewObjects):
+    """Writes objects of one stream.
 
     Attributes:
         exported: Keys in the stream by the new keys of files.
@@ -26,9 +51,8 @@ class RestoredObjects:
     """
 
     def __init__(self, store: ObjectStore, on_bytes: Callable[[int], None]) -> None:
-        self._store = store
+        super().__init__(store)
         self._on_bytes = on_bytes
-        self._written: list[str] = []
         self._missing: set[str] = set()
         self._damaged: set[str] = set()
         self.exported: dict[str, str] = {}
@@ -69,15 +93,12 @@ class RestoredObjects:
         self._missing.remove(exported)
         row = self.expected[exported]
         key = row["storage_path"]
-        self._claim(key)
-        stored = self._store.put(key, self._counted(part.chunks))
+        sha256 = self.put(key, self._counted(part.chunks))
         self.count += 1
-        if bytes.fromhex(stored.sha256) != row["stored_sha256"]:
+        if sha256 != row["stored_sha256"]:
             self._damaged.add(exported)
         elif needs_working_copy(row):
-            self._claim(active_key(key))
-            # The copy comes from bytes that were just verified, so its checksum need not be compared.
-            make_working_copy(self._store, {**row, "content_sha256": None}, lambda: None)
+            self.put(active_key(key), decompress(self.store.get(key)))
 
     def require_all(self, absent: frozenset[str]) -> None:
         """Check that every object came unchanged, but those that were lost or forgotten when the stream was written.
@@ -88,16 +109,6 @@ class RestoredObjects:
         for keys, said in ((self._missing, "is missing"), (self._damaged, "differs from its checksum")):
             for key in sorted(keys - absent)[:1]:
                 raise InvalidInputError(f"{(OBJECTS + key)[:200]!r} {said} in the export: export it again")
-
-    def remove(self) -> None:
-        """Remove what this restore wrote, and nothing else."""
-        for key in self._written:
-            self._store.delete(key)
-
-    def _claim(self, key: str) -> None:
-        if self._store.exists(key):
-            raise ConflictError(f"there is an object {key[:80]!r} already: restore again, under other keys")
-        self._written.append(key)
 
     def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for piece in chunks:

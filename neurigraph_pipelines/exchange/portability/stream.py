@@ -6,9 +6,10 @@ and ``archive`` keeps them in files. A move writes a stream into the reader of t
 
 from __future__ import annotations
 
+import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,34 @@ _MAX_LINE_BYTES = 256 << 20
 _NAME = re.compile(
     r"tables/[a-z_]+\.jsonl|nodes/[0-9a-f-]{36}/[a-z_]+\.jsonl|objects/(?:durable|staging)(?:/[A-Za-z0-9._-]+)+"
 )
+
+
+class Hashed:
+    """Pieces of bytes that are read once; after the last one their number and SHA-256 in hex are known."""
+
+    def __init__(self, chunks: Iterable[bytes], on_bytes: Callable[[int], object] = lambda _: None) -> None:
+        self._chunks = chunks
+        self._on_bytes = on_bytes
+        self._digest = hashlib.sha256()
+        self.size_bytes = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._chunks:
+            self._digest.update(chunk)
+            self.size_bytes += len(chunk)
+            self._on_bytes(len(chunk))
+            yield chunk
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of the pieces so far."""
+        return self._digest.hexdigest()
+
+    def read(self) -> str:
+        """Read all pieces, and return the checksum."""
+        for _ in self:
+            pass
+        return self.sha256
 
 
 @dataclass(frozen=True, slots=True)

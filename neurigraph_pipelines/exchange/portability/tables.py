@@ -1,16 +1,21 @@
-"""The tables with data of a user, read from the database catalog.
+"""The tables with data of a user, read from the database catalog, and the objects that their rows name.
 
 New tables are included automatically if they have a column for the user.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from typing import Any
+from uuid import UUID
 
 from psycopg import sql
 
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
+from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.model.ports import Transaction
 
 SHARED = "neurigraph"
@@ -154,3 +159,20 @@ def references_in(tx: Transaction, schema: str) -> list[Reference]:
         Reference(row["child"], row["parent"], tuple(row["child_columns"]), tuple(row["parent_columns"]))
         for row in tx.execute(_QUERIES["references"], {"schema": schema})
     ]
+
+
+def named_objects(tx: Transaction, user_id: UUID | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the durable objects of files, and then the staged uploads whose bytes no record has yet.
+
+    Each row has ``storage_path`` (the key), ``stored_sha256`` and ``stored_bytes``. A file has ``file_id``,
+    ``record_id`` and its state, too; an upload has ``source_id``.
+    """
+    for node in tx.execute(_QUERIES["nodes"], {"user_id": user_id}).fetchall():
+        schema = sql.Identifier(node["schema_name"])
+        yield from tx.execute(_QUERIES["objects_of_node"].format(schema=schema)).fetchall()
+    yield from tx.execute(_QUERIES["staged_objects"], {"user_id": user_id}).fetchall()
+
+
+def needs_working_copy(row: Mapping[str, Any]) -> bool:
+    """Return whether a named object is that of an active file, which is read from a working copy."""
+    return bool(row["file_id"]) and row["compression_state"] == CompressionState.ACTIVE and has_working_copy(row)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api import action_forms as forms
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import actions as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph.governance.standards import standard_of
 from neurigraph_pipelines.knowledge.deciding import actions, standards
+from neurigraph_pipelines.views import actions as views
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
 router = APIRouter(tags=["actions"], responses=documented(401, 404, 422, 503))
 
 
-@router.get("/actions", response_model=responses.Actions)
+@router.get("/actions")
 def list_actions(
     caller: Caller,
     installation: InstallationDep,
@@ -32,7 +30,7 @@ def list_actions(
     node_id: Annotated[UUID | None, Query(description="Only actions at this node.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Actions:
     """List what waits for a decision that the caller may see, newest first."""
     found = actions.page_of_actions(
         installation.database,
@@ -44,41 +42,38 @@ def list_actions(
         limit=limit,
         cursor=cursor,
     )
-    return found.shown("actions", presentation.action)
+    return views.Actions(actions=found.items, next_cursor=found.next_cursor)
 
 
-@router.post("/actions", status_code=201, response_model=responses.Action, responses=documented(403, 409, 413))
-def request_action(body: forms.NewAction, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/actions", status_code=201, responses=documented(403, 409, 413))
+def request_action(body: forms.NewAction, caller: Caller, installation: InstallationDep) -> views.Action:
     """Ask, as a persona, for a record to be deleted, promoted, archived, or put into words with those around it."""
     look(installation, caller, record_id=body.record_id)
-    asked = actions.request(installation.acting_for(caller), ActionKind(body.kind), body.record_id)
-    return presentation.action(asked)
+    return actions.request(installation.acting_for(caller), ActionKind(body.kind), body.record_id)
 
 
-@router.get("/actions/{action_id}", response_model=responses.Action)
-def action(action_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/actions/{action_id}")
+def action(action_id: UUID, caller: Caller, installation: InstallationDep) -> views.Action:
     """Return an action, with the text of the note that it holds."""
-    return presentation.action(actions.get_action(installation.database, caller, action_id))
+    return actions.get_action(installation.database, caller, action_id)
 
 
-@router.post("/actions/{action_id}/votes", response_model=responses.Action, responses=documented(403, 409, 413))
-def vote(action_id: UUID, body: forms.NewVote, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/actions/{action_id}/votes", responses=documented(403, 409, 413))
+def vote(action_id: UUID, body: forms.NewVote, caller: Caller, installation: InstallationDep) -> views.Action:
     """Approve or reject an action. What the last vote approves is carried out at once."""
-    return presentation.action(actions.vote(installation.acting_for(caller), action_id, approves=body.approve))
+    return actions.vote(installation.acting_for(caller), action_id, approves=body.approve)
 
 
-@router.get("/nodes/{node_id}/standard", response_model=responses.Standard)
-def standard(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/nodes/{node_id}/standard")
+def standard(node_id: UUID, caller: Caller, installation: InstallationDep) -> views.Standard:
     """Return the standard that holds at a node, and where each field comes from."""
-    return {
-        "standard": {name: asdict(one) for name, one in standard_of(installation.database, caller, node_id).items()}
-    }
+    return standard_of(installation.database, caller, node_id)
 
 
-@router.put("/nodes/{node_id}/standard", response_model=responses.Standard, responses=documented(403, 409, 413))
+@router.put("/nodes/{node_id}/standard", responses=documented(403, 409, 413))
 def set_standard(
     node_id: UUID, body: forms.NewStandard, caller: Caller, installation: InstallationDep
-) -> dict[str, Any]:
+) -> views.Standard:
     """Set the standard of a node, instead of what it has set so far. Only the owner may."""
-    held = standards.set_standard(installation.acting_for(caller), node_id, standards.NewStandard(**body.model_dump()))
-    return {"standard": {name: asdict(one) for name, one in held.items()}}
+    new = standards.NewStandard(**body.model_dump())
+    return standards.set_standard(installation.acting_for(caller), node_id, new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -12,9 +12,9 @@ from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDe
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.responses import digests as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.knowledge import digesting, digests
+from neurigraph_pipelines.views import digests as views
 
 router = APIRouter(tags=["digests"], responses=documented(401, 404, 422, 503))
 
@@ -27,7 +27,7 @@ class NewDigest(Form):
     record_ids: list[UUID] = Field(min_length=digesting.LEAST_COVERED, max_length=digesting.MOST_COVERED)
 
 
-@router.get("/digests", response_model=responses.Digests)
+@router.get("/digests")
 def list_digests(
     caller: Caller,
     installation: InstallationDep,
@@ -36,7 +36,7 @@ def list_digests(
     days: Days = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Digests:
     """List digests, those made last first: those of which the caller may read everything that they are derived from."""
     found = digests.page_of_digests(
         installation.database,
@@ -48,11 +48,11 @@ def list_digests(
         limit=limit,
         cursor=cursor,
     )
-    return found.shown("digests")
+    return views.Digests(digests=found.items, next_cursor=found.next_cursor)
 
 
-@router.post("/digests", status_code=201, response_model=responses.Digest, responses=documented(403, 409, 413))
-def make_digest(body: NewDigest, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/digests", status_code=201, responses=documented(403, 409, 413))
+def make_digest(body: NewDigest, caller: Owner, installation: InstallationDep) -> views.Digest:
     """Put some memories into words. The same memories again give the digest that is there."""
     for record_id in body.record_ids:
         look(installation, caller, record_id=record_id)
@@ -60,25 +60,25 @@ def make_digest(body: NewDigest, caller: Owner, installation: InstallationDep) -
     return digests.get_digest(installation.database, caller, digest_id)
 
 
-@router.get("/digests/{digest_id}", response_model=responses.Digest)
-def digest(digest_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/digests/{digest_id}")
+def digest(digest_id: UUID, caller: Caller, installation: InstallationDep) -> views.Digest:
     """Return a digest, with the memories that it is derived from."""
     return digests.get_digest(installation.database, caller, digest_id)
 
 
-@router.delete("/digests/{digest_id}", response_model=responses.RemovedDigest, responses=documented(403))
+@router.delete("/digests/{digest_id}", responses=documented(403))
 def remove_digest(
     digest_id: UUID,
     caller: Caller,
     installation: InstallationDep,
     dry_run: Annotated[bool, Query(description="Only say what would be removed.")] = False,
-) -> dict[str, Any]:
+) -> views.RemovedDigest:
     """Remove a digest. Its memories stay, and one of a window is made again if digests are switched on."""
     found = digests.remove_digest(installation.database, caller, digest_id, dry_run=dry_run)
-    return {"dry_run": dry_run, "digest": found}
+    return views.RemovedDigest(dry_run=dry_run, digest=found)
 
 
-@router.get("/nodes/{node_id}/digests", response_model=responses.Digests)
+@router.get("/nodes/{node_id}/digests")
 def digests_of_node(
     node_id: UUID,
     caller: Caller,
@@ -86,6 +86,6 @@ def digests_of_node(
     days: Days = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Digests:
     """List the digests of a node's windows, those made last first."""
     return list_digests(caller, installation, node_id=node_id, days=days, limit=limit, cursor=cursor)

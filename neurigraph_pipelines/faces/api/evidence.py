@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
@@ -14,11 +14,11 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.responses import evidence as responses
 from neurigraph_pipelines.graph import aliases, edge_statements
 from neurigraph_pipelines.graph.aliases import MAX_VALUE
 from neurigraph_pipelines.model import AliasType, MentionRole, Stance
 from neurigraph_pipelines.retrieval.listing import evidence as listing
+from neurigraph_pipelines.views import evidence as views
 
 router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 
@@ -44,7 +44,7 @@ class NewEvidence(Form):
     valid_until: datetime | None = Field(default=None, description="Until when. Default of an end: now.")
 
 
-@router.get("/nodes/{node_id}/mentions", response_model=responses.Mentions)
+@router.get("/nodes/{node_id}/mentions")
 def mentions(
     node_id: UUID,
     caller: Caller,
@@ -52,18 +52,18 @@ def mentions(
     role: Annotated[MentionRole | None, Query(description="Only in this role.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Mentions:
     """List the memories that speak of a node, those stored last first."""
     found = listing.page_of_mentions(
         installation.database, installation.cursors, caller, node_id, role, limit=limit, cursor=cursor
     )
-    return found.shown("mentions")
+    return views.Mentions(mentions=found.items, next_cursor=found.next_cursor)
 
 
-@router.get("/edges/{edge_id}/evidence", response_model=responses.Evidence)
+@router.get("/edges/{edge_id}/evidence")
 def evidence(
     edge_id: UUID, caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
-) -> dict[str, Any]:
+) -> views.Evidence:
     """Return an edge with what it rests on, the newest first.
 
     Strength and counts are over the evidence that the caller sees. An edge without any such evidence gets 404.
@@ -72,21 +72,20 @@ def evidence(
     found = listing.page_of_evidence(
         installation.database, installation.cursors, caller, edge_id, limit=limit, cursor=cursor
     )
-    return {"edge": edge, **found.shown("evidence")}
+    return views.Evidence(edge=edge, evidence=found.items, next_cursor=found.next_cursor)
 
 
 @router.post(
     "/edges/{edge_id}/evidence",
     status_code=201,
-    response_model=responses.StatedEvidence,
     responses={
-        200: {"model": responses.StatedEvidence, "description": "You said the same already."},
+        200: {"model": views.StatedEvidence, "description": "You said the same already."},
         **documented(403, 409, 413),
     },
 )
 def state_evidence(
     edge_id: UUID, body: NewEvidence, response: Response, caller: Caller, installation: InstallationDep, once: Once
-) -> edge_statements.StatedEvidence:
+) -> views.StatedEvidence:
     """State by hand that an edge holds, has ended, or never was. Only the owner may, and only the owner sees it.
 
     It counts beside what memories state, until it is taken back. What only ends or denies an edge goes with the last
@@ -104,41 +103,41 @@ def take_back_evidence(edge_id: UUID, evidence_id: UUID, caller: Caller, install
     edge_statements.take_back_evidence(installation.database, caller, edge_id, evidence_id)
 
 
-@router.get("/nodes/{node_id}/aliases", response_model=responses.Aliases)
+@router.get("/nodes/{node_id}/aliases")
 def list_aliases(
     node_id: UUID, caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
-) -> dict[str, Any]:
+) -> views.Aliases:
     """List the other names and ids of a node, the oldest first."""
     found = listing.page_of_aliases(
         installation.database, installation.cursors, caller, node_id=node_id, limit=limit, cursor=cursor
     )
-    return found.shown("aliases")
+    return views.Aliases(aliases=found.items, next_cursor=found.next_cursor)
 
 
 @router.post(
     "/nodes/{node_id}/aliases",
     status_code=201,
-    response_model=responses.NodeAlias,
     responses=documented(403, 409, 413),
 )
 def give_alias(
     node_id: UUID, body: NewAlias, caller: Caller, installation: InstallationDep, once: Once
-) -> dict[str, Any]:
+) -> views.NodeAlias:
     """Give a node another name or an id, which stands until somebody removes it."""
     return aliases.give_alias(
         installation.database, caller, node_id, body.type, body.value, verified=body.verified, guard=once
     )
 
 
-@router.delete("/nodes/{node_id}/aliases", response_model=responses.RemovedAliases, responses=documented(403))
+@router.delete("/nodes/{node_id}/aliases", responses=documented(403))
 def remove_alias(
     node_id: UUID, caller: Caller, installation: InstallationDep, value: _Value, alias_type: _Type = None
-) -> dict[str, int]:
+) -> views.RemovedAliases:
     """Remove a name or an id of a node. Memories that use a name may add it again."""
-    return {"removed": aliases.remove_alias(installation.database, caller, node_id, value, alias_type)}
+    removed = aliases.remove_alias(installation.database, caller, node_id, value, alias_type)
+    return views.RemovedAliases(removed=removed)
 
 
-@router.get("/aliases", response_model=responses.Aliases)
+@router.get("/aliases")
 def find_aliases(
     caller: Caller,
     installation: InstallationDep,
@@ -146,7 +145,7 @@ def find_aliases(
     alias_type: _Type = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Aliases:
     """Find the nodes that have another name or an id, of those that the caller sees."""
     found = listing.page_of_aliases(
         installation.database,
@@ -157,4 +156,4 @@ def find_aliases(
         limit=limit,
         cursor=cursor,
     )
-    return found.shown("aliases")
+    return views.Aliases(aliases=found.items, next_cursor=found.next_cursor)

@@ -17,7 +17,7 @@ from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, RecordGuard, read_record, tagged
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.responses import memories as responses
-from neurigraph_pipelines.faces.api.responses.graph import ListedRecords
+from neurigraph_pipelines.faces.api.responses.records import ListedRecords
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.ingestion import revision

@@ -16,7 +16,7 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import graph as responses
+from neurigraph_pipelines.faces.api.responses.records import Records
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.profiles import profile_of
@@ -24,6 +24,7 @@ from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import NodeType
 from neurigraph_pipelines.retrieval.listing import nodes as listing
 from neurigraph_pipelines.retrieval.listing.nodes import NodeFilter
+from neurigraph_pipelines.views import graph as views
 from neurigraph_pipelines.views.files import NodeFiles
 
 MAX_TREE_NODES = 5_000
@@ -32,22 +33,21 @@ MAX_TREE_NODES = 5_000
 router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 
 
-@router.get("/tree", response_model=responses.Tree)
+@router.get("/tree")
 def tree(
     caller: Within,
     installation: InstallationDep,
     limit: Annotated[int, Query(ge=1, le=MAX_TREE_NODES, description="Maximum number of nodes.")] = MAX_TREE_NODES,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.TreePage:
     """Return the graph from the root down; for a persona or a third party, the nodes that they may read.
 
     A larger graph comes in pages, depth first. Each page is a tree: the nodes above its own nodes are in it again.
     """
-    top, next_cursor = navigation.page_of_tree(installation.database, installation.cursors, caller, limit, cursor)
-    return {**presentation.tree(top), "next_cursor": next_cursor}
+    return navigation.page_of_tree(installation.database, installation.cursors, caller, limit, cursor)
 
 
-@router.get("/nodes", response_model=responses.Nodes)
+@router.get("/nodes")
 def list_nodes(
     caller: Within,
     installation: InstallationDep,
@@ -58,16 +58,16 @@ def list_nodes(
     parent_node_id: Annotated[UUID | None, Query(description="Nodes directly below this one.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.Nodes:
     """List nodes, parents before their children. Without filters the pages hold the whole graph."""
     look(installation, caller, parent_node_id=parent_node_id)
     wanted = NodeFilter(path, name, parent_node_id)
     found = listing.list_nodes(installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor)
-    return found.shown("nodes", presentation.listed_node)
+    return views.Nodes(nodes=found.items, next_cursor=found.next_cursor)
 
 
-@router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
-def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep, once: Once) -> dict[str, UUID]:
+@router.post("/nodes", status_code=201, responses=documented(403, 409, 413))
+def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep, once: Once) -> views.NewNode:
     """Create a node: a concept, or a persona that can have keys and grants of its own."""
     look(installation, caller, parent_node_id=body.parent_node_id)
     node_id = sharing.add_node(
@@ -81,10 +81,10 @@ def provision(body: requests.NewNode, caller: Caller, installation: Installation
         writes=body.writes and body.node_type is NodeType.PERSONA,
         guard=once,
     )
-    return {"node_id": node_id}
+    return views.NewNode(node_id=node_id)
 
 
-@router.get("/nodes/{node_id}", response_model=responses.Shell, responses=NOT_MODIFIED)
+@router.get("/nodes/{node_id}", response_model=views.Shell, responses=NOT_MODIFIED)
 def shell(
     node_id: UUID,
     response: Response,
@@ -96,8 +96,8 @@ def shell(
     return tagged(response, *read_node(installation, caller, node_id), if_none_match)
 
 
-@router.get("/nodes/{node_id}/profile", response_model=responses.NodeProfile)
-def profile(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/nodes/{node_id}/profile")
+def profile(node_id: UUID, caller: Caller, installation: InstallationDep) -> views.NodeProfile:
     """Return what the memories of a node gather around, and how the newest differ from those before."""
     return profile_of(installation.database, caller, node_id)
 
@@ -108,7 +108,7 @@ def node_state(node_id: UUID, caller: Caller, installation: InstallationDep) -> 
     return control.node_state(installation.database, caller, node_id)
 
 
-@router.get("/nodes/{node_id}/records", response_model=responses.Records)
+@router.get("/nodes/{node_id}/records", response_model=Records)
 def records(
     node_id: UUID,
     caller: Caller,

@@ -77,7 +77,7 @@ def read_record(
 def read_node(installation: Installation, caller: Claims, node_id: UUID) -> tuple[str | None, dict[str, Any]]:
     """Return the version of a node and its representation."""
     with installation.database.agent(caller) as tx:
-        return find_version(tx, "node", node_id), presentation.node(navigation.shell(tx, node_id))
+        return find_version(tx, "node", node_id), navigation.shell(tx, node_id).model_dump()
 
 
 def read_source_version(installation: Installation, caller: Claims, source_id: UUID) -> str | None:

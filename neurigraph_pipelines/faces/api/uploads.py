@@ -27,6 +27,7 @@ from neurigraph_pipelines.model import Privacy, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.spaces import MAX_TAGS
+from neurigraph_pipelines.text.exact_json import keep_exactly
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.scalars import Scalar
@@ -70,6 +71,12 @@ class _Fields(VersionFields):
     container_tags: list[str] = Field(
         default_factory=list, max_length=MAX_TAGS, description=f"Separated by commas. {CONTAINER_TAGS}"
     )
+
+    @field_validator("metadata", mode="before")
+    @classmethod
+    def _unchanged(cls, given: Any) -> Any:
+        is_text = isinstance(given, str)
+        return keep_exactly(given.encode("utf-8", "surrogatepass"), names_twice=False) if is_text else given
 
     @field_validator("container_tags", mode="before")
     @classmethod

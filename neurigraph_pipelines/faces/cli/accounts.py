@@ -11,6 +11,7 @@ import typer
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.exact_json import keep_exactly
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.views.access import Account
@@ -77,7 +78,7 @@ def _entered() -> str:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(keep_exactly(text.encode("utf-8", "surrogatepass"), names_twice=False))
     except ValueError as error:
         raise InvalidInputError(f"--metadata is no JSON: {error}") from None
     if not isinstance(found, dict):

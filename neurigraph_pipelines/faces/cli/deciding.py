@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output, more
 from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, claims_of, node_id_of, opened, parse_id
 from neurigraph_pipelines.views.kinds import ActionKind, Rule
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.knowledge.deciding.actions import Action
+    from neurigraph_pipelines.views.actions import Action
 
 commands = typer.Typer()
 
@@ -45,7 +43,7 @@ def list_actions(
             cursor=cursor,
         )
     shown = [*map(_line, found.items), *more(found.next_cursor)] or ["Nothing waits for a decision."]
-    Output(as_json).result(found.shown("actions", presentation.action), _lines(*shown))
+    Output(as_json).result(found.shown("actions"), _lines(*shown))
 
 
 @commands.command("approve")
@@ -90,9 +88,9 @@ def standard(
             held = standards.set_standard(installation.acting_for(claims), node_id, new)
     shown = [
         f"{name}: {'-' if one.value is None else one.value}{f'  from {one.from_node_id}' if one.from_node_id else ''}"
-        for name, one in held.items()
+        for name, one in held.standard.items()
     ]
-    Output(as_json).result({"standard": {name: asdict(one) for name, one in held.items()}}, _lines(*shown))
+    Output(as_json).result(held, _lines(*shown))
 
 
 def _vote(action: str, user: str, as_json: bool, *, approves: bool) -> None:
@@ -102,7 +100,7 @@ def _vote(action: str, user: str, as_json: bool, *, approves: bool) -> None:
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
         decided = actions.vote(context, action_id, approves=approves)
-    Output(as_json).result(presentation.action(decided), _lines(_line(decided)))
+    Output(as_json).result(decided, _lines(_line(decided)))
 
 
 def _line(action: Action) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -22,6 +22,9 @@ from neurigraph_pipelines.faces.cli.session import (
     parse_id,
     record_id_of,
 )
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.views.digests import Digest
 
 commands = typer.Typer()
 _group = typer.Typer(no_args_is_help=True, help="Put memories into a few sentences, and read or remove the result.")
@@ -72,7 +75,7 @@ def make(identifiers: _RecordIds, user: UserSlug, as_json: Json = False) -> None
         claims = claims_of(installation, user)
         made = digesting.digest_of_records(installation.acting_for(claims), [record_id_of(one) for one in identifiers])
         found = digests.get_digest(installation.database, claims, made)
-    Output(as_json).result(found, _lines(_line(found), found["text"]))
+    Output(as_json).result(found, _lines(_line(found), found.text))
 
 
 @_group.command("show")
@@ -82,8 +85,8 @@ def show(identifier: _DigestId, user: UserSlug, as_json: Json = False) -> None:
 
     with opened() as installation:
         found = digests.get_digest(installation.database, claims_of(installation, user), _id_of(identifier))
-    derived = ", ".join(map(str, found["derived_from"]))
-    Output(as_json).result(found, _lines(_line(found), found["text"], f"Derived from {derived}"))
+    derived = ", ".join(map(str, found.derived_from))
+    Output(as_json).result(found, _lines(_line(found), found.text, f"Derived from {derived}"))
 
 
 @_group.command("remove")
@@ -94,7 +97,7 @@ def remove(identifier: _DigestId, user: UserSlug, dry_run: DryRun = False, as_js
     with opened() as installation:
         claims = claims_of(installation, user)
         found = digests.remove_digest(installation.database, claims, _id_of(identifier), dry_run=dry_run)
-    said = f"{'Would remove' if dry_run else 'Removed'} {found['title']}."
+    said = f"{'Would remove' if dry_run else 'Removed'} {found.title}."
     Output(as_json).result({"dry_run": dry_run, "digest": found}, _lines(said))
 
 
@@ -121,9 +124,9 @@ def _id_of(identifier: str) -> UUID:
     return parse_id(identifier, "a digest", "neurigraph digests")
 
 
-def _line(found: dict[str, Any]) -> str:
-    about = f"{found['days']} days from {found['starts_at']:%Y-%m-%d}" if found["days"] else "named memories"
-    return f"{found['digest_id']}  {about}  {counted(found['records'], 'memory', 'memories')}  {found['title']}"
+def _line(found: Digest) -> str:
+    about = f"{found.days} days from {found.starts_at:%Y-%m-%d}" if found.days else "named memories"
+    return f"{found.digest_id}  {about}  {counted(found.records, 'memory', 'memories')}  {found.title}"
 
 
 def _lines(*texts: str) -> Callable[[], Any]:

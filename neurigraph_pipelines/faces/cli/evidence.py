@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ from neurigraph_pipelines.faces.cli.session import (
 )
 from neurigraph_pipelines.model import AliasType, MentionRole, Stance
 from neurigraph_pipelines.model.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.views.base import View
 
 commands = typer.Typer()
 
@@ -52,15 +55,14 @@ def mentions(
         page = page_of_mentions(
             installation.database, installation.cursors, claims, node_id, role, limit=limit, cursor=cursor
         )
-    shown = page.shown("mentions")
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
         columns = ("record_id", "role", "alias", "node_path", "title")
-        return views.page([_row(one, columns) for one in shown["mentions"]], shown["next_cursor"])
+        return views.page([_row(one, columns) for one in page.items], page.next_cursor)
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(page.shown("mentions"), view)
 
 
 @commands.command()
@@ -98,15 +100,14 @@ def evidence(
         page = page_of_evidence(
             installation.database, installation.cursors, claims, edge_id, limit=limit, cursor=cursor
         )
-    shown = page.shown("evidence")
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
         columns = ("evidence_id", "record_id", "stance", "weight", "statements", "detected_by", "title")
-        return views.page([_row(one, columns) for one in shown["evidence"]], shown["next_cursor"])
+        return views.page([_row(one, columns) for one in page.items], page.next_cursor)
 
-    Output(as_json).result({"edge": found, **shown}, view)
+    Output(as_json).result({"edge": found, **page.shown("evidence")}, view)
 
 
 @commands.command()
@@ -147,16 +148,15 @@ def alias(
             limit=limit,
             cursor=cursor,
         )
-    shown = page.shown("aliases")
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
         columns = ("node_path", "type", "value", "verified", "mention_count")
-        return views.page([_row(one, columns) for one in shown["aliases"]], shown["next_cursor"])
+        return views.page([_row(one, columns) for one in page.items], page.next_cursor)
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(page.shown("aliases"), view)
 
 
-def _row(found: dict[str, Any], columns: tuple[str, ...]) -> dict[str, object]:
-    return {name: "" if found[name] is None else found[name] for name in columns}
+def _row(found: View, columns: tuple[str, ...]) -> dict[str, object]:
+    return {name: "" if (value := getattr(found, name)) is None else value for name in columns}

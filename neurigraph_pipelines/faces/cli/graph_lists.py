@@ -50,14 +50,13 @@ def nodes(
         parent = None if below is None else node_id_of(installation, claims, below)
         wanted = NodeFilter(path and argument(path), name and argument(name), parent)
         page = list_nodes(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
-    shown = page.shown("nodes", presentation.listed_node)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        return views.nodes(shown["nodes"], shown["next_cursor"])
+        return views.nodes(page.items, page.next_cursor)
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(page.shown("nodes"), view)
 
 
 @commands.command()

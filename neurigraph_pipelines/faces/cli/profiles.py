@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.views.graph import Profile
 
 commands = typer.Typer()
 
@@ -40,23 +42,19 @@ def reprofile(user: AnyUserSlug = None, as_json: Json = False) -> None:
     output.result(asdict(done), view)
 
 
-def profile_lines(profile: Mapping[str, Any] | None) -> dict[str, str]:
+def profile_lines(profile: Profile | None) -> dict[str, str]:
     """Return what the view of a node shows of its profile, by label."""
     if profile is None:
         return {}
-    state = f"{profile['rebuilt_at']:%Y-%m-%d}{', stale' if profile['is_stale'] else ''}"
+    state = f"{profile.rebuilt_at:%Y-%m-%d}{', stale' if profile.is_stale else ''}"
     lines = {
-        "profile": f"{counted(profile['records'], 'record')} from {profile['first_at']:%Y-%m-%d} to "
-        f"{profile['last_at']:%Y-%m-%d}; made {state}",
-        "about": ", ".join(f"{each['word']} {each['weight']:.0%}" for each in profile["descriptors"]),
-        "centroids": "; ".join(
-            f"{each['share']:.0%} {', '.join(each['descriptors'])}".strip() for each in profile["centroids"]
-        ),
+        "profile": f"{counted(profile.records, 'record')} from {profile.first_at:%Y-%m-%d} to "
+        f"{profile.last_at:%Y-%m-%d}; made {state}",
+        "about": ", ".join(f"{each.word} {each.weight:.0%}" for each in profile.descriptors),
+        "centroids": "; ".join(f"{each.share:.0%} {', '.join(each.descriptors)}".strip() for each in profile.centroids),
     }
-    drift = profile["drift"]
-    if drift is not None:
+    if (drift := profile.drift) is not None:
         lines["drift"] = (
-            f"{drift['distance']:.2f} between the newest {drift['recent_records']} and the "
-            f"{drift['baseline_records']} before"
+            f"{drift.distance:.2f} between the newest {drift.recent_records} and the {drift.baseline_records} before"
         )
     return lines

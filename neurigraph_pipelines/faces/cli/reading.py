@@ -311,7 +311,7 @@ def tree(user: UserSlug, as_json: Json = False) -> None:
 
         return views.tree(root)
 
-    Output(as_json).result(presentation.tree(root), view)
+    Output(as_json).result(root, view)
 
 
 @commands.command()
@@ -328,7 +328,7 @@ def node(
         claims = claims_of(installation, user)
         node_id = node_id_of(installation, claims, place)
         with installation.database.agent(claims) as tx:
-            shown = presentation.node(navigation.shell(tx, node_id))
+            shown = navigation.shell(tx, node_id)
             newest = presentation.records(navigation.records(tx, node_id, limit=records))
 
     def view() -> Any:
@@ -336,4 +336,4 @@ def node(
 
         return views.node(shown, newest, user)
 
-    Output(as_json).result({**shown, "records": newest}, view)
+    Output(as_json).result({**dict(shown), "records": newest}, view)

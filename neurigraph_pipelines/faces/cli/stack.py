@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import installed, opened
 from neurigraph_pipelines.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.graph.navigation import TreeNode
     from neurigraph_pipelines.retrieval.ask import Reply
+    from neurigraph_pipelines.views.graph import TreeNode
 
 commands = typer.Typer()
 
@@ -89,7 +88,7 @@ def demo(as_json: Json = False) -> None:
     shown: dict[str, Any] = {"answers": []}
 
     def show_tree(root: TreeNode) -> None:
-        shown["tree"] = presentation.tree(root)
+        shown["tree"] = root
         output.show(lambda: views.tree(root))
 
     def show_reply(question: str, reply: Reply) -> None:

@@ -18,7 +18,6 @@ from neurigraph_pipelines.faces.cli import origins
 from neurigraph_pipelines.faces.cli.output import more, printable
 from neurigraph_pipelines.faces.cli.profiles import profile_lines
 from neurigraph_pipelines.faces.presentation import edge_in_words
-from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.open import OpenedMessage
@@ -27,6 +26,7 @@ from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
+from neurigraph_pipelines.views.graph import ListedNode, Shell, TreeNode
 from neurigraph_pipelines.views.sources import ListedUpload, Source
 
 EXCERPT_CHARACTERS = 300
@@ -166,25 +166,25 @@ def _components(explained: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in explained.items() if value is not None)
 
 
-def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: str) -> RenderableType:
+def node(shell: Shell, records: Sequence[Mapping[str, Any]], user: str) -> RenderableType:
     """Return the shell of a node and its newest records."""
-    title = Text.assemble((printable(shell["path"]), "bold"), (f"  {shell['kind']}", "dim"))
+    title = Text.assemble((printable(shell.path), "bold"), (f"  {shell.kind}", "dim"))
     parts: list[RenderableType] = [title]
-    if shell["summary"]:
-        parts.append(plain(shell["summary"]))
+    if shell.summary:
+        parts.append(plain(shell.summary))
     parts.append(
         fields(
             {
-                "id": shell["node_id"],
-                "records": shell["record_count"],
-                "files": shell["state"],
-                "language": shell["language"],
-                "last accessed": _date(shell["last_accessed_at"]),
-                "aliases": ", ".join(shell["aliases"]),
-                "keywords": ", ".join(shell["keywords"]),
-                **profile_lines(shell["profile"]),
-                "children": ", ".join(child["name"] for child in shell["children"]),
-                "edges": "; ".join(map(edge_in_words, shell["edges"])),
+                "id": shell.node_id,
+                "records": shell.record_count,
+                "files": shell.state,
+                "language": shell.language,
+                "last accessed": _date(shell.last_accessed_at),
+                "aliases": ", ".join(shell.aliases),
+                "keywords": ", ".join(shell.keywords),
+                **profile_lines(shell.profile),
+                "children": ", ".join(child.name for child in shell.children),
+                "edges": "; ".join(map(edge_in_words, shell.edges)),
             }
         )
     )
@@ -366,12 +366,10 @@ def sources(found: Sequence[Source], next_cursor: str | None) -> RenderableType:
     )
 
 
-def nodes(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> RenderableType:
+def nodes(found: Sequence[ListedNode], next_cursor: str | None) -> RenderableType:
     """Return nodes, one a row, and how to see more."""
-    return page(
-        [{name: one[name] for name in ("node_id", "path", "kind", "record_count", "state")} for one in found],
-        next_cursor,
-    )
+    columns = ("node_id", "path", "kind", "record_count", "state")
+    return page([{name: getattr(one, name) for name in columns} for one in found], next_cursor)
 
 
 def records(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> RenderableType:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.models import Digest
 from neurigraph_pipelines.faces.client.transport import given
+from neurigraph_pipelines.views.digests import Digest, RemovedDigest
 
 
 class Digests(ABC):
@@ -51,4 +51,4 @@ class Digests(ABC):
             dry_run: Only return what would be removed.
         """
         found = self.call("DELETE", f"/v1/digests/{digest_id}", dry_run=dry_run)
-        return Digest.model_validate(found["digest"])
+        return RemovedDigest.model_validate(found).digest

@@ -8,6 +8,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.views.evidence import (
+    EdgeEvidence,
+    ListedAlias,
+    Mention,
+    NodeAlias,
+    RemovedAliases,
+    StatedEvidence,
+)
+
 
 class AsyncEvidence(ABC):
     """Reads what nodes and edges rest on, and states it by hand."""
@@ -19,15 +28,15 @@ class AsyncEvidence(ABC):
     @abstractmethod
     def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
 
-    async def mentions(self, node_id: UUID, **filters: Any) -> AsyncIterator[dict[str, Any]]:
+    async def mentions(self, node_id: UUID, **filters: Any) -> AsyncIterator[Mention]:
         """Yield what speaks of a node, those stored last first; ``role`` is a filter."""
         async for one in self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", filters):
-            yield one
+            yield Mention.model_validate(one)
 
-    async def evidence(self, edge_id: UUID) -> AsyncIterator[dict[str, Any]]:
+    async def evidence(self, edge_id: UUID) -> AsyncIterator[EdgeEvidence]:
         """Yield what an edge rests on, the newest first."""
         async for one in self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", {}):
-            yield one
+            yield EdgeEvidence.model_validate(one)
 
     async def state_evidence(
         self,
@@ -36,7 +45,7 @@ class AsyncEvidence(ABC):
         *,
         valid_from: datetime | None = None,
         valid_until: datetime | None = None,
-    ) -> dict[str, Any]:
+    ) -> StatedEvidence:
         """State by hand that an edge holds (``asserts``), has ended (``ends``) or never was (``denies``).
 
         Args:
@@ -44,27 +53,26 @@ class AsyncEvidence(ABC):
             valid_until: Until when. Default of an end: now.
 
         Returns:
-            The evidence, with its ``evidence_id``, and ``created``: False if you said the same before.
+            The evidence; ``created`` is False if you said the same before.
         """
         body = {"stance": stance, "valid_from": valid_from, "valid_until": valid_until}
-        answer: dict[str, Any] = await self.call("POST", f"/v1/edges/{edge_id}/evidence", body)
-        return answer
+        return StatedEvidence.model_validate(await self.call("POST", f"/v1/edges/{edge_id}/evidence", body))
 
     async def take_back_evidence(self, edge_id: UUID, evidence_id: UUID) -> None:
         """Take back what you stated about an edge by hand."""
         await self.call("DELETE", f"/v1/edges/{edge_id}/evidence/{evidence_id}")
 
-    async def aliases(self, node_id: UUID | None = None, **filters: Any) -> AsyncIterator[dict[str, Any]]:
+    async def aliases(self, node_id: UUID | None = None, **filters: Any) -> AsyncIterator[ListedAlias]:
         """Yield other names and ids of a node, or those that have a ``value``, of a ``type``."""
         async for one in self._pages(f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", filters):
-            yield one
+            yield ListedAlias.model_validate(one)
 
-    async def give_alias(self, node_id: UUID, value: str, **fields: Any) -> dict[str, Any]:
+    async def give_alias(self, node_id: UUID, value: str, **fields: Any) -> NodeAlias:
         """Give a node another name, or an id of a ``type``; ``verified`` says that you vouch for it."""
-        answer: dict[str, Any] = await self.call("POST", f"/v1/nodes/{node_id}/aliases", {"value": value, **fields})
-        return answer
+        given = await self.call("POST", f"/v1/nodes/{node_id}/aliases", {"value": value, **fields})
+        return NodeAlias.model_validate(given)
 
     async def remove_alias(self, node_id: UUID, value: str, **query: Any) -> int:
         """Remove a name or an id of a node, and return how many there were."""
-        removed: int = (await self.call("DELETE", f"/v1/nodes/{node_id}/aliases", value=value, **query))["removed"]
-        return removed
+        answer = await self.call("DELETE", f"/v1/nodes/{node_id}/aliases", value=value, **query)
+        return RemovedAliases.model_validate(answer).removed

@@ -94,8 +94,20 @@ def _embedded(raw: dict[str, Any]) -> Iterator[str]:
     forwarded = raw.get("forwardedMessage")
     if isinstance(forwarded, dict) and (words := text_of(forwarded.get("content"))):
         yield f"[forwarded] {words}"
+    for sticker in objects_of(raw.get("stickers")):
+        yield f"[sticker: {text_of(sticker.get('name')) or 'without a name'}]"
+    poll = raw.get("poll")
+    question = poll.get("question") if isinstance(poll, dict) else None
+    if isinstance(poll, dict) and isinstance(question, dict) and (asked := text_of(question.get("text"))):
+        yield f"[poll: {asked}]"
+        yield from (f"- {words}" for one in objects_of(poll.get("answers")) if (words := _answer(one)))
     for file in objects_of(raw.get("attachments")):
         yield f"[attached: {text_of(file.get('fileName')) or text_of(file.get('url')) or 'without a name'}]"
+
+
+def _answer(answer: dict[str, Any]) -> str | None:
+    inner = answer.get("pollMedia", answer.get("poll_media"))
+    return text_of(answer.get("text")) or (text_of(inner.get("text")) if isinstance(inner, dict) else None)
 
 
 def _log(text: str, reading: Reading) -> Iterator[Item]:

@@ -24,7 +24,7 @@ from neurigraph_pipelines.inbox.imports.assemble import (
 from neurigraph_pipelines.model import ImportNote, NewMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 
-_PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+", re.IGNORECASE)
+PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+", re.IGNORECASE)
 _BREAK = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/pre)\b[^>]*>", re.IGNORECASE)
 _UNSEEN = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|$)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
@@ -34,10 +34,10 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
     """Read one item of the list: a prompt and its answer. Activity in other products is left out."""
     products = item.get("products")
     named = [item.get("header"), *list_of(products)]
-    if not any(isinstance(name, str) and ("gemini" in name.lower() or "bard" in name.lower()) for name in named):
+    if not any(isinstance(name, str) and is_gemini(name) for name in named):
         yield ImportNote("left out: activity in other products than Gemini", 1)
         return
-    asked = _PROMPTED.sub("", text_of(item.get("title")) or "", count=1)
+    asked = PROMPTED.sub("", text_of(item.get("title")) or "", count=1)
     files = [f"[attached: {name}]" for one in list_of(item.get("attachedFiles")) if (name := text_of(one))]
     answer = "\n\n".join(filter(None, (_visible(one.get("html")) for one in objects_of(item.get("safeHtmlItem")))))
     time = moment(item.get("time"))
@@ -59,6 +59,11 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
         fallback_time=fallback_time,
         details=SourceDetails(origin="gemini"),
     )
+
+
+def is_gemini(name: str) -> bool:
+    """Return whether the name of a product is one that Gemini has had."""
+    return "gemini" in name.lower() or "bard" in name.lower()
 
 
 def _visible(source: Any) -> str:

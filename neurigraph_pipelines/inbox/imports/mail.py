@@ -17,6 +17,7 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.utils import getaddresses, parseaddr, parsedate_to_datetime
 from io import BufferedReader, BytesIO
+from pathlib import PurePath
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id
@@ -24,14 +25,18 @@ from neurigraph_pipelines.inbox.imports.mail_attributions import UNKNOWN, Letter
 from neurigraph_pipelines.inbox.imports.mail_bodies import content_of, header
 from neurigraph_pipelines.inbox.imports.mail_notices import why_left_out
 from neurigraph_pipelines.inbox.imports.mail_quotes import Said, writers_of
-from neurigraph_pipelines.inbox.imports.source import Reading
+from neurigraph_pipelines.inbox.imports.source import Part, Reading
 from neurigraph_pipelines.inbox.imports.text import split
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import spoken
 from neurigraph_pipelines.text.outlook_message import MAGIC, mail_bytes
+from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 from neurigraph_pipelines.views.kinds import Channel
+
+MAX_MEMBER_BYTES = 512 * 1024**2
+"""A larger mailbox in a zip is refused, because it is read in memory."""
 
 MAX_MAIL_BYTES = 64 * 1024**2
 """A longer message is rejected: mail servers stop earlier."""
@@ -40,6 +45,7 @@ _MAX_HEAD_BYTES = 256 * 1024
 _MAX_FROM_BYTES = 1_000
 _BEGIN = re.compile(rb"From \S+ [^\n]*\d{4}[ \t]*\r?\n")
 """The line before each message of a mailbox: who sent it, and when."""
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _HEADER = re.compile(rb"[!-9;-~]{1,76}:")
 _ID = re.compile(r"<([^<>\s]{1,250})>")
 _REPLY_MARK = re.compile(r"(?:(?:re|fwd?|aw|wg|rv|tr|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
@@ -70,11 +76,13 @@ def is_mail(start: bytes, suffix: str = "") -> bool:
     """Return whether a file begins as a mailbox or as a message does; one of Outlook also needs its suffix."""
     if start.startswith(MAGIC):
         return suffix.lower() == ".msg"
-    if _BEGIN.match(start):
+    in_mailbox = bool(_BEGIN.match(start))
+    if in_mailbox:
         start = start.partition(b"\n")[2]
     head = re.split(rb"\r?\n\r?\n", start, maxsplit=1)[0].lower()
     names = {line.partition(b":")[0] for line in head.splitlines() if _HEADER.match(line)}
-    return b"from" in names and bool(names & {b"message-id", b"received", b"mime-version", b"date"})
+    marks = {b"message-id", b"received", b"mime-version", b"date"}
+    return b"from" in names and bool(names & (marks | {b"to", b"subject"} if in_mailbox else marks))
 
 
 def conversations(reading: Reading) -> Iterator[Item]:
@@ -109,7 +117,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
 @contextmanager
 def _opened(reading: Reading) -> Iterator[BufferedReader]:
     """Open a file of mails; one that Outlook saved is turned into an e-mail."""
-    with reading.part.path.open("rb") as file:
+    with _seekable(reading) as file:
         if not file.peek(len(MAGIC)).startswith(MAGIC):
             yield file
             return
@@ -119,6 +127,34 @@ def _opened(reading: Reading) -> Iterator[BufferedReader]:
             raise InvalidInputError(f"{reading.part.name} is a damaged message of Outlook: save it again.") from error
         raw: Any = BytesIO(data)  # the type of a reader is invariant in its inner stream
         yield BufferedReader(raw)
+
+
+@contextmanager
+def _seekable(reading: Reading) -> Iterator[BufferedReader]:
+    part = reading.part
+    if part.member is None:
+        with part.path.open("rb") as file:
+            yield file
+        return
+    if part.size > MAX_MEMBER_BYTES:
+        raise InvalidInputError(f"{part.name} has more than {MAX_MEMBER_BYTES:,} bytes: unpack it and import it alone.")
+    with part.open() as stream:
+        raw: Any = BytesIO(stream.read())  # a thread is read by its places in the file
+    file = BufferedReader(raw)
+    start = file.peek(_MAX_FROM_BYTES)
+    if start and not is_mail(start, PurePath(part.member).suffix):
+        raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
+    yield file
+
+
+def sent_at(part: Part) -> tuple[float, str]:
+    """Return when the first mail of a file was sent, for the order of the files of a zip."""
+    try:
+        with part.open() as stream:
+            time = _time(_parsed(stream.read(_MAX_HEAD_BYTES)))
+    except READ_ERRORS:  # what reads it says so
+        time = None
+    return (time.timestamp() if time is not None else 0.0), part.name
 
 
 def _heads(stream: BufferedReader) -> Iterator[tuple[int, int, EmailMessage]]:
@@ -179,7 +215,8 @@ def _conversation(reading: Reading, file: BufferedReader, thread: str, places: l
             messages.append(RejectedItem(where, f"a message of {place.length:,} bytes is longer than allowed"))
             continue
         file.seek(place.offset)
-        mail = _parsed(file.read(place.length))
+        content = file.read(place.length)
+        mail = _parsed(_ESCAPED.sub(rb"\1", content) if place.offset else content)  # only a mailbox escapes lines
         try:
             title = title or _REPLY_MARK.sub("", header(mail, "Subject").strip(), count=1)
             messages += _messages(mail, place.time, reading.max_message_bytes)

@@ -22,6 +22,10 @@ _BLOCKS = set(
     "p div br li tr table ul ol h1 h2 h3 h4 h5 h6 hr pre dl dt dd td th caption section article header footer main nav "
     "aside address center figure figcaption fieldset legend form option".split()
 )
+_MARKED_UP = ("text/enriched", "text/richtext", "text/rtf")
+"""Texts with marks that are not read, and so are named."""
+
+_ENTRY = ("SUMMARY", "DTSTART", "LOCATION")
 _QUOTE = "blockquote"
 _DEEPEST = 10
 _MOST_NESTED = 100
@@ -87,11 +91,32 @@ def _texts(part: Message, found: Content, depth: int = 0) -> list[tuple[bool, st
     elif (name := _file_name(part)) is not None:
         found.attached.append(name)
     else:
-        is_page = part.get_content_type() == "text/html"
+        is_page = part.get_content_type() in ("text/html", "text/x-amp-html")
         if is_page or part.get_content_type() == "text/plain" or part.get_content_maintype() == "multipart":  # no parts
             text = visible(_decoded(part)) if is_page else _decoded(part)
             return [(not is_page, text)] if text.strip() else []
+        if part.get_content_type() == "text/calendar":
+            found.attached.append(_invitation(_decoded(part)))
+        elif part.get_content_type() in _MARKED_UP:
+            found.attached.append(part.get_content_type())
+        elif part.get_content_maintype() == "text" and part.get_content_type() != "text/rfc822-headers":
+            text = _decoded(part)
+            return [(True, text)] if text.strip() else []
     return []
+
+
+def _invitation(text: str) -> str:
+    """Return the names, times and places of the entries of a calendar."""
+    import icalendar
+
+    try:
+        entries = icalendar.Calendar.from_ical(text).walk("VEVENT")
+        said = [
+            ", ".join(str(getattr(one[name], "dt", one[name])) for name in _ENTRY if name in one) for one in entries
+        ]
+    except FAULTS:
+        said = []
+    return f"invitation: {'; '.join(filter(None, said))}" if any(said) else "invitation"
 
 
 def _joined(texts: list[tuple[bool, str]]) -> str:

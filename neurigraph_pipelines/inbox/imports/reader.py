@@ -19,6 +19,7 @@ from neurigraph_pipelines.inbox.imports import (
     deepseek,
     discord,
     gemini,
+    gemini_page,
     google_chat,
     json_stream,
     jsonl,
@@ -159,6 +160,8 @@ def read_conversations(
         raise InvalidInputError(f"{path} is a zip, which is not read for {format}: unpack it first.")
     if format in _OF_TEXT and not text.looks_like_text(parts[0]):
         raise InvalidInputError(f"{path} is not plain text: it contains NUL bytes.")
+    if format == "mail":
+        parts = tuple(sorted(parts, key=mail.sent_at)) if len(parts) > 1 else parts
     if format != "text":
         _require_format(parts[0], format)
     readings = [
@@ -177,7 +180,8 @@ def _require_format(part: Part, wanted: str) -> None:
         raise InvalidInputError(f"{part.name} looks like the format {found}, not {wanted}: import it as {found}.")
     if wanted == "mail" and found is None:
         raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
-    if wanted in (*_EXPORTS, "qmsum", "slack") and start not in (b"[", b"{"):
+    is_page = wanted == "gemini" and start == b"<"
+    if wanted in (*_EXPORTS, "qmsum", "slack") and start not in (b"[", b"{") and not is_page:
         raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
 
 
@@ -197,19 +201,21 @@ def _noted(items: _Items, unread: Sequence[str], on_note: Callable[[str], None])
 
 
 def _read(readings: Sequence[Reading], wanted: str) -> _Items:
-    for number, reading in enumerate(readings):
+    for reading in readings:
         part = reading.part
         try:
             if wanted in _OF_TEXT and (said := text.assumed_encoding(part)) is not None:
                 yield ImportNote(f"{part.name}: the encoding was {said}")
             if wanted in _FILES:
                 yield from _FILES[wanted](reading)
+            elif wanted == "gemini" and _first_byte(part) == b"<":
+                yield from gemini_page.conversations(reading)
             else:
                 yield from _read_export(reading, _EXPORTS[wanted])
         except READ_ERRORS as error:
             yield RejectedItem(part.name, f"it could not be read to the end ({error})")
         except InvalidInputError as error:
-            if number == 0:
+            if len(readings) == 1:
                 raise
             yield RejectedItem(part.name, str(error))
 
@@ -241,6 +247,8 @@ def _signature(part: Part) -> str | None:
     if discord.is_log(start):
         return "discord"
     first = _first_byte(part)
+    if first == b"<" and gemini_page.is_page(part):
+        return "gemini"
     if first not in (b"[", b"{"):
         return None
     with part.open() as stream:
@@ -264,6 +272,8 @@ def _of_archive(part: Part) -> str | None:
         return None
     if slack.DAY.fullmatch(part.member):
         return "slack"
+    if part.member.lower().endswith((".eml", ".mbox", ".msg")):
+        return "mail"
     return "whatsapp" if part.member.endswith(".txt") else None
 
 

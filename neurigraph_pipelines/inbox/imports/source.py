@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import zipfile
@@ -20,6 +21,7 @@ from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
+_UTF_8_MARK = codecs.BOM_UTF8
 CHUNK_BYTES = 65_536
 
 MAX_ARCHIVE_BYTES = 16 * 1024**3
@@ -29,17 +31,24 @@ _FIRST_YEAR_OF_ZIPS = 1980
 """The year of members whose time was not written."""
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_MAILS = re.compile(r"(?:.*/)?[^/]+\.(?:eml|mbox|msg)", re.IGNORECASE)
+_NOTE = re.compile(r".+\.(?:md|markdown)", re.IGNORECASE)
 _MEMBERS = (
     re.compile(r"(?:.*/)?(?:conversations([-_]\d+)?|memories|projects(?:/[^/]+)?)\.json"),
     re.compile(r"(?:.+/)?[^/]+/\d{4}-\d\d-\d\d\.json"),
     re.compile(r"(?:.*/)?(?:_chat|[^/]*WhatsApp[^/]*)\.txt"),
-    re.compile(r".+/[^/]*Gemini[^/]*/[^/]+\.json"),
-    re.compile(r"(?:.*/)?messages/[^/]+/[^/]+/message_\d+\.json"),
+    re.compile(r".+/[^/]*Gemini[^/]*/[^/]+\.(?:json|html)"),
+    re.compile(r"(?:.*/)?messages/(?:[^/]+/[^/]+/message_\d+|[^/]+_\d+)\.json"),
     re.compile(r"(?:.*/)?Google Chat/Groups/[^/]+/messages\.json"),
     re.compile(r"(?:.*/)?result\.json"),
+    _MAILS,
 )
 """Names inside the zips of ChatGPT, Claude and DeepSeek, of Slack, of WhatsApp, and of Gemini's, Messenger's, Google
-Chat's and Telegram's. The first that any member has decides."""
+Chat's and Telegram's, and mails. The first that any member has decides."""
+
+
+def _is_utf_16(start: bytes) -> bool:
+    return start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not start.startswith(codecs.BOM_UTF32_LE)
 
 
 class _Counted(io.RawIOBase):
@@ -61,6 +70,29 @@ class _Counted(io.RawIOBase):
         return len(data)
 
 
+class _Transcoded(io.RawIOBase):
+    """A raw stream of UTF-8 of an inner one in UTF-16, which ends lines as the inner one does."""
+
+    def __init__(self, inner: io.BufferedReader) -> None:
+        super().__init__()
+        self._inner = inner
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            data = self._inner.read(CHUNK_BYTES)
+            self._rest = self._decoder.decode(data, final=not data).encode("utf-8", "replace")
+            if not data:
+                break
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One stream of conversations: a whole file, or one member of a zip.
@@ -80,7 +112,7 @@ class Part:
 
     @contextmanager
     def open(self, on_bytes: Callable[[int], None] | None = None) -> Iterator[io.BufferedReader]:
-        """Open for reading, after a UTF-8 byte order mark if there is one.
+        """Open for reading, after a UTF-8 byte order mark if there is one; UTF-16 is read as UTF-8.
 
         Args:
             on_bytes: Called with the number of bytes of each read; the sum is ``size``.
@@ -94,7 +126,10 @@ class Part:
                 inner = stack.enter_context(archive.open(self.member))
             counted: Any = _Counted(inner, on_bytes)  # the type of a reader is invariant in its inner stream
             stream = stack.enter_context(io.BufferedReader(counted, CHUNK_BYTES))
-            if stream.peek(3).startswith(b"\xef\xbb\xbf"):
+            if _is_utf_16(stream.peek(4)[:4]):
+                transcoded: Any = _Transcoded(stream)
+                stream = stack.enter_context(io.BufferedReader(transcoded, CHUNK_BYTES))
+            if stream.peek(3).startswith(_UTF_8_MARK):
                 stream.read(3)
             yield stream
 
@@ -191,12 +226,17 @@ def _written(info: zipfile.ZipInfo) -> float | None:
 
 
 def unread_members(path: Path) -> list[str]:
-    """Return the names of chats inside a zip that belong to another program than those that are read."""
+    """Return the names of chats inside a zip that belong to another program than those that are read.
+
+    Of a zip of mails, return those of all other files.
+    """
     if not zipfile.is_zipfile(path):
         return []
     with zipfile.ZipFile(path) as archive:
         names = [info.filename for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]
     deciding = next((pattern for pattern in _MEMBERS if any(map(pattern.fullmatch, names))), None)
+    if deciding is _MAILS:
+        return [name for name in names if not name.endswith("/") and not _MAILS.fullmatch(name)]
     others = [pattern for pattern in _MEMBERS if pattern is not deciding]
     return [
         name
@@ -208,7 +248,8 @@ def unread_members(path: Path) -> list[str]:
 def _conversations_in(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the members with conversations, by the first of ``_MEMBERS`` that any has."""
     listed = [info for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]
-    for pattern in _MEMBERS:
+    has_notes = any(_NOTE.fullmatch(info.filename) for info in listed)  # then mails are files beside notes
+    for pattern in _MEMBERS if not has_notes else _MEMBERS[:-1]:
         found = [info for info in listed if pattern.fullmatch(info.filename)]
         if found:
             return found

@@ -27,7 +27,9 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 _TIME = r"((?:\d{1,3}:)?\d{1,2}:\d\d)(?:[.,](\d{1,3}))?"
 _CUE = re.compile(rf"{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t].*)?")
 _VOICE = re.compile(r"<v(?:\.[^ \t>]*)?[ \t]+([^>]+)>")
-_TAG = re.compile(r"</?(?:[bcisuv]|ruby|rt|lang|font|span|em|strong|br)(?:[ \t.][^<>]*)?/?>|<(?:\d+:)?\d\d:\d\d\.\d+>")
+_TAG = re.compile(
+    r"\{\\[^{}]*\}|</?(?:[bcisuv]|ruby|rt|lang|font|span|em|strong|br)(?:[ \t.][^<>]*)?/?>|<(?:\d+:)?\d\d:\d\d\.\d+>"
+)
 _BLOCKS = ("NOTE", "STYLE", "REGION")
 _SENTENCE_END = tuple(".!?…。！？")
 

@@ -66,7 +66,7 @@ def is_dialogue(part: Part) -> bool:
 
 
 def read_text(reading: Reading) -> str:
-    """Return the whole text of a file.
+    """Return the whole text of a file, with lines that end in a line feed.
 
     Raises:
         InvalidInputError: The file is larger than ``MAX_FILE_BYTES``, or its encoding is not recognised.
@@ -76,7 +76,7 @@ def read_text(reading: Reading) -> str:
         data = stream.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise InvalidInputError(f"{name} is longer than {MAX_FILE_BYTES:,} bytes of plain text: split it.")
-    return decoded(data)[0]
+    return decoded(data)[0].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def head_of(part: Part) -> str:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from neurigraph_pipelines.graph.naming import checked_name
+from neurigraph_pipelines.inbox.imports import canvas
 from neurigraph_pipelines.inbox.imports.assemble import moment
 from neurigraph_pipelines.inbox.note_links import DEEP_FOLDER, Parts, parts_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, RejectedItem
@@ -25,7 +26,9 @@ MAX_NOTES = 10_000
 """Most notes of one vault that are read, because each has a node: the first ones by their paths."""
 
 _MARK = ".obsidian"
-_SUFFIXES = (".md", ".markdown")
+NOTES = (".md", ".markdown", canvas.SUFFIX)
+"""Ends of the names of notes."""
+
 _FOLDERS = MAX_LAYER_DEPTH - 2
 """Folders that get a node of their own: the vault is in layer 1, and a note below the deepest folder."""
 
@@ -151,12 +154,12 @@ def read_note(vault: Vault, note: NoteFile, max_bytes: int) -> tuple[str, str | 
     text, encoding = decoded(content)
     if "\0" in text:
         raise InvalidInputError("it is not text: it has NUL characters")
-    return text, encoding
+    return (canvas.words_of(text) if note.path.lower().endswith(canvas.SUFFIX) else text), encoding
 
 
 def _modified(file: Path) -> int | None:
     """Return when a note was changed; None for any other file."""
-    if file.name.startswith(".") or not file.name.lower().endswith(_SUFFIXES):
+    if file.name.startswith(".") or not file.name.lower().endswith(NOTES):
         return None
     try:
         status = file.lstat()

@@ -75,6 +75,9 @@ def conversations(reading: Reading) -> Iterator[Item]:
     name = reading.part.name
     text = read_text(reading)
     lines, notices = _lines(text)
+    if notices and not lines:
+        yield ImportNote(_LEFT_OUT, notices)
+        return
     if not lines:
         raise InvalidInputError(f"{name} has no line such as '12/03/2024, 18:05 - Ann: Hello' of a WhatsApp chat.")
     if notices:

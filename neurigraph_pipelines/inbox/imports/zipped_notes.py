@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from neurigraph_pipelines.inbox.imports.vault import MAX_NOTES
+from neurigraph_pipelines.inbox.imports.vault import MAX_NOTES, NOTES
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.text.encodings import decoded
 from neurigraph_pipelines.text.note_dates import stated_time
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
-_SUFFIXES = (".md", ".markdown")
 _PAGE_ID = re.compile(r"(?:%20| )[0-9a-f]{32}(?=\.md\b|\.csv\b|/|\)|$)")
 """What Notion adds to the names of pages."""
 
@@ -89,6 +88,13 @@ def notes_in(path: Path, max_bytes: int) -> Iterator[ZippedNote | tuple[str, str
                 yield own, f"it is damaged ({error})"
 
 
+def others_in(path: Path) -> list[str]:
+    """Return the names of the files of a zip that are no notes, without hidden ones and those of zips in it."""
+    with zipfile.ZipFile(path) as archive:
+        names = [info.filename for info in archive.infolist() if not info.is_dir()]
+    return [name for name in names if not _is_note(name) and not _is_hidden(name) and not name.lower().endswith(".zip")]
+
+
 def _names(members: list[_Member]) -> list[str]:
     return [member.info.filename for member in members]
 
@@ -133,9 +139,12 @@ def _members(path: Path, stack: ExitStack) -> list[_Member]:
 
 
 def _is_note(name: str) -> bool:
+    return name.lower().endswith(NOTES) and not _is_hidden(name)
+
+
+def _is_hidden(name: str) -> bool:
     parts = PurePosixPath(name).parts
-    hidden = any(part.startswith(".") and part not in (".", "..") for part in parts)
-    return name.lower().endswith(_SUFFIXES) and not hidden and parts[:1] != ("__MACOSX",)
+    return parts[:1] == ("__MACOSX",) or any(part.startswith(".") and part not in (".", "..") for part in parts)
 
 
 def _is_safe(name: str) -> bool:

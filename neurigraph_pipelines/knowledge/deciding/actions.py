@@ -5,13 +5,10 @@ The database takes votes, from the claims that it has checked; ``execution`` car
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_visible
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.deciding.execution import carry_out
@@ -19,6 +16,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.views.actions import Action
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
 _QUERIES = statements("actions")
@@ -26,49 +24,6 @@ _REFUSED = {
     "mine": "nobody votes on what it asked for itself: another one has to",
     "model": "a person votes: use the command line or the API, not the tools of a model",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """One vote; others than the owner see their own."""
-
-    voter: str
-    approves: bool
-    voted_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """Something that waits for a decision, or was decided.
-
-    Attributes:
-        origin: ``policy`` if a standard asks for it, ``doubt`` if a job does.
-        text: The held note, of a single open action.
-    """
-
-    action_id: UUID
-    kind: ActionKind
-    origin: str
-    reason: str
-    state: ActionState
-    node_id: UUID
-    other_node_id: UUID | None
-    record_id: UUID | None
-    other_record_id: UUID | None
-    fact_id: UUID | None
-    other_fact_id: UUID | None
-    source_id: UUID | None
-    message: int | None
-    details: Mapping[str, Any]
-    requested_by: str
-    requested_at: datetime
-    expires_at: datetime
-    decided_at: datetime | None
-    finished_at: datetime | None
-    failure: str | None
-    votes: tuple[Vote, ...]
-    title: str | None = None
-    text: str | None = None
 
 
 def page_of_actions(
@@ -95,8 +50,7 @@ def page_of_actions(
     def read(after: Position | None, most: int) -> list[Action]:
         at, last = after or NEWEST
         values = {"user_id": claims.user_id, "action_id": None, **filters, "at": at, "id": last, "limit": most}
-        with database.agent(claims) as tx:
-            return [_action(row) for row in tx.execute(_QUERIES["actions"], values)]
+        return ask_views(database, claims, _QUERIES["actions"], Action, values)
 
     return cursors.page(claims, "actions", filters, limit, cursor, read, lambda one: (one.requested_at, one.action_id))
 
@@ -108,15 +62,13 @@ def get_action(database: Database, claims: Claims, action_id: UUID) -> Action:
         NotFoundError: There is no such action, or the caller does not see it; also in the functions below.
     """
     require_visible(database, claims, "action", action_id)
-    everything = {"kind": None, "state": None, "node_id": None, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
-    with database.agent(claims) as tx:
-        row = tx.execute(
-            _QUERIES["actions"], {"user_id": claims.user_id, "action_id": action_id, **everything}
-        ).fetchone()
-        if row is None:
-            raise NotFoundError
-        held = tx.execute(_QUERIES["held_text"], {"action_id": action_id}).fetchone()
-    return _action({**row, "title": held["title"], "text": held["content"]} if held is not None else row)
+    asked = {"user_id": claims.user_id, "action_id": action_id}
+    anything = {"kind": None, "state": None, "node_id": None, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
+    found = ask_views(database, claims, _QUERIES["actions"], Action, {**asked, **anything})
+    if not found:
+        raise NotFoundError
+    held = database.ask(claims, _QUERIES["held_text"], {"action_id": action_id})
+    return found[0].model_copy(update=held[0]) if held else found[0]
 
 
 def vote(context: Context, action_id: UUID, *, approves: bool) -> Action:
@@ -178,15 +130,4 @@ def _finished(context: Context, approved: Action) -> Action:
     try:
         return get_action(context.database, context.claims, approved.action_id)
     except NotFoundError:
-        return replace(approved, state=ActionState.EXECUTED)
-
-
-def _action(row: Mapping[str, Any]) -> Action:
-    return Action(
-        **{
-            **row,
-            "kind": ActionKind(row["kind"]),
-            "state": ActionState(row["state"]),
-            "votes": tuple(Vote(**one) for one in row["votes"]),
-        }
-    )
+        return approved.model_copy(update={"state": ActionState.EXECUTED})

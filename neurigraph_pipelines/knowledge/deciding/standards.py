@@ -9,11 +9,12 @@ import psycopg
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import require_owner_of
-from neurigraph_pipelines.graph.governance.standards import Setting, standard_of
+from neurigraph_pipelines.graph.governance.standards import standard_of
 from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.actions import Standard
 from neurigraph_pipelines.views.kinds import Rule
 
 TITLE = "Standard"
@@ -44,7 +45,7 @@ class NewStandard:
     text: str | None = None
 
 
-def set_standard(context: Context, node_id: UUID, new: NewStandard) -> dict[str, Setting]:
+def set_standard(context: Context, node_id: UUID, new: NewStandard) -> Standard:
     """Set the standard of a node, instead of what it has set so far, and return what holds there now.
 
     Raises:

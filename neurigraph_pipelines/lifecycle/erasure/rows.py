@@ -19,7 +19,6 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows, wait_briefly
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.lifecycle.erasure.journal import Entry, entries_of_file, note_objects
@@ -88,7 +87,6 @@ class RowsEraser:
         ).fetchone()
         if location is None:
             return
-        upgrade_node(self._tx, location["node_id"], location["schema_name"])
         self._lock_rows({location["schema_name"]: [record_id]}, [location["node_id"]])
         schema = sql.Identifier(location["schema_name"])
         of_record = {"record_id": record_id}
@@ -266,7 +264,6 @@ class RowsEraser:
                 continue
             self._kept["originals"].append(original["file_id"])
             if original["record_id"] in record_ids:
-                upgrade_node(self._tx, successor["node_id"], successor["schema_name"])
                 self._lock_rows({successor["schema_name"]: [successor["record_id"]]}, [successor["node_id"]])
                 file = self._tx.execute(
                     _QUERIES["hand_over_file"], {"file_id": original["file_id"], "record_id": successor["record_id"]}

@@ -15,7 +15,6 @@ from psycopg import sql
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_followers, rebuild_shell
 from neurigraph_pipelines.graph.witnesses import followers_of
 from neurigraph_pipelines.lifecycle.quarantine.revisions import hide_revisions, show_revisions
@@ -107,8 +106,6 @@ def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: 
     fresh = [one for one in met if not one.quarantined]
     if not fresh and not revised:
         return
-    for node_id, schema_name in sorted({(one.node_id, one.schema_name) for one in fresh}):
-        upgrade_node(tx, node_id, schema_name)
     # Files need no lock: hiding a record changes none, and waits for nobody who reads one.
     lock_rows(tx, {}, {one.node_id for one in fresh})
     record_ids = [one.record_id for one in fresh]
@@ -135,8 +132,6 @@ def _let_go(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID) -> N
     revised = show_revisions(tx, user_id, quarantine_id)
     successor = tx.execute(_QUERIES["successor"], values).fetchone()
     freed = tx.execute(_QUERIES["let_go"], values).fetchall()
-    for node_id, schema_name in sorted({(row["node_id"], row["schema_name"]) for row in freed}):
-        upgrade_node(tx, node_id, schema_name)
     lock_rows(tx, {}, {row["node_id"] for row in freed})
     tx.execute(_QUERIES["set_quarantined"], {"record_ids": [row["record_id"] for row in freed], "hidden": False})
     nodes = {row["node_id"] for row in freed} | revised

@@ -18,7 +18,6 @@ from neurigraph_pipelines.graph.changes import node_and_below
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.moving import transfer_records
-from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.revised import carry_revision
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.model.ports import Transaction
@@ -65,8 +64,6 @@ def _show_visible(tx: Transaction, user_id: UUID, quarantine_id: UUID, record_id
     """Give records the fields that their visible deltas state, and return the nodes that this touches."""
     rows = tx.execute(_QUERIES["visible_fields"], {"record_ids": list(record_ids)}).fetchall()
     records = [_Record(**row) for row in rows]
-    for node_id, schema_name in {(one.node_id, one.schema_name) for one in records}:
-        upgrade_node(tx, node_id, schema_name)
     lock_rows(tx, {}, {one.node_id for one in records})
     author = f"quarantine:{quarantine_id}"
     authored(tx, author)
@@ -147,7 +144,6 @@ def _show_places(tx: Transaction, user_id: UUID, records: Sequence[_Record], aut
         found = tx.execute(_QUERIES["node"], {"user_id": user_id, "node_id": target_id}).fetchone()
         if found is None:
             continue
-        upgrade_node(tx, target_id, found["schema_name"])
         lock_rows(tx, {schema_name: record_ids}, [source_id, target_id])
         former, now = (node_and_below(tx, user_id, node_id)[0] for node_id in (source_id, target_id))
         transfer_records(tx, record_ids, former, now, author)

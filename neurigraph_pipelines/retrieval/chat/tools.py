@@ -17,9 +17,10 @@ from neurigraph_pipelines.graph.navigation import find_node, shell
 from neurigraph_pipelines.model.chat import SEARCH, ToolCall, ToolSpec
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError, is_for_operators
-from neurigraph_pipelines.retrieval.ask import Passage, find_passages, places_of
+from neurigraph_pipelines.retrieval.ask import find_passages
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.open import open_messages
+from neurigraph_pipelines.retrieval.passages import Passage, places_of
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.visible import visible
 
@@ -174,12 +175,12 @@ class Toolbox:
                 node_id = find_node(tx, claims.user_id, named)
             found = shell(tx, node_id)
         edges = [
-            {"relation": one["relation"], "direction": one["direction"], "node": one["node_name"]}
-            for one in found["edges"][:MOST_EDGES]
+            {"relation": one.relation, "direction": one.direction, "node": one.node_name}
+            for one in found.edges[:MOST_EDGES]
         ]
         self.neighbours = list(dict.fromkeys([*self.neighbours, *(one["node"] for one in edges)]))
         lines = [f"{one['relation']} {'→' if one['direction'] == 'out' else '←'} {one['node']}" for one in edges]
-        return Outcome("\n".join(lines) or "nothing", {"node": found["node_path"], "edges": edges})
+        return Outcome("\n".join(lines) or "nothing", {"node": found.path, "edges": edges})
 
     def _disputes(self, _: Mapping[str, Any]) -> Outcome:
         said = notes_of(self.context, places_of(self.passages), self.own_records)

@@ -1,6 +1,6 @@
 """Decoders for columns that the database packs for many rows: one text, or one string of bytes.
 
-The columns are listed in ``layers`` and ``shells``, their order in ``sql/routines``.
+The columns are listed in ``layers`` and ``shells``, their order in ``sql/functions``.
 """
 
 from __future__ import annotations

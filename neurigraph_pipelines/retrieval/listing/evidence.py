@@ -5,9 +5,9 @@ Everything is read with the caller's rights: what is denied is absent, also in s
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
@@ -15,6 +15,7 @@ from neurigraph_pipelines.model import AliasType, Claims, MentionRole
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.evidence import EdgeEvidence, ListedAlias, Mention, StatedEdge
 
 _QUERIES = statements("evidence")
 _FIRST: Position = ("-infinity", str(UUID(int=0)))
@@ -29,7 +30,7 @@ def page_of_mentions(
     *,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
+) -> Page[Mention]:
     """Return a page of the mentions of a node, those stored last first.
 
     Raises:
@@ -39,22 +40,22 @@ def page_of_mentions(
     _require_node(database, claims, node_id)
     values = {"node_id": node_id, "role": role}
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[Mention]:
         at, last = after or NEWEST
-        return database.ask(claims, _QUERIES["mentions_of_node"], {**values, "at": at, "id": last, "limit": most})
+        return ask_views(
+            database, claims, _QUERIES["mentions_of_node"], Mention, {**values, "at": at, "id": last, "limit": most}
+        )
 
-    return cursors.page(
-        claims, "mentions", values, limit, cursor, read, lambda row: (row["created_at"], row["mention_id"])
-    )
+    return cursors.page(claims, "mentions", values, limit, cursor, read, lambda one: (one.created_at, one.mention_id))
 
 
-def edge_of(database: Database, claims: Claims, edge_id: UUID) -> dict[str, Any]:
+def edge_of(database: Database, claims: Claims, edge_id: UUID) -> StatedEdge:
     """Return an edge, with strength, counts and validity over the evidence that the caller sees.
 
     Raises:
         NotFoundError: There is no such edge, or the caller sees no evidence for it.
     """
-    found = database.ask(claims, _QUERIES["edge"], {"edge_id": edge_id})
+    found = ask_views(database, claims, _QUERIES["edge"], StatedEdge, {"edge_id": edge_id})
     if not found:
         raise NotFoundError
     return found[0]
@@ -68,17 +69,17 @@ def page_of_evidence(
     *,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
+) -> Page[EdgeEvidence]:
     """Return a page of the evidence of an edge, the newest first.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[EdgeEvidence]:
         at, last = after or NEWEST
         values = {"edge_id": edge_id, "at": at, "id": last, "limit": most}
-        return database.ask(claims, _QUERIES["evidence_of_edge"], values)
+        return ask_views(database, claims, _QUERIES["evidence_of_edge"], EdgeEvidence, values)
 
     return cursors.page(
         claims,
@@ -87,7 +88,7 @@ def page_of_evidence(
         limit,
         cursor,
         read,
-        lambda row: (row["created_at"], row["evidence_id"]),
+        lambda one: (one.created_at, one.evidence_id),
     )
 
 
@@ -101,7 +102,7 @@ def page_of_aliases(
     alias_type: AliasType | None = None,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
+) -> Page[ListedAlias]:
     """Return a page of other names and ids: those of a node, or those of any node that have a value.
 
     Raises:
@@ -115,11 +116,13 @@ def page_of_aliases(
     key = None if value is None else name_key(clean_text(value, "repair")[0])
     asked = {"user_id": claims.user_id, "node_id": node_id, "value_key": key, "type": alias_type}
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[ListedAlias]:
         at, last = after or _FIRST
-        return database.ask(claims, _QUERIES["aliases"], {**asked, "at": at, "id": last, "limit": most})
+        return ask_views(
+            database, claims, _QUERIES["aliases"], ListedAlias, {**asked, "at": at, "id": last, "limit": most}
+        )
 
-    return cursors.page(claims, "aliases", asked, limit, cursor, read, lambda row: (row["created_at"], row["alias_id"]))
+    return cursors.page(claims, "aliases", asked, limit, cursor, read, lambda one: (one.created_at, one.alias_id))
 
 
 def _require_node(database: Database, claims: Claims, node_id: UUID) -> None:

@@ -14,6 +14,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.graph import ListedNode
 
 _QUERIES = statements("listing")
 _FIRST: Position = (-1, str(UUID(int=0)))
@@ -42,7 +43,7 @@ def list_nodes(
     *,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
+) -> Page[ListedNode]:
     """Return a page of the nodes that the caller sees, parents before their children.
 
     Raises:
@@ -50,7 +51,7 @@ def list_nodes(
     """
     name = None if wanted.name is None else clean_text(wanted.name, "repair")[0]
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[ListedNode]:
         depth, last = after or _FIRST
         values: dict[str, Any] = {
             "user_id": claims.user_id,
@@ -69,8 +70,6 @@ def list_nodes(
                 except NotFoundError:
                     return []
             rows = tx.execute(_QUERIES["nodes"], values).fetchall()
-        return [row | {"language": language_shown(row)} for row in rows]
+        return [ListedNode.model_validate(row | {"language": language_shown(row)}) for row in rows]
 
-    return cursors.page(
-        claims, "nodes", asdict(wanted), limit, cursor, read, lambda row: (row["layer_depth"], row["node_id"])
-    )
+    return cursors.page(claims, "nodes", asdict(wanted), limit, cursor, read, lambda one: (one.depth, one.node_id))

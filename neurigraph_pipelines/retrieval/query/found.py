@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.graph.history import superseded_of, values_then
 from neurigraph_pipelines.model import Message, Voice, shown_author
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
@@ -152,7 +153,8 @@ def found_messages(
     """
     layers = [node.layer for node in nodes]
     statements = np.array([layers[one.node].statement[one.row] for one in ranked], np.int64)
-    times_said = _times_said(layers, statements).tolist()
+    unknown = np.zeros_like(statements)
+    times_said = enriched("restatements", lambda: _times_said(layers, statements), lambda: unknown).tolist()
     found = []
     for one, times, statement in zip(ranked, times_said, statements.tolist(), strict=True):
         layer, row = layers[one.node], one.row

@@ -10,6 +10,7 @@ from typing import Any
 
 from neurigraph_pipelines.lifecycle.retention import KEPT, in_search
 from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
@@ -36,12 +37,12 @@ def present(
     return Answer(
         [_hit(one, restated.get(one.record.record_id, 1), expiry) for one in found.records],
         [shown_message(one) for one in found.messages],
-        [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]],
+        enriched("anchors", lambda: [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]], list),
         found.warmed,
         list(found.notes),
-        [_period(one) for one in periods],
-        None if found.facts is None else list(found.facts),
-        None if found.rationale is None else found.rationale.shown(),
+        enriched("times named", lambda: [_period(one) for one in periods], list),
+        enriched("facts", lambda: None if found.facts is None else list(found.facts), list),
+        enriched("rationale", lambda: None if found.rationale is None else found.rationale.shown(), lambda: None),
     )
 
 

@@ -38,7 +38,7 @@ from neurigraph_pipelines.retrieval.query.signals import (
     compare_exactly,
     compare_passages,
     lowest_of_best,
-    nearness_to_periods,
+    nearness_named,
     products,
     scaled,
 )
@@ -195,7 +195,7 @@ class _Ranking:
         self.query = query
         self.rows = rows
         self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in rows.layers])
-        self.period = WEIGHTS["period"] * nearness_to_periods(rows.occurred, query.periods) if query.periods else None
+        self.period = WEIGHTS["period"] * nearness_named(rows.occurred, query.periods) if query.periods else None
         vector = query.passage_vector if query.passage_vector is not None else np.zeros(0)
         self.vector: Floats = vector.astype(np.float32)  # empty if nothing can be compared
         self.known = self._known_records()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.index.postings import Floats, lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.sign_hash import estimates
@@ -156,6 +157,11 @@ def compare_exactly(
         likely = likely & np.repeat(are_estimated, [layer.passages for layer in rows.layers])
     passages = np.flatnonzero(likely)
     out[:, passages] = products(vectors.of(passages), vector).T
+
+
+def nearness_named(occurred: NDArray[Any], periods: Sequence[tuple[float, float]]) -> NDArray[Any]:
+    """Return ``nearness_to_periods``, or zeros if a defect keeps it from being computed."""
+    return enriched("times named", lambda: nearness_to_periods(occurred, periods), lambda: np.zeros(len(occurred)))
 
 
 def nearness_to_periods(occurred: NDArray[Any], periods: Sequence[tuple[float, float]]) -> NDArray[Any]:

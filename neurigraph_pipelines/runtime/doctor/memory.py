@@ -10,7 +10,6 @@ from psycopg import Error
 
 from neurigraph_pipelines.database.migrations import require_current, require_secret
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.upgrades import has_outdated_nodes
 from neurigraph_pipelines.ingestion import readiness
 from neurigraph_pipelines.ingestion.figures import figures_of_work
 from neurigraph_pipelines.ingestion.unfinished import REMEDY, count_unfinished
@@ -41,7 +40,7 @@ _QUERIES = statements("doctor")
 
 
 def database(installation: Installation) -> Iterator[Finding]:
-    """Look at the versions of the server, the schema and the nodes.
+    """Look at the versions of the server and the schema.
 
     Raises:
         ConfigurationError: The schema is another one, or the server cannot be reached.
@@ -54,8 +53,6 @@ def database(installation: Installation) -> Iterator[Finding]:
         most = installation.settings.database.replica_lag_seconds
         found = f"the standby is no standby, does not answer, or is more than {most:g} s behind: searches do not use it"
         yield warning("database", found, "look at NEURIGRAPH_DATABASE_REPLICA_URL and the standby (docs/scaling.md)")
-    if has_outdated_nodes(installation.database):
-        yield warning("database", "some nodes have tables of an earlier version", "run `neurigraph upgrade`")
     yield well("database", f"Postgres {row['version']} with pgvector {row['vector']}; the schema is of this version")
 
 

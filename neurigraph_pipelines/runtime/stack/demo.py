@@ -21,6 +21,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.runtime.stack.supervisor import StackError
 from neurigraph_pipelines.settings.shipped import shipped
+from neurigraph_pipelines.views.graph import TreeNode
 from neurigraph_pipelines.wiring.installation import Installation
 
 USER = "bob"
@@ -43,7 +44,7 @@ class Listener:
 
     say: Callable[[str], None]
     progress: Callable[[int, int], None]
-    show_tree: Callable[[navigation.TreeNode], None]
+    show_tree: Callable[[TreeNode], None]
     show_reply: Callable[[str, Reply], None]
 
 

@@ -14,7 +14,7 @@ from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, kept_until, listed, path_of, plain
+from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, kept_until, listed, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.faces.mcp.view import VIEW
 from neurigraph_pipelines.graph import history, navigation
@@ -23,6 +23,7 @@ from neurigraph_pipelines.text.hygiene import utc
 MAX_PAGE = 100
 
 _BEGINNING, _FEW = 200, 3  # of a change that does not fit
+_NODE = ("node_id", "name", "path", "kind", "node_type", "state", "depth", "parent_node_id", "record_count")
 _BELOW = ("node_id", "name", "node_type", "kind", "state", "record_count")
 _EDGE = ("relation", "direction", "node_id", "node_name", "strength", "valid")
 _RECORD = ("record_id", "title", "summary", "occurred_at", "expires_at", "file_id")
@@ -88,24 +89,26 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
     wanted = call.node(given.node) if given.node else None
     with database.agent(claims) as tx:
         node_id = wanted or navigation.tree(tx, claims.user_id).node_id
-        node = plain(presentation.node(navigation.shell(tx, node_id)))
+        node = navigation.shell(tx, node_id)
     # Without records there is no next page.
     page = navigation.page_of_records(database, cursors, claims, node_id, max(given.limit, 1), given.cursor or None)
     records = page.items[: given.limit]
     budget, notes = call.budget(given.max_tokens), list[str]()
-    node["summary"] = budget.cut(node["summary"] or "")
-    budget.fits(as_json({name: node[name] for name in ("node_id", "path", "kind", "parent_node_id")}))
-    children = _fitting([_of(one, _BELOW) for one in node["children"]], "nodes below it", budget, notes)
-    edges = _fitting([_of(one, _EDGE) for one in node["edges"]], "edges", budget, notes)
+    summary = budget.cut(plain(node.summary or ""))
+    budget.fits(as_json(shown(node, ("node_id", "path", "kind", "parent_node_id"))))
+    children = _fitting([shown(one, _BELOW) for one in node.children], "nodes below it", budget, notes)
+    edges = _fitting([shown(one, _EDGE) for one in node.edges], "edges", budget, notes)
     listed_records = [_of(plain(presentation.record(one)), _RECORD) for one in records]
-    shown = _fitting(listed_records, "", budget, [])
-    if listed_records and not shown:  # or the next call would show as little
-        shown = [listed_records[0] | {"summary": f"{budget.cut(listed_records[0]['summary'])}…"}]
-    named = {name: node[name] for name in Place.model_fields if name in node}
+    fitting = _fitting(listed_records, "", budget, [])
+    if listed_records and not fitting:  # or the next call would show as little
+        fitting = [listed_records[0] | {"summary": f"{budget.cut(listed_records[0]['summary'])}…"}]
     return Place(
-        **{**named, "children": children, "edges": edges},
-        records=shown,
-        next_cursor=page.cursor_after(len(shown)) if shown else None,
+        **shown(node, _NODE),
+        summary=summary,
+        children=children,
+        edges=edges,
+        records=fitting,
+        next_cursor=page.cursor_after(len(fitting)) if fitting else None,
         notes=notes,
     )
 
@@ -200,18 +203,20 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
     page = history.page_of_history(
         database, call.installation.cursors, call.claims, given.record_id, given.limit, given.cursor or None
     )
-    shown: list[dict[str, Any]] = []
+    fitting: list[dict[str, Any]] = []
     for delta in page.items:
         one = _of(
             plain(presentation.delta(delta)),
             ("delta_id", "operation", "changed_at", "authored_by", "before", "after", "notes"),
         )
         if not budget.fits(as_json(one)):
-            if shown:
+            if fitting:
                 break
             one = {**one, "before": _beginnings(one["before"]), "after": _beginnings(one["after"])}
-        shown.append(one)
-    return History(record_id=record_id, deltas=shown, next_cursor=page.cursor_after(len(shown)) if shown else None)
+        fitting.append(one)
+    return History(
+        record_id=record_id, deltas=fitting, next_cursor=page.cursor_after(len(fitting)) if fitting else None
+    )
 
 
 BROWSE_GRAPH = Tool(

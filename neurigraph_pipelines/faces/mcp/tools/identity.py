@@ -60,7 +60,7 @@ def who_am_i(call: Call, _: NoArguments) -> Identity:
     with database.agent(claims) as tx:
         try:
             top = navigation.tree(tx, claims.user_id)
-            top_id, top_path = top.node_id, navigation.shell(tx, top.node_id)["node_path"]
+            top_id, top_path = top.node_id, navigation.shell(tx, top.node_id).path
             below = [top, *top.others]
             while below:
                 node = below.pop()

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from neurigraph_pipelines.faces.mcp.budget import LEAST_TOKENS, MOST_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.results import Result, schema_of
+from neurigraph_pipelines.text.exact_json import keep_exactly
 
 
 class Arguments(BaseModel):
@@ -56,7 +57,7 @@ def _parsed(value: Any) -> Any:
     """Return a list that a client wrote as JSON in a text; some clients know no other way."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
-            return json.loads(value)
+            return json.loads(keep_exactly(value.encode("utf-8", "surrogatepass")))
         except (ValueError, RecursionError):
             return value
     return value

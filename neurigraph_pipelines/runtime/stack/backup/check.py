@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.model.errors import DamagedObjectError, StorageError
 from neurigraph_pipelines.runtime.stack.backup.create import Listener
 from neurigraph_pipelines.runtime.stack.backup.folder import DATABASE, BackupFolder
@@ -37,13 +36,18 @@ def check(folder: BackupFolder, backup_id: str | None, listener: Listener) -> Ch
     folder.open()
     report = Checked()
     seen: set[str] = set()
+
+    def on_bytes(more: int) -> None:
+        report.bytes_read += more
+        listener.on_bytes(more)
+
     for chosen in folder.backups() if backup_id is None else [folder.find(backup_id)]:
         listener.on_stage(chosen)
         report.backups.append(chosen)
         try:
             manifest = folder.manifest(chosen)
             wanted = dict(listed_objects(folder, chosen, manifest))
-            if _digest(folder.read(chosen, DATABASE), report, listener) != manifest["database"]["sha256"]:
+            if Hashed(folder.read(chosen, DATABASE), on_bytes).read() != manifest["database"]["sha256"]:
                 raise DamagedObjectError("its database is damaged")
         except StorageError as error:
             report.damaged.append(f"backup {chosen}: {error}")
@@ -54,7 +58,7 @@ def check(folder: BackupFolder, backup_id: str | None, listener: Listener) -> Ch
             seen.add(content.sha256)
             report.objects += 1
             try:
-                _digest(folder.read_object(content.sha256), report, listener)
+                Hashed(folder.read_object(content.sha256), on_bytes).read()
             except StorageError as error:
                 report.damaged.append(f"object {key}: {error}")
         try:
@@ -62,12 +66,3 @@ def check(folder: BackupFolder, backup_id: str | None, listener: Listener) -> Ch
         except StorageError as error:
             report.damaged.append(f"backup {chosen}: {error}")
     return report
-
-
-def _digest(chunks: Iterator[bytes], report: Checked, listener: Listener) -> str:
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        digest.update(chunk)
-        report.bytes_read += len(chunk)
-        listener.on_bytes(len(chunk))
-    return digest.hexdigest()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import neurigraph_pipelines
-from neurigraph_pipelines.database.statements import newest
+from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.runtime.stack.backup.folder import (
@@ -115,8 +115,8 @@ def _description(tx: Transaction, copied: Copied) -> dict[str, Any]:
         "version": VERSION,
         "neurigraph": neurigraph_pipelines.__version__,
         "created_at": datetime.now(UTC),
-        "shared_ddl": newest("shared"),
-        "node_ddl": newest("node"),
+        "shared_ddl": SHIPPED.newest,
+        "node_ddl": SHIPPED.newest,
         "postgres": tx.info.server_version,
         "roles": tx.execute(QUERIES["roles"].format()).fetchall(),
         "objects": len(copied.objects),

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.model.errors import (
     ConfigurationError,
     ConflictError,
@@ -213,12 +214,10 @@ class BackupFolder:
 
     def read_object(self, sha256: str) -> Iterator[bytes]:
         """Yield the content of an object, and raise DamagedObjectError at its end if its checksum is wrong."""
-        digest = hashlib.sha256()
         file = self.object_file(self.name_of(sha256))
-        for piece in self._opened(file):
-            digest.update(piece)
-            yield piece
-        if digest.hexdigest() != sha256:
+        content = Hashed(self._opened(file))
+        yield from content
+        if content.sha256 != sha256:
             raise DamagedObjectError(f"{file} is damaged")
 
     def write_manifest(self, folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -303,20 +302,11 @@ class BackupFolder:
         return hmac.digest(self._key.name_key, FORMAT.encode(), "sha256").hex() if self._key is not None else None
 
     def _store(self, path: Path, chunks: Iterable[bytes], on_bytes: OnBytes) -> Written:
-        digest, size = hashlib.sha256(), 0
-
-        def counted() -> Iterator[bytes]:
-            nonlocal size
-            for chunk in chunks:
-                digest.update(chunk)
-                size += len(chunk)
-                on_bytes(len(chunk))
-                yield chunk
-
+        content = Hashed(chunks, on_bytes)
         with self._readable_errors(), _new_file(path) as file:
-            for piece in self._sealed(counted()):
+            for piece in self._sealed(content):
                 file.write(piece)
-        return Written(digest.hexdigest(), size)
+        return Written(content.sha256, content.size_bytes)
 
     def _file_name(self, name: str) -> str:
         return name if self._key is None else name + _ENCRYPTED

@@ -21,8 +21,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.migrations import migrate
-from neurigraph_pipelines.database.statements import newest
-from neurigraph_pipelines.exchange.portability.named_objects import named_objects, needs_working_copy
+from neurigraph_pipelines.database.schema import SHIPPED
+from neurigraph_pipelines.exchange.portability.stream import Hashed
+from neurigraph_pipelines.exchange.portability.tables import named_objects, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
 from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
@@ -74,7 +75,7 @@ def restore(
     folder.open()
     chosen = folder.find(backup_id)
     manifest = folder.manifest(chosen)
-    if manifest["shared_ddl"] > newest("shared") or manifest["node_ddl"] > newest("node"):
+    if manifest["shared_ddl"] > SHIPPED.newest:
         raise InvalidInputError(
             f"backup {chosen} was made by Neurigraph {manifest['neurigraph']}: restore it with that"
         )
@@ -129,10 +130,7 @@ def _put(
 ) -> bool:
     """Write an object unless it is there, and return whether it was written."""
     try:
-        found = hashlib.sha256()
-        for piece in objects.get(key):
-            found.update(piece)
-        if found.hexdigest() == content.sha256:
+        if Hashed(objects.get(key)).read() == content.sha256:
             listener.on_bytes(content.size_bytes)
             return False
         if not replace:
@@ -257,11 +255,9 @@ class _Target:
 
 
 def _checked(chunks: Iterator[bytes], sha256: str) -> Iterator[bytes]:
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        digest.update(chunk)
-        yield chunk
-    if digest.hexdigest() != sha256:
+    dump = Hashed(chunks)
+    yield from dump
+    if dump.sha256 != sha256:
         raise DamagedObjectError("the database of the backup is damaged: restore another backup")
 
 

@@ -15,7 +15,7 @@ from psycopg import IsolationLevel
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.portability.named_objects import named_objects
+from neurigraph_pipelines.exchange.portability.tables import named_objects
 from neurigraph_pipelines.model.errors import DamagedObjectError, LostObjectError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder, OnBytes

@@ -1,0 +1,96 @@
+"""Messages that were read for an answer, and the replies to those of them that ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.model import Evidence, Voice, speaker_called
+from neurigraph_pipelines.model.chat import CHAT_ORIGIN
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import StorageError
+from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
+from neurigraph_pipelines.retrieval.query.question import Question
+
+ASKS = ("?", "？")
+"""How a message that asks ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A message that was read, cut to what a model is given, with the hit that led to it."""
+
+    hit: dict[str, Any]
+    text: str
+    occurred_at: datetime
+    message: OpenedMessage | None = None
+    section: str | None = None
+
+    def as_evidence(self, before: str = "") -> Evidence:
+        """Return it as a language model sees it, with the message before it."""
+        if self.message is None:
+            return Evidence(self.text, "summary", self.occurred_at, self.hit["title"])
+        voice = self.message.voice
+        speaker = speaker_called(self.message.author, voice, self.message.role.value)
+        return Evidence(self.text, speaker, self.occurred_at, self.hit["title"], voice, before)
+
+
+def with_replies(context: Context, question: Question, passages: Sequence[Passage]) -> list[Passage]:
+    """Return passages, each stored question among them followed by the message after it, if that was not found itself.
+
+    The replies are looked up together, under the rights of the caller. A reply that the question's own filters would
+    leave out is left out, and so is one that cannot be read: the question stands alone then.
+    """
+    read = {(one.hit["record_id"], one.message.seq) for one in passages if one.message}
+    wanted: dict[UUID, list[int]] = {}
+    for one in passages:
+        if one.message and one.message.file_id and _asks(one) and question.speaker is None:
+            following = one.message.seq + 1
+            if (one.hit["record_id"], following) not in read:
+                wanted.setdefault(one.message.file_id, []).append(following)
+    if not wanted:
+        return list(passages)
+    opened = enriched("replies", lambda: open_in_files(context, wanted), dict[UUID, list[OpenedMessage] | StorageError])
+    replies = {
+        (file_id, reply.seq): reply
+        for file_id, found_in in opened.items()
+        for reply in ([] if isinstance(found_in, StorageError) else found_in)
+    }
+    found: list[Passage] = []
+    for one in passages:
+        found.append(one)
+        key = (one.message.file_id, one.message.seq + 1) if one.message and one.message.file_id else None
+        reply = replies.pop(key, None) if key and _asks(one) else None
+        if reply and _may_be_shown(one, reply, question):
+            found.append(replace(one, text=reply.text, occurred_at=reply.occurred_at, message=reply, section=None))
+    return found
+
+
+def _asks(one: Passage) -> bool:
+    return one.text.rstrip(" \"'”»)").endswith(ASKS)
+
+
+def _may_be_shown(one: Passage, reply: OpenedMessage, question: Question) -> bool:
+    """Return whether a reply has words, is within the times that a question asks for, and is no answer of a chat."""
+    is_answer = reply.voice is Voice.ASSISTANT and one.hit["origin"]["source"]["origin"] == CHAT_ORIGIN
+    is_late = question.occurred_before is not None and reply.occurred_at >= question.occurred_before
+    is_early = question.occurred_after is not None and reply.occurred_at < question.occurred_after
+    return bool(reply.text.strip()) and not (is_answer or is_late or is_early)
+
+
+def places_of(passages: Iterable[Passage]) -> list[tuple[str, int]]:
+    """Return the records of stored messages, with the numbers of the messages."""
+    return [(one.hit["record_id"], one.message.seq) for one in passages if one.message and one.hit["stored"]]
+
+
+def in_context(passages: Sequence[Passage]) -> list[Evidence]:
+    """Return passages as evidence, each with the message before it where that was found, too."""
+    texts = {(one.hit["source_id"], one.message.seq): one.text for one in passages if one.message}
+    return [
+        one.as_evidence(texts.get((one.hit["source_id"], one.message.seq - 1), "") if one.message else "")
+        for one in passages
+    ]

@@ -1,0 +1,189 @@
+"""Nodes with their profiles and edges, and the tree."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import CompressionState, ConceptKind, NodeType
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
+
+LANGUAGE = Field(
+    description="Language of most memories at the node, such as `de`; `other` without a stemmer, null without memories."
+)
+
+
+class NewNode(View):
+    """A node that was created."""
+
+    node_id: UUID
+
+
+class Child(View):
+    """A node directly below another."""
+
+    node_id: UUID
+    name: str
+    node_type: NodeType
+    kind: ConceptKind
+    state: CompressionState
+    record_count: int
+
+
+class Edge(View):
+    """A relation, with the node at its other end. Strength and counts are over the evidence that the caller sees."""
+
+    edge_id: UUID
+    relation: str
+    strength: float
+    evidence_count: int
+    unproven_count: int = Field(description="Statements from before evidence was kept, whose memories are unknown.")
+    valid: str = Field(description="The times at which the relation holds, as a Postgres multirange.")
+    node_id: UUID
+    node_name: str
+    node_state: CompressionState
+    direction: Literal["in", "out"]
+
+
+class Descriptor(View):
+    """A frequent entity or topic of a node's memories."""
+
+    word: str
+    weight: float = Field(description="The share of the memories that have it.")
+
+
+class Centroid(View):
+    """What some of a node's memories gather around."""
+
+    share: float
+    records: int
+    record_id: UUID = Field(description="The memory nearest to it.")
+    descriptors: list[str] = Field(description="Entities and topics that set these memories apart.")
+
+
+class Drift(View):
+    """The newest memories of a node compared with those before."""
+
+    distance: float = Field(
+        description="Cosine distance of the two means: 0 is the same direction, 1 an unrelated one."
+    )
+    recent_records: int
+    baseline_records: int
+    recent_from: datetime = Field(description="When the first of the newest memories occurred.")
+
+
+class Profile(View):
+    """What characterises the memories of a node, without those below it.
+
+    The owner's is made of all current memories, everybody else's of shared ones.
+    """
+
+    records: int
+    sampled: int = Field(description="Memories that the profile is made of: of a large node, a sample.")
+    embedded: int = Field(description="Those of them with vectors.")
+    descriptors: list[Descriptor]
+    centroids: list[Centroid] = Field(description="At most four, the largest share first.")
+    drift: Drift | None = Field(description="Null if fewer than eight memories have vectors.")
+    first_at: datetime = Field(description="When the first memory occurred.")
+    last_at: datetime
+    is_stale: bool = Field(description="Whether memories came or were replaced since; it is rebuilt at night.")
+    rebuilt_at: datetime
+
+
+class NodeProfile(View):
+    """A node with its profile."""
+
+    node_id: UUID
+    profile: Profile | None = Field(
+        description="Null until the next night, for a new node and after memories were revised, moved, hidden or "
+        "forgotten."
+    )
+
+
+class Shell(View):
+    """The part of a node that is always open: identity, state, profile, children and edges."""
+
+    node_id: UUID
+    name: str
+    node_type: NodeType
+    kind: ConceptKind
+    depth: int = Field(description="0 is the root.")
+    path: str
+    parent_node_id: UUID | None
+    state: CompressionState
+    keywords: list[str]
+    aliases: list[str]
+    summary: str | None
+    record_count: int
+    language: Annotated[str | None, LANGUAGE]
+    last_accessed_at: datetime
+    created_at: datetime
+    profile: Profile | None
+    children: list[Child]
+    edges: list[Edge]
+
+
+class ListedNode(View):
+    """A node of a list."""
+
+    node_id: UUID
+    parent_node_id: UUID | None = Field(description="Null for the root, and if the caller does not see the parent.")
+    name: str
+    path: str
+    node_type: NodeType
+    kind: ConceptKind
+    depth: int = Field(description="0 is the root.")
+    state: CompressionState
+    summary: str | None
+    aliases: list[str]
+    record_count: int
+    language: Annotated[str | None, LANGUAGE]
+    last_accessed_at: datetime
+    created_at: datetime
+
+
+class Nodes(View):
+    """A page of nodes, parents before their children."""
+
+    nodes: list[ListedNode]
+    next_cursor: str | None = NEXT_CURSOR
+
+
+class TreeEdge(View):
+    """A relation of a node to another one."""
+
+    relation: str
+    node_id: UUID = Field(description="The other node.")
+    strength: float = Field(description="From 0 to 1, over the evidence that the caller sees.")
+
+
+class TreeNode(View):
+    """A node with everything below it."""
+
+    node_id: UUID
+    name: str
+    node_type: NodeType
+    kind: ConceptKind
+    depth: int
+    state: CompressionState
+    record_count: int
+    summary: str
+    children: list[TreeNode]
+    links: list[str] = Field(description="Relations to other nodes, such as `coworker → Business/Ana`.")
+    edges: list[TreeEdge] = Field(description="The same relations with ids and strengths.")
+
+
+class Tree(TreeNode):
+    """The topmost node that the caller sees, with everything visible below it."""
+
+    others: list[TreeNode] = Field(description="Other nodes that were granted, one by one; empty for the owner.")
+
+
+class TreePage(Tree):
+    """A page of the tree: some nodes with those above them."""
+
+    next_cursor: str | None = Field(description="Continues a graph that is larger than `limit`; null on the last page.")

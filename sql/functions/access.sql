@@ -1,0 +1,379 @@
+-- Claims and access: the caller of a statement, and the nodes and sources that the caller may read and write.
+
+-- The signed claims of the transaction, or null: without a valid signature, or after they expire, there are none.
+-- Claims are signed right before they are sent. So if they are not as old as the transaction, the clock of the program
+-- that signed them is wrong: that is an error, which says so, rather than an answer without rows. Ten seconds behind
+-- are normal, since signatures are reused for so long; two minutes are allowed, so that claims live long enough (five
+-- minutes) for every statement (half a minute) and its wait for a connection (half a minute).
+CREATE OR REPLACE FUNCTION neurigraph.claims() RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    payload text := current_setting('request.jwt.claims', true);
+    signature text := current_setting('neurigraph.claims_signature', true);
+    expected bytea;
+    stated jsonb;
+    behind double precision;
+BEGIN
+    IF coalesce(payload, '') = '' OR coalesce(signature, '') = '' THEN
+        RETURN NULL;
+    END IF;
+    SELECT sha256(k.outer_pad || sha256(k.inner_pad || convert_to(payload, 'UTF8'))) INTO expected
+    FROM neurigraph_private.claims_key AS k;
+    IF expected IS NULL OR encode(expected, 'hex') <> signature THEN
+        RETURN NULL;
+    END IF;
+    stated := payload::jsonb;
+    behind := extract(EPOCH FROM now())::double precision - (stated ->> 'iat')::double precision;
+    IF abs(behind) > 120 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'NG001',
+            MESSAGE = format(
+                'the clock of this program is %s seconds %s that of the database, and at most 120 are allowed',
+                round(abs(behind)), CASE WHEN behind > 0 THEN 'behind' ELSE 'ahead of' END
+            );
+    END IF;
+    IF NOT coalesce((stated ->> 'exp')::numeric > extract(EPOCH FROM clock_timestamp()), false) THEN
+        RETURN NULL;
+    END IF;
+    RETURN stated;
+END
+$$;
+
+-- Set the signed claims of the transaction and return them if they are valid, for functions that are called with them:
+-- one statement fewer is sent.
+CREATE OR REPLACE FUNCTION neurigraph_private.set_claims(payload text, signature text) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM
+        set_config('request.jwt.claims', payload, true), set_config('neurigraph.claims_signature', signature, true);
+    RETURN neurigraph.claims();
+END
+$$;
+
+-- The owner of a graph if the caller is that owner, else null.
+CREATE OR REPLACE FUNCTION neurigraph.asking_user_id() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN c.stated ->> 'role' = 'user' THEN (c.stated ->> 'user_id')::uuid END
+    FROM (SELECT neurigraph.claims() AS stated) AS c
+$$;
+
+-- The owner of a graph if the caller acts for that owner within spaces, else null.
+CREATE OR REPLACE FUNCTION neurigraph.bound_user_id() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN c.stated ->> 'role' = 'bound' THEN (c.stated ->> 'user_id')::uuid END
+    FROM (SELECT neurigraph.claims() AS stated) AS c
+$$;
+
+-- The container tags that the caller is limited to; null is no limit.
+CREATE OR REPLACE FUNCTION neurigraph.asking_tags() RETURNS text []
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN c.stated ? 'container_tags'
+        THEN ARRAY(SELECT t.tag FROM jsonb_array_elements_text(c.stated -> 'container_tags') AS t (tag)) END
+    FROM (SELECT neurigraph.claims() AS stated) AS c
+$$;
+
+-- What callers that are limited to the same spaces have in common; null is no limit.
+CREATE OR REPLACE FUNCTION neurigraph.asking_binding() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT md5(array_to_string(ARRAY(SELECT t.tag FROM unnest(neurigraph.asking_tags()) AS t (tag) ORDER BY t.tag), ','))::uuid
+    WHERE neurigraph.asking_tags() IS NOT NULL
+$$;
+
+-- The node of the persona that the claims name, or null if it is not a persona of the graph (any more).
+CREATE OR REPLACE FUNCTION neurigraph_private.persona_of(asking jsonb) RETURNS uuid
+LANGUAGE sql STABLE AS $$
+    SELECT g.node_id FROM neurigraph.graph_index AS g
+    WHERE g.node_id = CASE
+        WHEN asking ->> 'role' = 'persona' AND asking ->> 'sub' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+            THEN (asking ->> 'sub')::uuid
+    END
+        AND g.user_id = (asking ->> 'user_id')::uuid AND g.node_type = 'persona'
+$$;
+
+-- The member of an organization that the claims name, or null if the membership has ended.
+CREATE OR REPLACE FUNCTION neurigraph_private.member_of(asking jsonb) RETURNS uuid
+LANGUAGE sql STABLE AS $$
+    SELECT m.member_id FROM neurigraph.organization_members AS m
+    WHERE m.member_id = CASE
+        WHEN asking ->> 'role' = 'member' AND asking ->> 'sub' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+            THEN (asking ->> 'sub')::uuid
+    END
+        AND m.user_id = (asking ->> 'user_id')::uuid AND m.ended_at IS NULL
+$$;
+
+-- The nodes that a caller other than the owner reaches. A member of an organization reads all nodes. A persona reads
+-- its own node and all nodes below it. Every other right is granted node by node: a grant opens the node that it names,
+-- and no node above, beside or below it. Writing always needs a grant. A caller that is limited to spaces reaches those
+-- of these nodes that lead to a record which it sees; one that acts for the owner, all such nodes.
+CREATE OR REPLACE FUNCTION neurigraph_private.reach(asking jsonb, wanted neurigraph.grant_type) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    IF asking ->> 'role' = 'bound' THEN
+        RETURN QUERY SELECT n.node_id FROM neurigraph_private.nodes_in_spaces(asking) AS n (node_id);
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT r.node_id
+    FROM (
+        SELECT g.node_id FROM neurigraph.graph_index AS g
+        WHERE wanted = 'read' AND g.path @> ARRAY[neurigraph_private.persona_of(asking)]
+        UNION ALL
+        SELECT g.node_id FROM neurigraph.graph_index AS g
+        WHERE wanted = 'read' AND g.user_id = (asking ->> 'user_id')::uuid
+            AND (SELECT neurigraph_private.member_of(asking) IS NOT NULL)
+        UNION ALL
+        SELECT t.target_node_id FROM neurigraph.permission_grants AS t
+        WHERE t.user_id = (asking ->> 'user_id')::uuid
+            AND t.subject_id = asking ->> 'sub' AND t.subject_type::text = asking ->> 'role'
+            AND (t.subject_type = 'third_party' OR neurigraph_private.persona_of(asking) IS NOT NULL)
+            AND (wanted = 'read' OR t.grant_type = wanted)
+            AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > statement_timestamp())
+    ) AS r
+    WHERE NOT asking ? 'container_tags'
+        OR r.node_id IN (SELECT n.node_id FROM neurigraph_private.nodes_in_spaces(asking) AS n (node_id));
+END
+$$;
+
+-- The nodes that a caller may read: the single definition, used by the policies of node tables (may_read_node) and by
+-- every function that runs with the owner's rights. Pass only the result of claims().
+CREATE OR REPLACE FUNCTION neurigraph.visible_nodes(asking jsonb) RETURNS SETOF neurigraph.graph_index
+LANGUAGE sql STABLE AS $$
+    SELECT g.* FROM neurigraph.graph_index AS g
+    WHERE g.user_id = (asking ->> 'user_id')::uuid AND NOT g.quarantined
+        AND (
+            (
+                SELECT asking ->> 'role' = 'user'
+                    OR (neurigraph_private.member_of(asking) IS NOT NULL AND NOT asking ? 'container_tags')
+            )
+            OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id))
+        )
+$$;
+
+-- The sources of the graph that are hidden from the caller, the single definition: for all but the owner the private
+-- ones, but for a member of an organization own ones; and for a caller that is limited to spaces all that are in none
+-- of them. Pass only the result of claims().
+CREATE OR REPLACE FUNCTION neurigraph_private.hidden_sources(asking jsonb) RETURNS uuid []
+LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    acts_for_owner boolean NOT NULL := coalesce(asking ->> 'role' IN ('user', 'bound'), false);
+BEGIN
+    IF asking ? 'container_tags' THEN
+        RETURN ARRAY(
+            SELECT s.source_id FROM neurigraph.sources AS s
+            WHERE s.user_id = (asking ->> 'user_id')::uuid AND NOT (
+                (acts_for_owner OR s.privacy <> 'private')
+                AND s.source_id IN (SELECT m.source_id FROM neurigraph_private.sources_in_spaces(asking) AS m (source_id))
+            )
+        );
+    END IF;
+    RETURN CASE WHEN acts_for_owner THEN '{}'::uuid [] ELSE ARRAY(
+        SELECT s.source_id FROM neurigraph.sources AS s
+        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private'
+            AND coalesce(s.member_id <> (SELECT neurigraph_private.member_of(asking)), true)
+    ) END;
+END
+$$;
+
+-- The same for the policies of all tables that describe records, evaluated once a statement.
+CREATE OR REPLACE FUNCTION neurigraph.hidden_sources() RETURNS uuid []
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT neurigraph_private.hidden_sources(neurigraph.claims())
+$$;
+
+-- The deltas of the graph that a quarantine in force hides, from its owner, too.
+CREATE OR REPLACE FUNCTION neurigraph.hidden_deltas() RETURNS uuid []
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ARRAY(
+        SELECT q.delta_id FROM neurigraph.quarantined_deltas AS q WHERE q.user_id = neurigraph.asking_user_id()
+    )
+$$;
+
+-- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if a hidden
+-- source is counted in them, and never within spaces. Then all words are equally rare.
+CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_visible(asking jsonb) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN asking ->> 'role' = 'user' OR (
+        NOT asking ? 'container_tags' AND NOT EXISTS (
+            SELECT FROM neurigraph.sources AS s
+            INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
+            WHERE s.source_id = ANY(neurigraph_private.hidden_sources(asking))
+                AND r.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+        )
+    );
+END
+$$;
+
+-- Whether the caller may read a node. In PL/pgSQL, whose plans are cached once a connection: SQL would be planned for
+-- each statement.
+CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+BEGIN
+    RETURN EXISTS (SELECT FROM neurigraph.visible_nodes(asking) AS g WHERE g.node_id = wanted);
+END
+$$;
+
+-- Whether a node is a mount node of a peer, or below one: nobody writes there.
+CREATE OR REPLACE FUNCTION neurigraph_private.is_mirror(wanted uuid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM neurigraph.peers AS p WHERE p.mount_node_id = wanted
+        UNION ALL
+        SELECT FROM neurigraph.mirrored_nodes AS m WHERE m.node_id = wanted
+    )
+$$;
+
+-- What the standard of a node says of a caller that has a grant to write to it, or is a member: now, after an approval,
+-- or neither.
+CREATE OR REPLACE FUNCTION neurigraph_private.write_rule(asking jsonb, wanted uuid) RETURNS text
+LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    IF neurigraph_private.is_mirror(wanted) OR NOT EXISTS (
+        SELECT FROM neurigraph.graph_index AS g
+        WHERE g.node_id = wanted AND g.user_id = (asking ->> 'user_id')::uuid
+            AND (
+                asking ->> 'role' = 'user' OR neurigraph_private.member_of(asking) IS NOT NULL
+                OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read_write') AS r (node_id))
+            )
+    ) THEN
+        RETURN NULL;
+    END IF;
+    RETURN CASE
+        WHEN asking ->> 'role' IN ('user', 'bound') THEN 'any'
+        ELSE (SELECT s.value FROM neurigraph_private.standard_of(wanted) AS s WHERE s.field = 'write')
+    END;
+END
+$$;
+
+-- Whether the caller may write to a node at once, which changes what others wrote there: members may not. In PL/pgSQL
+-- for the same reason.
+CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    RETURN coalesce(
+        neurigraph.claims() ->> 'role' <> 'member'
+        AND neurigraph_private.write_rule(neurigraph.claims(), wanted) IN ('any', 'registered'), false
+    );
+END
+$$;
+
+-- Whether the caller may hand a note in for a node, which may then have to be approved; for members nobody approves.
+CREATE OR REPLACE FUNCTION neurigraph.may_hand_in(wanted uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    RETURN coalesce(
+        neurigraph_private.write_rule(neurigraph.claims(), wanted) = ANY(
+            CASE WHEN neurigraph.claims() ->> 'role' = 'member' THEN ARRAY['any', 'registered']
+                ELSE ARRAY['any', 'registered', 'approve'] END
+        ), false
+    );
+END
+$$;
+
+-- The nodes that the caller may read without owning the graph; none for the owner, whose rows other policies show.
+CREATE OR REPLACE FUNCTION neurigraph.readable_nodes() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT r.node_id
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+    CROSS JOIN LATERAL neurigraph_private.reach(c.asking, 'read') AS r (node_id)
+$$;
+
+-- The persona that is the caller, if it may write to at least one node.
+CREATE OR REPLACE FUNCTION neurigraph.writing_persona() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT neurigraph_private.persona_of(c.asking)
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+    WHERE EXISTS (SELECT FROM neurigraph_private.reach(c.asking, 'read_write'))
+$$;
+
+-- The sources that the caller handed in as a persona that may still write, for policies: the policies of sources need
+-- not be planned again for each table that follows them.
+CREATE OR REPLACE FUNCTION neurigraph.handed_in_sources() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT s.source_id FROM neurigraph.sources AS s WHERE s.persona_id = neurigraph.writing_persona()
+$$;
+
+-- The segments of these sources.
+CREATE OR REPLACE FUNCTION neurigraph.handed_in_triggers() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.trigger_id
+    FROM neurigraph.storage_triggers AS t
+    INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
+    WHERE s.persona_id = neurigraph.writing_persona()
+$$;
+
+-- The nodes in which the pipeline may file what a persona sent.
+CREATE OR REPLACE FUNCTION neurigraph.writable_nodes(persona uuid) RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT r.node_id
+    FROM neurigraph.graph_index AS g
+    CROSS JOIN LATERAL neurigraph_private.reach(
+        jsonb_build_object('role', 'persona', 'sub', g.node_id, 'user_id', g.user_id), 'read_write'
+    ) AS r (node_id)
+    WHERE g.node_id = persona
+$$;
+
+-- The nodes that an answer may depend on, computed once a question: null means all nodes, for the owner, and for a
+-- member from whom nothing is hidden. Other callers learn nothing of other nodes, not even through a score. Pass only
+-- the result of claims().
+CREATE OR REPLACE FUNCTION neurigraph_private.visible_node_ids(asking jsonb) RETURNS uuid []
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF asking ->> 'role' = 'user' OR (
+        neurigraph_private.member_of(asking) IS NOT NULL AND NOT asking ? 'container_tags'
+        AND neurigraph_private.hidden_sources(asking) = '{}'
+    ) THEN
+        RETURN NULL;
+    END IF;
+    RETURN ARRAY(SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v);
+END
+$$;
+
+-- Nodes of a graph, limited to those that visible_node_ids() gave.
+CREATE OR REPLACE FUNCTION neurigraph_private.nodes_of(owner uuid, visible uuid []) RETURNS SETOF neurigraph.graph_index
+LANGUAGE sql STABLE AS $$
+    SELECT g.* FROM neurigraph.graph_index AS g
+    -- The planner estimates half of the nodes for a CASE, and almost none for an OR.
+    WHERE g.user_id = owner AND NOT g.quarantined AND CASE WHEN visible IS NULL THEN true ELSE g.node_id = ANY(visible) END
+$$;
+
+-- Edges of a graph with both ends among those nodes, and with evidence that the caller sees.
+CREATE OR REPLACE FUNCTION neurigraph_private.edges_of(owner uuid, visible uuid []) RETURNS SETOF neurigraph.node_edges
+LANGUAGE sql STABLE AS $$
+    SELECT e.* FROM neurigraph.node_edges AS e
+    WHERE e.user_id = owner AND e.evidence_count > 0
+        AND (
+            (visible IS NULL AND e.valid <> '{}')
+            OR (
+                e.from_node_id = ANY(visible) AND e.to_node_id = ANY(visible)
+                AND EXISTS (
+                    SELECT FROM neurigraph.edge_evidence AS v
+                    LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
+                    WHERE v.edge_id = e.edge_id AND (
+                        (v.stated IS NOT NULL AND NOT (SELECT neurigraph.asking_tags() IS NOT NULL))
+                        OR (
+                            i.node_id = ANY(visible) AND NOT i.quarantined AND i.superseded IS NOT TRUE
+                            AND split_part(i.source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
+                        )
+                    )
+                )
+            )
+        )
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
+neurigraph.bound_user_id(), neurigraph.asking_tags(), neurigraph.asking_binding(), neurigraph.hidden_sources(),
+neurigraph.hidden_deltas(), neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid),
+neurigraph.may_hand_in(uuid), neurigraph.readable_nodes(), neurigraph.writing_persona(),
+neurigraph.writable_nodes(uuid), neurigraph.handed_in_sources(), neurigraph.handed_in_triggers() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.bound_user_id(),
+neurigraph.asking_tags(), neurigraph.asking_binding(), neurigraph.hidden_sources(), neurigraph.hidden_deltas(),
+neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.may_hand_in(uuid),
+neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.handed_in_sources(),
+neurigraph.handed_in_triggers() TO neurigraph_agent, neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

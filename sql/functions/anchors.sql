@@ -1,0 +1,173 @@
+-- Evidence for which nodes to search. It runs with the owner's rights behind one function that checks the claims, and
+-- only on nodes of visible_node_ids(): only so do operators that are not leakproof use their indexes. The policies of
+-- the tables stay in force as a second barrier.
+
+-- The shells of all nodes that the caller may see, in the order of their ids, with the edges between them, packed for a
+-- process that caches them. Centroids are cut to so many dimensions.
+CREATE OR REPLACE FUNCTION neurigraph_private.shells(
+    asking jsonb, visible uuid [], dimensions integer,
+    OUT node_ids bytea, OUT parents bytea, OUT node_names text [], OUT aliases text [], OUT counts bytea,
+    OUT versions text [], OUT centroids bytea, OUT edges bytea, OUT shell_stems text []
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    owner uuid := asking ->> 'user_id';
+    -- While a user moves to another model, an index holds vectors of both models.
+    is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
+    hidden uuid [] := neurigraph_private.hidden_sources(asking);
+    are_visible boolean := neurigraph_private.counts_are_visible(asking);
+    -- Within spaces a node is its name and the records in them: what is known of it as a whole is of all spaces.
+    is_limited boolean NOT NULL := coalesce(asking ? 'container_tags', false);
+    -- Of so few nodes the process keeps the words, too, and counts those of a question itself.
+    are_few boolean := neurigraph_private.seen_version(asking) IS NOT NULL
+        AND (SELECT count(*) <= 100 FROM (SELECT FROM neurigraph_private.nodes_of(owner, visible) LIMIT 101) AS n);
+    width integer := least(dimensions, 512);
+    none bytea := decode(repeat('00', 4 + 2 * width), 'hex');
+BEGIN
+    SELECT
+        string_agg(uuid_send(s.node_id), ''),
+        string_agg(uuid_send(s.parent_id), ''),
+        array_agg(s.node_name),
+        array_agg(s.aliases),
+        string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
+        array_agg(s.version),
+        -- A mean reveals something of what it is the mean of.
+        string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible),
+        array_agg(CASE WHEN is_limited THEN '' ELSE array_to_string(tsvector_to_array(s.tsv), ' ') END)
+            FILTER (WHERE are_few)
+    INTO node_ids, parents, node_names, aliases, counts, versions, centroids, shell_stems
+    FROM (
+        SELECT
+            g.node_id,
+            g.node_name,
+            -- A root is not looked up by name.
+            CASE WHEN g.layer_depth > 0 THEN CASE WHEN is_limited THEN '' ELSE array_to_string(g.aliases, E'\n') END END
+                AS aliases,
+            CASE WHEN is_limited THEN coalesce(l.records, 0) ELSE g.record_count END AS record_count,
+            g.routing_centroid,
+            g.tsv,
+            -- An estimate: the passages of spaces are not counted.
+            CASE WHEN is_limited THEN 20 * coalesce(l.records, 0) ELSE coalesce(t.passages, 0)::integer END AS passages,
+            t.vector_index IS NOT NULL AND NOT is_moving AND NOT is_limited AS is_indexed,
+            coalesce(q.version, c.version, '') AS version,
+            -- The nearest visible node above it; a root is its own parent.
+            coalesce(
+                CASE WHEN visible IS NULL THEN g.parent_node_id ELSE (
+                    SELECT a.node_id FROM unnest(g.path) WITH ORDINALITY AS a (node_id, depth)
+                    WHERE a.node_id = ANY(visible) AND a.node_id <> g.node_id
+                    ORDER BY a.depth DESC LIMIT 1
+                ) END, g.node_id
+            ) AS parent_id
+        FROM neurigraph_private.nodes_of(owner, visible) AS g
+        LEFT JOIN neurigraph.node_statistics AS t ON g.node_id = t.node_id
+        LEFT JOIN neurigraph_private.node_versions(owner) AS c ON g.node_id = c.node_id
+        LEFT JOIN neurigraph_private.seen_parts(asking, hidden, CASE WHEN hidden <> '{}' THEN visible END) AS q
+            ON g.node_id = q.node_id
+        LEFT JOIN neurigraph_private.records_in_spaces(CASE WHEN is_limited THEN asking END) AS l ON g.node_id = l.node_id
+        ORDER BY g.node_id
+    ) AS s;
+    SELECT string_agg(uuid_send(e.from_node_id) || uuid_send(e.to_node_id), '') INTO edges
+    FROM neurigraph_private.edges_of(owner, visible) AS e;
+END
+$$;
+
+-- Evidence for nodes that only the database has: `content` lists which nodes hold which rare word of the question in
+-- how many passages, `words` the share of the question's words in the shells of nodes, and `occurrences` the number of
+-- passages that hold each word. The shells are returned too, unless the caller knows the version in force; so are the
+-- messages that are not stored yet, in the same snapshot, so that each message is in one of the two. It sets the signed
+-- claims, and returns no row if they allow nothing.
+CREATE OR REPLACE FUNCTION neurigraph.evidence(
+    payload text, signature text,
+    lexemes text [], stems text [], speaker text, dimensions integer, known_version text,
+    known_unstored text DEFAULT NULL, unstored_since bigint DEFAULT NULL, unstored_most integer DEFAULT 0
+)
+RETURNS TABLE (
+    data_version text, said_by text, occurrences integer [], content bytea, words bytea,
+    model text, corpus_passages bigint, corpus_lexemes bigint, speakers text [], languages text [],
+    node_ids bytea, parents bytea, node_names text [], aliases text [], counts bytea, versions text [],
+    centroids bytea, edges bytea, shell_stems text [],
+    unstored_version text, unstored_horizon bigint, unstored json
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph_private.set_claims(payload, signature);
+    owner uuid := asking ->> 'user_id';
+    visible uuid [] := neurigraph_private.visible_node_ids(asking);
+    are_visible boolean := visible IS NULL OR neurigraph_private.counts_are_visible(asking);
+BEGIN
+    IF asking IS NULL OR visible = '{}' THEN
+        RETURN;
+    END IF;
+    said_by := lower(speaker);
+    WITH known AS MATERIALIZED (
+        SELECT l.place::integer AS place, l.lexeme, coalesce(o.passages, 0)::integer AS passages
+        FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
+        LEFT JOIN LATERAL (
+            SELECT u.passages FROM neurigraph.user_lexemes AS u
+            WHERE visible IS NULL AND u.user_id = owner AND u.lexeme = l.lexeme
+            UNION ALL
+            SELECT c.passages FROM neurigraph_private.occurrences(asking, visible, lexemes) AS c
+            WHERE visible IS NOT NULL AND c.lexeme = l.lexeme
+        ) AS o ON true
+    ),
+
+    rare AS (
+        SELECT k.place, k.lexeme, sum(k.passages) OVER (ORDER BY k.passages, k.place) AS till FROM known AS k
+    )
+
+    SELECT
+        ARRAY(SELECT k.passages FROM known AS k ORDER BY k.place),
+        (
+            SELECT string_agg(int4send(r.place) || uuid_send(n.node_id) || int4send(n.passages), '')
+            FROM rare AS r
+            -- Not planned as one join: before the tables are analysed, it would read all words of the owner.
+            CROSS JOIN LATERAL (
+                SELECT l.node_id, l.passages FROM neurigraph.node_lexemes AS l
+                WHERE l.user_id = owner AND l.lexeme = r.lexeme
+                OFFSET 0
+            ) AS n
+            -- A word that is almost everywhere is evidence for no node, and its nodes are many.
+            WHERE r.till < 4000 AND are_visible AND (visible IS NULL OR n.node_id = ANY(visible))
+        )
+    INTO occurrences, content;
+
+    SELECT string_agg(uuid_send(s.node_id) || float4send(s.score), '') INTO words
+    FROM (
+        SELECT g.node_id, (count(*) / greatest(cardinality(stems), 1)::double precision)::real AS score
+        FROM unnest(stems) AS l (stem)
+        -- Not planned as one join: it would compare all shells with each word.
+        CROSS JOIN LATERAL (
+            SELECT i.node_id FROM neurigraph.graph_index AS i
+            WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner AND NOT i.quarantined
+            OFFSET 0
+        ) AS g
+        WHERE visible IS NULL OR (g.node_id = ANY(visible) AND NOT asking ? 'container_tags')
+        GROUP BY g.node_id
+    ) AS s;
+
+    data_version := neurigraph_private.seen_version(asking);
+    IF data_version IS NULL OR data_version IS DISTINCT FROM known_version THEN
+        SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
+        SELECT c.passages, c.lexemes INTO corpus_passages, corpus_lexemes
+        FROM neurigraph_private.corpus(asking, visible) AS c;
+        speakers := neurigraph_private.marked(asking, '@');
+        -- A caller who may not count learns only what the nodes show.
+        languages := CASE WHEN are_visible THEN neurigraph_private.marked(asking, '#') ELSE ARRAY(
+            SELECT DISTINCT g.language::text FROM neurigraph.graph_index AS g
+            WHERE g.node_id = ANY(visible) AND NOT asking ? 'container_tags'
+        ) END;
+        SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges, shell_stems
+        FROM neurigraph_private.shells(asking, visible, dimensions) AS h;
+    END IF;
+    SELECT u.* INTO unstored_version, unstored_horizon, unstored
+    FROM neurigraph_private.unstored(asking, known_unstored, unstored_since, unstored_most) AS u;
+    RETURN NEXT;
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.evidence(text, text, text [], text [], text, integer, text, text, bigint, integer)
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.evidence(text, text, text [], text [], text, integer, text, text, bigint, integer)
+TO neurigraph_agent;

@@ -1,0 +1,228 @@
+-- Change tracking: the versions by which cached answers and cached nodes are known to be current.
+
+-- The version of everything of a user that an answer may depend on.
+CREATE OR REPLACE FUNCTION neurigraph_private.data_version(owner uuid) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT md5(coalesce(string_agg(c.change::text, ',' ORDER BY c.change), ''))
+    FROM neurigraph.user_changes AS c WHERE c.user_id = owner
+$$;
+
+-- The version of what a caller sees of a graph. What a member or a caller within spaces sees depends on nothing but
+-- rows that are counted here. Personas and third parties get none: a grant ends without a change.
+CREATE OR REPLACE FUNCTION neurigraph_private.seen_version(asking jsonb) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN CASE WHEN asking ->> 'role' IN ('user', 'bound') OR neurigraph_private.member_of(asking) IS NOT NULL
+        THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid) END;
+END
+$$;
+
+-- The same, with the version of the messages that are not stored yet, for the caller with these signed claims, which it
+-- sets.
+CREATE OR REPLACE FUNCTION neurigraph.data_version(payload text, signature text) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph_private.set_claims(payload, signature);
+BEGIN
+    RETURN neurigraph_private.seen_version(asking) || coalesce(neurigraph_private.unstored_version(asking), '');
+END
+$$;
+
+-- The version of one node.
+CREATE OR REPLACE FUNCTION neurigraph_private.node_version(wanted uuid) RETURNS TABLE (version text)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT coalesce(string_agg(c.change::text, ',' ORDER BY c.change), '')
+    FROM neurigraph.node_changes AS c WHERE c.node_id = wanted
+$$;
+
+-- The versions of all nodes of a user.
+CREATE OR REPLACE FUNCTION neurigraph_private.node_versions(owner uuid) RETURNS TABLE (node_id uuid, version text)
+LANGUAGE sql STABLE AS $$
+    SELECT c.node_id, string_agg(c.change::text, ',' ORDER BY c.change)
+    FROM neurigraph.node_changes AS c WHERE c.user_id = owner GROUP BY c.node_id
+$$;
+
+-- The records of some nodes that a caller sees from whom these sources are hidden, and the version of this part of the
+-- node: another one after each change of one of these records, and the same after changes of hidden ones. What is
+-- erased is named nowhere, so erasing changes all parts of a node. The version of a part begins with a slash. Pass only
+-- the result of claims(), and nodes that the caller sees.
+CREATE OR REPLACE FUNCTION neurigraph_private.seen_parts(asking jsonb, hidden uuid [], nodes uuid [])
+RETURNS TABLE (node_id uuid, records uuid [], version text)
+LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        n.node_id,
+        coalesce(r.records, '{}'),
+        '/' || md5(concat_ws(' ', w.changes, r.changes))
+    FROM unnest(nodes) AS n (node_id)
+    LEFT JOIN (
+        SELECT
+            i.node_id AS home,
+            array_agg(i.record_id) AS records,
+            string_agg(concat(i.record_id, c.changes), ',' ORDER BY i.record_id) AS changes
+        FROM neurigraph.record_index AS i
+        LEFT JOIN (
+            SELECT o.record_id AS changed, string_agg(o.change::text, '+' ORDER BY o.change) AS changes
+            FROM neurigraph.record_changes AS o
+            WHERE o.node_id = ANY(nodes) AND o.record_id IS NOT NULL
+            GROUP BY o.record_id
+        ) AS c ON i.record_id = c.changed
+        WHERE i.user_id = (asking ->> 'user_id')::uuid AND i.node_id = ANY(nodes) AND NOT i.quarantined
+            AND split_part(i.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
+        GROUP BY i.node_id
+    ) AS r ON n.node_id = r.home
+    LEFT JOIN (
+        SELECT o.node_id AS home, string_agg(o.change::text, ',' ORDER BY o.change) AS changes
+        FROM neurigraph.record_changes AS o
+        WHERE o.node_id = ANY(nodes) AND o.record_id IS NULL
+        GROUP BY o.node_id
+    ) AS w ON n.node_id = w.home;
+END
+$$;
+
+-- Record that the current transaction changes something of a user; older rows are deleted as new ones come.
+CREATE OR REPLACE FUNCTION neurigraph_private.note_change(owner uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- Once a transaction and user is enough.
+    IF current_setting('neurigraph.changed', true) = owner::text || pg_current_xact_id() THEN
+        RETURN;
+    END IF;
+    INSERT INTO neurigraph.user_changes (user_id, change)
+    SELECT u.user_id, pg_current_xact_id() FROM neurigraph.users AS u WHERE u.user_id = owner
+    ON CONFLICT DO NOTHING;
+    DELETE FROM neurigraph.user_changes AS c
+    USING (
+        SELECT o.change FROM neurigraph.user_changes AS o
+        WHERE o.user_id = owner AND o.change < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY o.change
+        LIMIT 16
+        FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE c.user_id = owner AND c.change = old.change;
+    PERFORM set_config('neurigraph.changed', owner::text || pg_current_xact_id(), true);
+END
+$$;
+
+-- Record that the current transaction changes the tables of a node.
+CREATE OR REPLACE FUNCTION neurigraph_private.note_node_change(owner uuid, in_schema name, erases boolean) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM neurigraph_private.note_change(owner);
+    INSERT INTO neurigraph.node_changes (node_id, user_id, change)
+    SELECT g.node_id, g.user_id, pg_current_xact_id()
+    FROM neurigraph.graph_index AS g WHERE g.schema_name = in_schema
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        DELETE FROM neurigraph.node_changes AS c
+        USING (
+            SELECT o.node_id, o.change FROM neurigraph.node_changes AS o
+            INNER JOIN neurigraph.graph_index AS g ON o.node_id = g.node_id AND g.schema_name = in_schema
+            WHERE o.change < pg_snapshot_xmin(pg_current_snapshot())
+            ORDER BY o.change
+            LIMIT 16
+            FOR UPDATE OF o SKIP LOCKED
+        ) AS past
+        WHERE c.node_id = past.node_id AND c.change = past.change;
+    END IF;
+    -- What is erased is erased from the packed layer, too. Other changes only leave it behind the node's version.
+    IF erases THEN
+        DELETE FROM neurigraph.layer_packs AS p
+        USING neurigraph.graph_index AS g
+        WHERE p.node_id = g.node_id AND g.schema_name = in_schema;
+        -- A record that is gone is named nowhere: the node is read as a whole.
+        DELETE FROM neurigraph.record_changes AS c
+        USING neurigraph.graph_index AS g
+        WHERE c.node_id = g.node_id AND g.schema_name = in_schema;
+        INSERT INTO neurigraph.record_changes (node_id, user_id, change)
+        SELECT g.node_id, g.user_id, pg_current_xact_id()
+        FROM neurigraph.graph_index AS g WHERE g.schema_name = in_schema;
+    END IF;
+END
+$$;
+
+-- Trigger on the tables of nodes, once a statement. Argument: user_id.
+CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.note_node_change(TG_ARGV[0]::uuid, TG_TABLE_SCHEMA, TG_OP = 'DELETE');
+    RETURN NEW;
+END
+$$;
+
+-- Record that the current transaction changes these records of a node.
+CREATE OR REPLACE FUNCTION neurigraph_private.note_record_changes(node uuid, owner uuid, records uuid []) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO neurigraph.record_changes (node_id, user_id, change, record_id)
+    SELECT DISTINCT node, owner, pg_current_xact_id(), c.record_id FROM unnest(records) AS c (record_id)
+    WHERE c.record_id IS NOT NULL
+    ON CONFLICT DO NOTHING;
+END
+$$;
+
+-- Trigger on the records and files of nodes, for each row. Arguments: node_id and user_id.
+CREATE OR REPLACE FUNCTION neurigraph.note_record_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- Of a new row, OLD is null.
+    PERFORM neurigraph_private.note_record_changes(
+        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, ARRAY[OLD.record_id, NEW.record_id]
+    );
+    RETURN NEW;
+END
+$$;
+
+-- Trigger on the passages of nodes, once a statement. Arguments: node_id and user_id.
+CREATE OR REPLACE FUNCTION neurigraph.note_passage_changes() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.note_record_changes(
+        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, ARRAY(SELECT DISTINCT c.record_id FROM changed AS c)
+    );
+    RETURN NEW;
+END
+$$;
+
+-- The records of a node that may have changed since a transaction began; null if that is not known, or if they are so
+-- many that the node is read faster as a whole.
+CREATE OR REPLACE FUNCTION neurigraph_private.changed_since(node uuid, since bigint) RETURNS uuid []
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    from_change xid8 := since::text::xid8;
+    changed uuid [];
+BEGIN
+    IF since IS NULL
+        OR NOT EXISTS (SELECT FROM neurigraph.record_changes AS c WHERE c.node_id = node AND c.record_id IS NULL)
+        OR EXISTS (
+            SELECT FROM neurigraph.record_changes AS c
+            WHERE c.node_id = node AND c.record_id IS NULL AND c.change >= from_change
+        )
+    THEN
+        RETURN NULL;
+    END IF;
+    changed := ARRAY(
+        SELECT DISTINCT c.record_id FROM neurigraph.record_changes AS c
+        WHERE c.node_id = node AND c.change >= from_change
+    );
+    RETURN CASE WHEN cardinality(changed) <= greatest(
+        100, (SELECT g.record_count FROM neurigraph.graph_index AS g WHERE g.node_id = node) / 8
+    ) THEN changed END;
+END
+$$;
+
+-- Trigger on shared tables, for each row.
+CREATE OR REPLACE FUNCTION neurigraph.note_row_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.note_change(CASE WHEN TG_OP = 'DELETE' THEN OLD.user_id ELSE NEW.user_id END);
+    RETURN NULL;
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change(),
+neurigraph.note_record_change(), neurigraph.note_passage_changes() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.data_version(text, text) TO neurigraph_agent;

@@ -1,0 +1,34 @@
+-- Digests follow the records that they cover: one that is erased, moved, revised, superseded, hidden or made private
+-- takes its digests along in the same transaction. A nightly asset makes them again of what is left.
+
+-- Whether the caller sees all records that a digest covers.
+CREATE OR REPLACE FUNCTION neurigraph.sees_digest(wanted uuid) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM neurigraph.digests AS d
+        WHERE d.digest_id = wanted AND d.user_id = (c.asking ->> 'user_id')::uuid
+            AND EXISTS (SELECT FROM neurigraph.digest_records AS r WHERE r.digest_id = wanted)
+            AND NOT EXISTS (
+                SELECT FROM neurigraph.digest_records AS r
+                INNER JOIN neurigraph.record_index AS i ON r.record_id = i.record_id
+                WHERE r.digest_id = wanted AND NOT (
+                    NOT i.quarantined
+                    AND i.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(c.asking) AS v)
+                    AND split_part(i.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(c.asking))
+                )
+            )
+    )
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+$$;
+
+-- Trigger on record_index: what covers a record that moved, was hidden or superseded, or is current again.
+CREATE OR REPLACE FUNCTION neurigraph.uncover_changed_record() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM neurigraph.digest_records AS r WHERE r.record_id = NEW.record_id;
+    RETURN NULL;
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.sees_digest(uuid), neurigraph.uncover_changed_record() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.sees_digest(uuid) TO neurigraph_agent, neurigraph_pipeline;

@@ -1,0 +1,11 @@
+-- Facts: their versions and the log of their changes.
+
+-- What can change of a fact after it was read or stated.
+CREATE OR REPLACE FUNCTION neurigraph_private.evolving(fact neurigraph.facts) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT jsonb_build_object(
+        'status', fact.status, 'confirmed_at', fact.confirmed_at, 'valid_until', fact.valid_until,
+        'pinned', fact.pinned, 'tags', fact.tags, 'metadata', fact.metadata, 'forget_after', fact.forget_after,
+        'forgotten_at', fact.forgotten_at, 'forget_reason', fact.forget_reason
+    )
+$$;

@@ -1,0 +1,254 @@
+-- The schema of a node. Runs as neurigraph_owner. {schema} is an identifier; {node_id} and {user_id} are literals.
+--
+-- Triggers of one event run in the order of their names. Postgres reads the definition of a table again after each
+-- change of it, so tables come first, then privileges, indexes and triggers, and last the policies, which take longest.
+
+CREATE SCHEMA {schema};
+GRANT USAGE ON SCHEMA {schema} TO neurigraph_pipeline, neurigraph_agent;
+
+-- The memories of the node: what search finds and reads, without raw content.
+CREATE TABLE {schema}.metadata_records (
+    record_id uuid PRIMARY KEY,
+    title text NOT NULL,
+    summary text NOT NULL,
+    -- All zeros while pending: the column is never null, and it is not compared until it is filled.
+    embedding vector(1536) NOT NULL,
+    embedding_pending boolean NOT NULL DEFAULT false,
+    embedding_model text,
+    kw_entities text [],
+    kw_topics text [],
+    kw_dates text [],
+    kw_relationships text [],
+    content_type neurigraph.content_type NOT NULL,
+    trigger_type neurigraph.trigger_type NOT NULL,
+    source_kind neurigraph.source_kind NOT NULL,
+    source_id uuid NOT NULL,
+    first_message integer NOT NULL,
+    last_message integer NOT NULL CHECK (last_message >= first_message),
+    content_hash bytea NOT NULL CHECK (octet_length(content_hash) = 32),
+    language regconfig NOT NULL DEFAULT 'pg_catalog.english',
+    -- Full-text index of title, summary and keywords.
+    tsv tsvector GENERATED ALWAYS AS (
+        neurigraph.record_tsv(
+            language, title, summary, VARIADIC kw_entities || kw_topics || kw_dates || kw_relationships
+        )
+    ) STORED,
+    -- The object key of the file that the record is opened by.
+    file_pointer text,
+    occurred_at timestamptz NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    last_accessed_at timestamptz NOT NULL DEFAULT now(),
+    -- The vector of another model beside the one in use, while the user moves from one model to the other.
+    embedding_next vector(1536),
+    embedding_next_model text,
+    -- The record that supersedes this one; null while it is current.
+    superseded_by uuid,
+    -- The times at which it was superseded: a search of a past moment uses them.
+    superseded tstzmultirange NOT NULL DEFAULT '{{}}',
+    -- The persona that handed in the record or a part of it; null is the owner.
+    persona_id uuid,
+    -- The key and the door that all of its messages came through; null if several, or none.
+    key_id uuid,
+    received_through neurigraph.received_through,
+    -- When the last of its messages arrived.
+    received_at timestamptz,
+    -- Hidden from every retrieval. Written by set_quarantined() only, which keeps the statistics right.
+    quarantined boolean NOT NULL DEFAULT false,
+    -- What its writer says; null if nobody said. Records of other sources than notes have none.
+    importance real CHECK (importance BETWEEN 0 AND 1),
+    CHECK (embedding_pending OR embedding_model IS NOT NULL),
+    CHECK ((embedding_next IS NULL) = (embedding_next_model IS NULL)),
+    CHECK (superseded_by <> record_id),
+    CHECK ((superseded_by IS NOT NULL) = upper_inf(superseded))
+);
+
+-- The files of the node's records: the way to the raw bytes in object storage.
+CREATE TABLE {schema}.file_manifest (
+    file_id uuid PRIMARY KEY,
+    record_id uuid NOT NULL REFERENCES {schema}.metadata_records ON DELETE CASCADE,
+    file_name text NOT NULL,
+    file_type neurigraph.file_type NOT NULL,
+    -- The object key.
+    storage_path text NOT NULL,
+    compression_state neurigraph.compression_state NOT NULL,
+    compression_format neurigraph.compression_format NOT NULL,
+    -- Size of the uncompressed content.
+    size_bytes bigint NOT NULL CHECK (size_bytes >= 0),
+    stored_bytes bigint NOT NULL CHECK (stored_bytes >= 0),
+    stored_sha256 bytea NOT NULL CHECK (octet_length(stored_sha256) = 32),
+    -- The start of each gzip member, in the object and in the text: reading one passage needs its members only.
+    member_offsets bigint [] NOT NULL DEFAULT '{{}}',
+    member_text_offsets bigint [] NOT NULL DEFAULT '{{}}',
+    last_accessed_at timestamptz NOT NULL DEFAULT now(),
+    -- The time at which a rehydrated file is compressed again.
+    recompress_after timestamptz,
+    -- SHA-256 of the uncompressed content, which a working copy is checked against. Null for files stored without it:
+    -- the first rehydration sets it.
+    content_sha256 bytea CHECK (octet_length(content_sha256) = 32),
+    -- The lease of the worker that rehydrates the file. A range: after the clock is set back, now lies before it.
+    lease tstzrange,
+    lease_holder uuid,
+    -- The error of the last attempt to read or rehydrate the file; null after a success.
+    last_failure text,
+    CHECK (cardinality(member_offsets) = cardinality(member_text_offsets)),
+    CHECK ((compression_state = 'rehydrating') = (lease IS NOT NULL)),
+    CHECK ((lease IS NULL) = (lease_holder IS NULL)),
+    CHECK (compression_state = 'active' OR recompress_after IS NULL)
+);
+
+-- The smallest parts that search can point at: one message, or a part of a long one, as vectors and lexemes, never as
+-- text.
+CREATE TABLE {schema}.passages (
+    record_id uuid NOT NULL REFERENCES {schema}.metadata_records ON DELETE CASCADE,
+    seq integer NOT NULL CHECK (seq > 0),
+    first_message integer NOT NULL,
+    last_message integer NOT NULL CHECK (last_message >= first_message),
+    author text,
+    -- The place of the content in the transcript.
+    byte_offset bigint NOT NULL CHECK (byte_offset >= 0),
+    byte_length integer NOT NULL CHECK (byte_length >= 0),
+    -- Null while the record's embedding is pending, as is window_embedding.
+    embedding halfvec(512),
+    -- The vector of the passage together with its neighbours.
+    window_embedding halfvec(512),
+    -- Distinct stems, with the frequency of each: no order, so the text cannot be read back.
+    lexemes text [] NOT NULL,
+    frequencies smallint [] NOT NULL,
+    lexeme_count integer NOT NULL CHECK (lexeme_count >= 0),
+    -- Vectors of the next model, as in metadata_records.
+    embedding_next halfvec(512),
+    window_embedding_next halfvec(512),
+    -- The role of the speaker.
+    role neurigraph.message_role,
+    -- The weighted number of lexemes of the passage and its neighbours.
+    window_length real CHECK (window_length >= 0),
+    -- Who speaks; null for passages from before, where the role says it.
+    voice neurigraph.voice,
+    -- A digest of the words of the text, by which the same statement is known again; null if it has none.
+    statement_key bigint,
+    -- The headings or the page of a document that the passage is under; null for passages of other texts.
+    section text CHECK (char_length(section) BETWEEN 1 AND 300),
+    PRIMARY KEY (record_id, seq),
+    CHECK (cardinality(lexemes) = cardinality(frequencies))
+-- With two vectors a row is longer than the size at which Postgres compresses or moves values out of line; in line, its
+-- lexemes are compared in a third of the time.
+) WITH (toast_tuple_target = 8160);
+
+GRANT SELECT, INSERT, UPDATE ON
+{schema}.metadata_records, {schema}.file_manifest, {schema}.passages TO neurigraph_pipeline;
+GRANT SELECT ON {schema}.metadata_records, {schema}.file_manifest, {schema}.passages TO neurigraph_agent;
+
+-- Two vectors of 6 kB do not fit on one page: the one that is rarely read is stored out of line.
+ALTER TABLE {schema}.metadata_records
+ALTER COLUMN embedding SET STORAGE PLAIN, ALTER COLUMN embedding_next SET STORAGE EXTERNAL;
+ALTER TABLE {schema}.passages
+ALTER COLUMN embedding SET STORAGE PLAIN, ALTER COLUMN window_embedding SET STORAGE PLAIN,
+ALTER COLUMN embedding_next SET STORAGE EXTERNAL, ALTER COLUMN window_embedding_next SET STORAGE EXTERNAL;
+
+CREATE INDEX ON {schema}.metadata_records USING gin (kw_entities, kw_topics, kw_dates, kw_relationships);
+-- Without fastupdate, a question never scans a pending list of the index.
+CREATE INDEX ON {schema}.metadata_records USING gin (tsv) WITH (fastupdate = false);
+CREATE INDEX ON {schema}.metadata_records (created_at);
+CREATE INDEX ON {schema}.metadata_records (content_type);
+CREATE INDEX ON {schema}.metadata_records (occurred_at);
+CREATE INDEX ON {schema}.metadata_records (title) WHERE source_kind = 'note';
+CREATE INDEX ON {schema}.file_manifest (record_id);
+CREATE INDEX ON {schema}.file_manifest (compression_state);
+CREATE INDEX ON {schema}.file_manifest (last_accessed_at);
+CREATE INDEX ON {schema}.file_manifest (recompress_after);
+CREATE INDEX ON {schema}.passages USING gin (lexemes) WITH (fastupdate = false);
+-- Finds one message of a long transcript.
+CREATE INDEX ON {schema}.passages (record_id, first_message);
+
+-- Triggers of one event run in the order of their names. Registries.
+CREATE TRIGGER register_record AFTER INSERT OR DELETE OR UPDATE OF
+content_type, occurred_at, superseded_by, kw_entities, kw_topics
+ON {schema}.metadata_records
+FOR EACH ROW EXECUTE FUNCTION neurigraph.register_record({node_id}, {user_id});
+CREATE TRIGGER register_file AFTER INSERT OR DELETE ON {schema}.file_manifest
+FOR EACH ROW EXECUTE FUNCTION neurigraph.register_file({node_id}, {user_id});
+
+-- File states. The name state_logged sorts after register_file: the entry points at the registered file. states_summed
+-- does not run for inserts: the commit that adds a file holds the node's row and marks it active there.
+CREATE TRIGGER state_guarded BEFORE INSERT OR UPDATE OF compression_state ON {schema}.file_manifest
+FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_file_state();
+CREATE TRIGGER state_logged AFTER INSERT OR UPDATE OF compression_state, last_failure ON {schema}.file_manifest
+FOR EACH ROW EXECUTE FUNCTION neurigraph.log_file_state({node_id}, {user_id});
+CREATE TRIGGER states_summed AFTER UPDATE OF compression_state OR DELETE ON {schema}.file_manifest
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_changed_file_states({node_id});
+
+-- Statistics.
+CREATE TRIGGER count_added AFTER INSERT ON {schema}.passages
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
+EXECUTE FUNCTION neurigraph.count_passages({node_id}, {user_id});
+CREATE TRIGGER count_removed AFTER DELETE ON {schema}.passages
+REFERENCING OLD TABLE AS changed FOR EACH STATEMENT
+EXECUTE FUNCTION neurigraph.count_passages({node_id}, {user_id});
+CREATE TRIGGER refuse_recount BEFORE UPDATE OF record_id, author, lexemes, lexeme_count ON {schema}.passages
+FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_recount();
+
+-- History.
+CREATE TRIGGER log_change BEFORE UPDATE OF
+title, summary, kw_entities, kw_topics, kw_dates, kw_relationships, embedding_model, superseded_by
+ON {schema}.metadata_records
+FOR EACH ROW EXECUTE FUNCTION neurigraph.log_record_change();
+
+-- Versions of caches: every change that an answer may depend on, of the node and by record.
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
+title, summary, embedding, embedding_pending, embedding_model, embedding_next, embedding_next_model, kw_entities,
+kw_topics, kw_dates, kw_relationships, content_type, source_kind, source_id, file_pointer, occurred_at, created_at,
+superseded_by, quarantined
+ON {schema}.metadata_records
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({user_id});
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON {schema}.passages
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({user_id});
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF record_id, storage_path, compression_state
+ON {schema}.file_manifest
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({user_id});
+CREATE TRIGGER note_record AFTER INSERT OR UPDATE OF
+title, summary, embedding, embedding_pending, embedding_model, embedding_next, embedding_next_model, kw_entities,
+kw_topics, kw_dates, kw_relationships, content_type, source_kind, source_id, file_pointer, occurred_at, created_at,
+superseded_by, quarantined
+ON {schema}.metadata_records
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_record_change({node_id}, {user_id});
+CREATE TRIGGER note_record AFTER INSERT OR UPDATE OF record_id, storage_path, compression_state
+ON {schema}.file_manifest
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_record_change({node_id}, {user_id});
+CREATE TRIGGER note_records_added AFTER INSERT ON {schema}.passages
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
+EXECUTE FUNCTION neurigraph.note_passage_changes({node_id}, {user_id});
+CREATE TRIGGER note_records_changed AFTER UPDATE ON {schema}.passages
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
+EXECUTE FUNCTION neurigraph.note_passage_changes({node_id}, {user_id});
+
+-- From here on changes are listed by record.
+INSERT INTO neurigraph.record_changes (node_id, user_id, change)
+VALUES ({node_id}, {user_id}, pg_current_xact_id());
+
+-- Callers other than the owner do not see records of private sources, and no caller sees records in quarantine.
+-- Passages and files follow the policy of their record, unless all records are visible.
+CREATE POLICY pipeline_all ON {schema}.metadata_records TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY pipeline_all ON {schema}.file_manifest TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY pipeline_all ON {schema}.passages TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY agent_node ON {schema}.metadata_records TO neurigraph_agent USING (
+    (SELECT neurigraph.may_read_node({node_id}))
+    AND NOT quarantined
+    AND source_id <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
+);
+CREATE POLICY agent_node ON {schema}.file_manifest TO neurigraph_agent USING (
+    (SELECT neurigraph.may_read_node({node_id}))
+    AND (
+        (SELECT neurigraph.sees_all_records())
+        OR record_id IN (SELECT r.record_id FROM {schema}.metadata_records AS r)
+    )
+);
+CREATE POLICY agent_node ON {schema}.passages TO neurigraph_agent USING (
+    (SELECT neurigraph.may_read_node({node_id}))
+    AND (
+        (SELECT neurigraph.sees_all_records())
+        OR record_id IN (SELECT r.record_id FROM {schema}.metadata_records AS r)
+    )
+);
+ALTER TABLE {schema}.metadata_records ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {schema}.file_manifest ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {schema}.passages ENABLE ROW LEVEL SECURITY;

@@ -1,0 +1,143 @@
+-- What somebody has to decide: because a standard says so, or because the pipeline is in doubt. A row has ids, figures
+-- and words of closed vocabularies, never remembered text; it goes with what it is about.
+CREATE TABLE neurigraph.actions (
+    action_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
+    kind text NOT NULL CHECK (kind IN (
+        'store', 'delete', 'promote', 'archive', 'restore', 'supersede', 'link', 'merge_nodes', 'resolve', 'digest'
+    )),
+    origin text NOT NULL CHECK (origin IN ('policy', 'doubt')),
+    reason text NOT NULL CHECK (reason ~ '^[a-z][a-z_]{0,59}$'),
+    -- The node whose standard applies: that of the record, of a held note, or the subject itself.
+    node_id uuid NOT NULL,
+    -- A node that the first one is to be merged into or linked to.
+    other_node_id uuid,
+    record_id uuid REFERENCES neurigraph.record_index ON DELETE CASCADE,
+    other_record_id uuid REFERENCES neurigraph.record_index ON DELETE CASCADE,
+    fact_id uuid REFERENCES neurigraph.facts ON DELETE CASCADE,
+    other_fact_id uuid REFERENCES neurigraph.facts ON DELETE CASCADE,
+    -- The held note, and which of its messages.
+    source_id uuid REFERENCES neurigraph.sources ON DELETE CASCADE,
+    message integer CHECK (message > 0),
+    -- What the kind needs besides: numbers, booleans and single words.
+    details jsonb NOT NULL DEFAULT '{}',
+    -- persona:ID or job:NAME.
+    requested_by text NOT NULL CHECK (requested_by ~ '^(persona:[0-9a-f-]{36}|job:[a-z][a-z_]{0,59})$'),
+    requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    expires_at timestamptz NOT NULL,
+    -- A digest of what it is about, as it was when it was proposed.
+    expected text NOT NULL,
+    state text NOT NULL DEFAULT 'open' CHECK (
+        state IN ('open', 'approved', 'rejected', 'executed', 'failed', 'expired')
+    ),
+    decided_at timestamptz,
+    finished_at timestamptz,
+    -- Why it failed.
+    failure text CHECK (failure ~ '^[a-z][a-z_]{0,59}$'),
+    -- When somebody was told that it waits.
+    told_at timestamptz,
+    -- By what the same proposal is known, whichever way round.
+    digest text NOT NULL,
+    UNIQUE (action_id, user_id),
+    CHECK (expires_at > requested_at),
+    CHECK ((state = 'open') = (decided_at IS NULL)),
+    CHECK ((state IN ('open', 'approved')) = (finished_at IS NULL)),
+    CHECK ((state = 'failed') = (failure IS NOT NULL)),
+    CHECK ((kind = 'store') = (message IS NOT NULL)),
+    CHECK (source_id IS NULL OR kind = 'store'),
+    CHECK (fact_id IS NULL OR record_id IS NOT NULL),
+    CHECK (other_fact_id IS NULL OR other_record_id IS NOT NULL),
+    CONSTRAINT actions_have_no_words CHECK (
+        jsonb_typeof(details) = 'object' AND octet_length(details::text) <= 4096
+        AND NOT jsonb_path_exists(details, 'strict $.* ? (@.type() == "object" || @.type() == "array")')
+        AND NOT jsonb_path_exists(
+            details, 'strict $.* ? (@.type() == "string" && !(@ like_regex "^[A-Za-z0-9_:.+-]{1,100}$"))'
+        )
+    ),
+    FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE,
+    FOREIGN KEY (other_node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
+);
+-- The same proposal is open once.
+CREATE UNIQUE INDEX actions_open_once ON neurigraph.actions (user_id, digest)
+WHERE state IN ('open', 'approved');
+CREATE INDEX actions_digest ON neurigraph.actions (user_id, digest);
+CREATE INDEX actions_requested_at ON neurigraph.actions (user_id, requested_at, action_id);
+CREATE INDEX actions_unfinished ON neurigraph.actions (expires_at) WHERE finished_at IS NULL;
+CREATE INDEX actions_node_id ON neurigraph.actions (node_id);
+CREATE INDEX actions_other_node_id ON neurigraph.actions (other_node_id) WHERE other_node_id IS NOT NULL;
+CREATE INDEX actions_record_id ON neurigraph.actions (record_id) WHERE record_id IS NOT NULL;
+CREATE INDEX actions_other_record_id ON neurigraph.actions (other_record_id)
+WHERE other_record_id IS NOT NULL;
+CREATE INDEX actions_fact_id ON neurigraph.actions (fact_id) WHERE fact_id IS NOT NULL;
+CREATE INDEX actions_other_fact_id ON neurigraph.actions (other_fact_id) WHERE other_fact_id IS NOT NULL;
+CREATE INDEX actions_source_id ON neurigraph.actions (source_id) WHERE source_id IS NOT NULL;
+
+ALTER TABLE neurigraph.actions ENABLE ROW LEVEL SECURITY;
+GRANT SELECT ON neurigraph.actions TO neurigraph_agent;
+GRANT SELECT, INSERT, UPDATE ON neurigraph.actions TO neurigraph_pipeline;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+-- A write sets off webhooks of a new or decided action.
+
+-- Trigger on actions: one is opened, or decided, carried out, failed or expired. What it is about must not be withheld.
+CREATE OR REPLACE FUNCTION neurigraph.raise_action() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    happened neurigraph.webhook_events;
+BEGIN
+    IF (TG_OP = 'UPDATE' AND NEW.state = OLD.state) OR neurigraph.is_withheld(NEW.other_record_id, NEW.other_node_id)
+        OR (NEW.source_id IS NOT NULL AND NOT neurigraph_private.is_shared('note:' || NEW.source_id))
+    THEN
+        RETURN NULL;
+    END IF;
+    happened.event := 'action.' || CASE TG_OP WHEN 'INSERT' THEN 'opened' ELSE NEW.state END;
+    happened.user_id := NEW.user_id;
+    happened.action_id := NEW.action_id;
+    happened.node_id := NEW.node_id;
+    happened.record_id := NEW.record_id;
+    happened.fact_id := NEW.fact_id;
+    happened.author := NEW.requested_by;
+    PERFORM neurigraph_private.raise_event(happened);
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER raised AFTER INSERT OR UPDATE OF state ON neurigraph.actions
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_action();
+
+REVOKE ALL ON FUNCTION neurigraph.raise_action() FROM PUBLIC;
+
+CREATE POLICY pipeline_all ON neurigraph.actions TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.actions TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
+
+-- A persona sees what it asked for and what it may decide about, if it sees everything that this is about. Third
+-- parties see nothing.
+CREATE POLICY granted ON neurigraph.actions FOR SELECT TO neurigraph_agent
+USING (
+    action_id IN (SELECT neurigraph.actions_of_persona())
+    AND node_id IN (SELECT neurigraph.readable_nodes())
+    AND (other_node_id IS NULL OR other_node_id IN (SELECT neurigraph.readable_nodes()))
+);
+
+-- What is about a hidden record or fact is hidden with it, in quarantine from the owner, too.
+CREATE POLICY not_hidden ON neurigraph.actions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (record_id IS NULL OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = actions.record_id))
+    AND (
+        other_record_id IS NULL
+        OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = actions.other_record_id)
+    )
+    AND (fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = actions.fact_id))
+    AND (other_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = actions.other_fact_id))
+);
+
+-- What is known of a node as a whole was made of records of all spaces: nothing of it within some. The same holds for
+-- edges that nobody can trace to a record, for names that were given by hand, and for standards.
+CREATE POLICY traceable ON neurigraph.actions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.asking_tags() IS NULL)
+    OR false
+);

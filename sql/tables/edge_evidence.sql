@@ -1,0 +1,121 @@
+-- What asserts, ends or denies an edge: a record, one of its facts, or a person. Strength, count and validity of an
+-- edge follow from it, and an edge goes with its last evidence.
+CREATE TABLE neurigraph.edge_evidence (
+    evidence_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    user_id uuid NOT NULL,
+    edge_id uuid REFERENCES neurigraph.node_edges ON DELETE CASCADE,
+    from_node_id uuid NOT NULL,
+    -- Null while it waits for its candidate to become a node; then there is no edge.
+    to_node_id uuid,
+    candidate_id uuid REFERENCES neurigraph.node_candidates ON DELETE CASCADE ON UPDATE CASCADE,
+    relation text NOT NULL CHECK (char_length(relation) BETWEEN 1 AND 120),
+    record_id uuid REFERENCES neurigraph.record_index ON DELETE CASCADE,
+    -- As in mentions.
+    fact_id uuid,
+    -- The person who states it, where no record does.
+    observed_by text,
+    -- Of statements from before evidence was kept, whose records are unknown: how many, and when they were stored.
+    statements integer NOT NULL DEFAULT 1 CHECK (statements > 0),
+    stated tstzrange,
+    messages integer [] NOT NULL DEFAULT '{}' CHECK (cardinality(messages) <= 32),
+    weight real NOT NULL CHECK (weight BETWEEN 0 AND 1),
+    stance neurigraph.stance NOT NULL DEFAULT 'asserts',
+    -- When the relation began to hold, and ended, in the world; null if unknown.
+    valid_from timestamptz,
+    valid_until timestamptz,
+    detected_by neurigraph.detector NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    CHECK (num_nonnulls(to_node_id, candidate_id) = 1),
+    CHECK ((edge_id IS NULL) = (to_node_id IS NULL)),
+    CHECK (num_nonnulls(record_id, observed_by, stated) = 1),
+    CHECK (stated IS NOT NULL OR statements = 1),
+    CHECK (valid_until > valid_from),
+    CHECK (stance <> 'ends' OR valid_until IS NOT NULL),
+    FOREIGN KEY (from_node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE,
+    FOREIGN KEY (to_node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
+);
+CREATE INDEX edge_evidence_edge_id ON neurigraph.edge_evidence (edge_id);
+CREATE INDEX edge_evidence_record_id ON neurigraph.edge_evidence (record_id);
+CREATE INDEX edge_evidence_from_node_id ON neurigraph.edge_evidence (from_node_id);
+CREATE INDEX edge_evidence_to_node_id ON neurigraph.edge_evidence (to_node_id);
+CREATE INDEX edge_evidence_candidate_id ON neurigraph.edge_evidence (candidate_id)
+WHERE candidate_id IS NOT NULL;
+CREATE INDEX edge_evidence_unproven ON neurigraph.edge_evidence (user_id) WHERE stated IS NOT NULL;
+
+ALTER TABLE neurigraph.edge_evidence ENABLE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.edge_evidence TO neurigraph_pipeline;
+GRANT SELECT ON neurigraph.edge_evidence TO neurigraph_agent;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+-- A write sets off strength, count and validity of its edges, computed again.
+
+CREATE OR REPLACE FUNCTION neurigraph.sum_evidence() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    edges uuid [] := '{}';
+    done uuid [];
+BEGIN
+    IF TG_OP <> 'INSERT' THEN
+        edges := ARRAY(SELECT DISTINCT g.edge_id FROM gone AS g WHERE g.edge_id IS NOT NULL)
+            -- An edge that is gone cannot name the others of its exclusive relation.
+            || ARRAY(
+                SELECT e.edge_id FROM gone AS g
+                INNER JOIN neurigraph.node_edges AS e ON g.from_node_id = e.from_node_id AND g.relation = e.relation
+                WHERE (neurigraph.relation_traits(g.relation)).is_exclusive
+            );
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM come AS c WHERE c.edge_id IS NOT NULL);
+    END IF;
+    IF TG_OP = 'INSERT' AND EXISTS (
+        SELECT FROM neurigraph.node_edges AS e WHERE e.edge_id = ANY(edges) AND e.strength = 1 AND e.evidence_count > 0
+    ) THEN
+        done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM come AS c));
+        edges := ARRAY(SELECT e.id FROM unnest(edges) AS e (id) WHERE e.id <> ALL(done));
+    END IF;
+    IF edges <> '{}' THEN
+        PERFORM neurigraph_private.sum_edges(edges);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.edge_evidence
+REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+
+CREATE OR REPLACE TRIGGER summed_changed AFTER UPDATE ON neurigraph.edge_evidence
+REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+
+CREATE OR REPLACE TRIGGER summed_gone AFTER DELETE ON neurigraph.edge_evidence
+REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+
+REVOKE ALL ON FUNCTION neurigraph.sum_evidence() FROM PUBLIC;
+
+CREATE POLICY pipeline_all ON neurigraph.edge_evidence TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.edge_evidence TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
+
+-- Evidence of an edge names both its ends, and is visible with its record, as `not_hidden` says. Statements without a
+-- record, from before evidence was kept, are visible with both ends; those of a person are the owner's.
+CREATE POLICY granted ON neurigraph.edge_evidence FOR SELECT TO neurigraph_agent
+USING (
+    from_node_id IN (SELECT neurigraph.readable_nodes()) AND to_node_id IN (SELECT neurigraph.readable_nodes())
+    AND observed_by IS NULL
+);
+
+CREATE POLICY not_hidden ON neurigraph.edge_evidence AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    record_id IS NULL
+    OR (SELECT neurigraph.sees_all_records())
+    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
+-- What is known of a node as a whole was made of records of all spaces: nothing of it within some. The same holds for
+-- edges that nobody can trace to a record, for names that were given by hand, and for standards.
+CREATE POLICY traceable ON neurigraph.edge_evidence AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.asking_tags() IS NULL)
+    OR record_id IS NOT NULL
+);

@@ -1,0 +1,54 @@
+-- The changes of facts after they were read or stated, in the order of w. A trigger writes them; they go with the fact.
+CREATE TABLE neurigraph.fact_deltas (
+    fact_id uuid NOT NULL REFERENCES neurigraph.facts ON DELETE CASCADE,
+    w_coordinate timestamptz NOT NULL,
+    user_id uuid NOT NULL,
+    operation text NOT NULL CHECK (operation IN ('change', 'confirm', 'retract', 'restore', 'forget')),
+    -- The changed fields with their old and new values.
+    old_values jsonb NOT NULL,
+    new_values jsonb NOT NULL,
+    authored_by text NOT NULL,
+    key_id uuid,
+    PRIMARY KEY (fact_id, w_coordinate)
+);
+CREATE INDEX fact_deltas_user_id ON neurigraph.fact_deltas (user_id);
+
+ALTER TABLE neurigraph.fact_deltas ENABLE ROW LEVEL SECURITY;
+GRANT SELECT ON neurigraph.fact_deltas TO neurigraph_agent, neurigraph_pipeline;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+-- A write sets off webhooks of a changed fact.
+
+-- Trigger on the log of facts.
+CREATE OR REPLACE FUNCTION neurigraph.raise_fact_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.raise_fact_event(
+        CASE NEW.operation
+            WHEN 'change' THEN 'changed' WHEN 'confirm' THEN 'confirmed' WHEN 'retract' THEN 'retracted'
+            WHEN 'restore' THEN 'restored' ELSE 'forgotten'
+        END,
+        f.fact_id, f.record_id, NEW.authored_by
+    )
+    FROM neurigraph.facts AS f WHERE f.fact_id = NEW.fact_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER raised AFTER INSERT ON neurigraph.fact_deltas
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_fact_change();
+
+REVOKE ALL ON FUNCTION neurigraph.raise_fact_change() FROM PUBLIC;
+
+CREATE POLICY pipeline_all ON neurigraph.fact_deltas TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.fact_deltas TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
+
+-- Changes of facts are visible with them, but for third parties, who see facts as they are now.
+CREATE POLICY granted ON neurigraph.fact_deltas FOR SELECT TO neurigraph_agent
+USING ((SELECT neurigraph.claims() ->> 'role') <> 'third_party');
+
+CREATE POLICY not_hidden ON neurigraph.fact_deltas AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_deltas.fact_id));

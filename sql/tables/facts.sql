@@ -1,0 +1,315 @@
+-- One table for all nodes: a fact belongs to its record, and goes, hides and moves with it.
+CREATE TABLE neurigraph.facts (
+    -- Follows from the record and the statement, so that reading a record again keeps the ids of what it still says.
+    fact_id uuid PRIMARY KEY,
+    record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
+    user_id uuid NOT NULL,
+    -- The order within the record.
+    seq integer NOT NULL CHECK (seq > 0),
+    first_message integer NOT NULL CHECK (first_message > 0),
+    last_message integer NOT NULL,
+    -- Who said it.
+    author text,
+    statement text NOT NULL CHECK (char_length(statement) BETWEEN 1 AND 1000),
+    kind neurigraph.fact_kind NOT NULL,
+    stated_as neurigraph.fact_stated_as NOT NULL,
+    -- The people that it is about; then the place, the reason and the manner.
+    who text [] NOT NULL DEFAULT '{}' CHECK (cardinality(who) <= 20),
+    where_context text,
+    why text,
+    how text,
+    -- What it says of whom, if it has that form.
+    subject text,
+    predicate text,
+    object text,
+    -- When it happened or will happen. The length of the range is its precision.
+    occurred tstzrange CHECK (NOT isempty(occurred)),
+    expires_at timestamptz,
+    confidence real NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    importance real NOT NULL CHECK (importance BETWEEN 0 AND 1),
+    impact neurigraph.fact_impact NOT NULL,
+    -- The language model that read the record.
+    extractor text NOT NULL,
+    recorded_at timestamptz NOT NULL DEFAULT now(),
+    -- A chain of versions has one root. The next version that stands supersedes the one before: this is not stored
+    -- again.
+    root_id uuid NOT NULL,
+    version integer NOT NULL DEFAULT 1 CHECK (version > 0),
+    -- What people, or later verdicts, say of it. A retracted fact is archived.
+    status neurigraph.fact_status NOT NULL DEFAULT 'active',
+    confirmed_at timestamptz,
+    -- When it stopped being true, if somebody said so.
+    valid_until timestamptz,
+    pinned boolean NOT NULL DEFAULT false,
+    tags text [] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 20),
+    metadata jsonb NOT NULL DEFAULT '{}',
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    -- From this time on it is hidden, and 30 days later erased; the sweep notes when and why it hid it.
+    forget_after timestamptz,
+    forgotten_at timestamptz,
+    forget_reason text,
+    -- The digest of the statement without regard to case and the last stop. It is a column, because row-level security
+    -- keeps an index of an expression from being used: its functions could tell of hidden rows.
+    restated uuid GENERATED ALWAYS AS (md5(rtrim(lower(statement), '.! '))::uuid) STORED,
+    CHECK (last_message >= first_message),
+    CHECK ((subject IS NULL) = (predicate IS NULL) AND (predicate IS NULL) = (object IS NULL)),
+    CONSTRAINT facts_first_is_root CHECK ((version = 1) = (root_id = fact_id)),
+    -- Deferred: when a version goes, the ones after it move up together.
+    CONSTRAINT facts_one_of_a_version UNIQUE (root_id, version)
+        DEFERRABLE INITIALLY DEFERRED,
+    UNIQUE (record_id, seq)
+        DEFERRABLE INITIALLY DEFERRED,
+    CONSTRAINT facts_forgotten_for_a_reason
+        CHECK ((forgotten_at IS NULL) = (forget_reason IS NULL) AND forget_reason <> ''),
+    -- Flat, and at most 16 KiB.
+    CONSTRAINT facts_flat_metadata CHECK (
+        jsonb_typeof(metadata) = 'object' AND octet_length(metadata::text) <= 16384
+        AND NOT jsonb_path_exists(metadata, 'strict $.* ? (@.type() == "object" || @.type() == "array")')
+    )
+);
+CREATE INDEX facts_recorded_at ON neurigraph.facts (user_id, recorded_at, fact_id);
+CREATE INDEX facts_who ON neurigraph.facts USING gin (who);
+CREATE INDEX facts_tags ON neurigraph.facts USING gin (tags);
+CREATE INDEX facts_to_forget ON neurigraph.facts (forget_after) WHERE forget_after IS NOT NULL;
+-- Facts of a subject, by its first word: also of those who have a name in common.
+CREATE INDEX facts_subject ON neurigraph.facts (user_id, split_part(lower(subject), ' ', 1))
+WHERE subject IS NOT NULL;
+CREATE INDEX facts_by_restated ON neurigraph.facts (user_id, restated);
+CREATE INDEX facts_with_versions ON neurigraph.facts (root_id) WHERE version > 1;
+
+ALTER TABLE neurigraph.facts ENABLE ROW LEVEL SECURITY;
+GRANT SELECT ON neurigraph.facts TO neurigraph_agent;
+GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.facts TO neurigraph_pipeline;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+-- A write sets off the root and gapless versions of its chain, the log of its changes, the rejection of impossible
+-- causes, waiting for verdicts, a new version of cached answers, and webhooks.
+
+-- Answers show facts. The layers of nodes do not hold them, so their versions stay as they are.
+CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+
+-- Trigger on facts: a fact that follows no other is the first of its own chain.
+CREATE OR REPLACE FUNCTION neurigraph.root_fact() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    NEW.root_id := coalesce(NEW.root_id, NEW.fact_id);
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER rooted BEFORE INSERT ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.root_fact();
+
+-- Trigger on facts, at the end of the transaction: no version without the one before it, of the same user.
+CREATE OR REPLACE FUNCTION neurigraph.require_version_before() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM neurigraph.facts AS f
+        WHERE f.fact_id = NEW.fact_id AND f.version > 1 AND NOT EXISTS (
+            SELECT FROM neurigraph.facts AS b
+            WHERE b.root_id = f.root_id AND b.version = f.version - 1 AND b.user_id = f.user_id
+        )
+    ) THEN
+        RAISE check_violation USING MESSAGE = format('the fact %s follows no version before it', NEW.fact_id);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+DROP TRIGGER IF EXISTS gapless ON neurigraph.facts;
+
+CREATE CONSTRAINT TRIGGER gapless AFTER INSERT OR UPDATE OF root_id, version ON neurigraph.facts
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.version > 1)
+EXECUTE FUNCTION neurigraph.require_version_before();
+
+-- Trigger on facts: a version that waits to be stored follows the one before, or else the one after, the version that
+-- goes.
+CREATE OR REPLACE FUNCTION neurigraph.follow_what_is_left() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE neurigraph.notes AS n SET follows = (
+        SELECT f.fact_id FROM neurigraph.facts AS f
+        WHERE f.root_id = OLD.root_id AND f.fact_id <> OLD.fact_id
+        ORDER BY f.version > OLD.version, abs(f.version - OLD.version)
+        LIMIT 1
+    )
+    WHERE n.follows = OLD.fact_id;
+    RETURN OLD;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER followed BEFORE DELETE ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_what_is_left();
+
+-- Trigger on facts: when versions go, those after them move up, and the first that is left is the root.
+CREATE OR REPLACE FUNCTION neurigraph.close_ranks() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE neurigraph.facts AS f SET root_id = n.first_id, version = n.number
+    FROM (
+        SELECT
+            r.fact_id,
+            first_value(r.fact_id) OVER chain AS first_id,
+            row_number() OVER chain AS number
+        FROM neurigraph.facts AS r
+        WHERE r.root_id IN (SELECT g.root_id FROM gone AS g)
+        WINDOW chain AS (PARTITION BY r.root_id ORDER BY r.version)
+    ) AS n
+    WHERE f.fact_id = n.fact_id AND (f.root_id, f.version) IS DISTINCT FROM (n.first_id, n.number);
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER closed_ranks AFTER DELETE ON neurigraph.facts
+REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.close_ranks();
+
+-- Trigger on facts: write a delta with the values that change. As for records, the author is a parameter of the
+-- transaction, and no change is possible without it.
+CREATE OR REPLACE FUNCTION neurigraph.log_fact_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    before jsonb;
+    after jsonb;
+BEGIN
+    SELECT jsonb_object_agg(o.key, o.value), jsonb_object_agg(o.key, n.value) INTO before, after
+    FROM jsonb_each(neurigraph_private.evolving(OLD)) AS o
+    INNER JOIN jsonb_each(neurigraph_private.evolving(NEW)) AS n ON o.key = n.key AND o.value <> n.value;
+    IF before IS NULL THEN
+        RETURN NEW;
+    END IF;
+    INSERT INTO neurigraph.fact_deltas (
+        fact_id, w_coordinate, user_id, operation, old_values, new_values, authored_by, key_id
+    )
+    SELECT
+        NEW.fact_id,
+        greatest(clock_timestamp(), max(d.w_coordinate) + interval '1 microsecond'),
+        NEW.user_id,
+        CASE
+            WHEN NEW.forgotten_at IS DISTINCT FROM OLD.forgotten_at
+                THEN CASE WHEN NEW.forgotten_at IS NULL THEN 'restore' ELSE 'forget' END
+            WHEN NEW.status <> OLD.status AND NEW.status = 'archived' THEN 'retract'
+            WHEN NEW.confirmed_at IS DISTINCT FROM OLD.confirmed_at THEN 'confirm'
+            WHEN NEW.status <> OLD.status THEN 'restore'
+            ELSE 'change'
+        END,
+        before,
+        after,
+        nullif(current_setting('neurigraph.author', true), ''),
+        nullif(current_setting('neurigraph.author_key', true), '')::uuid
+    FROM neurigraph.fact_deltas AS d WHERE d.fact_id = NEW.fact_id;
+    NEW.updated_at := now();
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER logged BEFORE UPDATE ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.log_fact_change();
+
+-- Trigger on facts: what they cause or were caused by no longer stands when their times turn out otherwise.
+CREATE OR REPLACE FUNCTION neurigraph.reject_impossible_causes() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE neurigraph.links AS l SET verdict = 'rejected', verdict_by = 'pipeline:times', verdict_at = now()
+    WHERE NEW.fact_id IN (l.from_id, l.to_id) AND l.relation = 'caused_by' AND l.verdict <> 'rejected'
+        AND l.ended_at IS NULL AND neurigraph_private.begins_after(l.to_fact_id, l.from_fact_id);
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER times_changed AFTER UPDATE OF occurred ON neurigraph.facts
+FOR EACH ROW WHEN (old.occurred IS DISTINCT FROM new.occurred)
+EXECUTE FUNCTION neurigraph.reject_impossible_causes();
+
+-- Trigger on facts: records with new facts wait until these are compared with the known ones.
+CREATE OR REPLACE FUNCTION neurigraph.wait_for_verdicts() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.pending_verdicts (record_id, user_id)
+    SELECT DISTINCT n.record_id, n.user_id FROM new_facts AS n
+    ORDER BY n.record_id
+    ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER waits_for_verdicts AFTER INSERT ON neurigraph.facts
+REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.wait_for_verdicts();
+
+-- Trigger on facts: what stands again was not compared with what came meanwhile.
+CREATE OR REPLACE FUNCTION neurigraph.wait_again_for_verdicts() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.pending_verdicts (record_id, user_id) VALUES (NEW.record_id, NEW.user_id)
+    ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER waits_again_for_verdicts AFTER UPDATE OF status, forgotten_at ON neurigraph.facts
+FOR EACH ROW WHEN (
+    (old.status = 'archived' AND new.status <> 'archived')
+    OR (old.forgotten_at IS NOT NULL AND new.forgotten_at IS NULL)
+)
+EXECUTE FUNCTION neurigraph.wait_again_for_verdicts();
+
+-- Trigger on facts: one is stated, or gone.
+CREATE OR REPLACE FUNCTION neurigraph.raise_fact() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    before neurigraph.facts;
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM neurigraph_private.raise_fact_event(
+            'removed', OLD.fact_id, OLD.record_id, neurigraph_private.current_author()
+        );
+        RETURN NULL;
+    END IF;
+    PERFORM neurigraph_private.raise_fact_event(
+        'stated', NEW.fact_id, NEW.record_id, neurigraph_private.sender_of(NEW.record_id)
+    );
+    IF NEW.version > 1 THEN
+        SELECT f.* INTO before FROM neurigraph.facts AS f
+        WHERE f.root_id = NEW.root_id AND f.version = NEW.version - 1;
+        IF NOT neurigraph.is_withheld(NEW.record_id, NULL) THEN
+            PERFORM neurigraph_private.raise_fact_event(
+                'superseded', before.fact_id, before.record_id, neurigraph_private.sender_of(NEW.record_id), NEW.fact_id
+            );
+        END IF;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER raised AFTER INSERT OR DELETE ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_fact();
+
+REVOKE ALL ON FUNCTION neurigraph.root_fact(), neurigraph.require_version_before(), neurigraph.close_ranks(),
+neurigraph.follow_what_is_left(), neurigraph.log_fact_change(), neurigraph.reject_impossible_causes(),
+neurigraph.wait_for_verdicts(), neurigraph.wait_again_for_verdicts(), neurigraph.raise_fact() FROM PUBLIC;
+
+CREATE POLICY pipeline_all ON neurigraph.facts TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.facts TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
+
+-- Facts of records in quarantine are hidden from the owner, too: their versions, restatements and counts are over facts
+-- alone.
+CREATE POLICY not_hidden ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.sees_all_records())
+    OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id)
+);
+
+-- Facts are visible with their records, until their time to be forgotten has come; then the owner alone sees them, and
+-- can take it back until they are erased.
+CREATE POLICY granted ON neurigraph.facts FOR SELECT TO neurigraph_agent
+USING (EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id));
+
+CREATE POLICY not_forgotten ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (forgotten_at IS NULL AND (forget_after IS NULL OR forget_after > now()))
+    OR user_id = (SELECT neurigraph.asking_user_id())
+);

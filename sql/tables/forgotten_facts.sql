@@ -1,0 +1,18 @@
+-- Statements that were forgotten alone, as digests, so that reading their record again does not bring them back.
+CREATE TABLE neurigraph.forgotten_facts (
+    record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
+    digest text NOT NULL,
+    user_id uuid NOT NULL,
+    PRIMARY KEY (record_id, digest)
+);
+CREATE INDEX forgotten_facts_user_id ON neurigraph.forgotten_facts (user_id);
+
+ALTER TABLE neurigraph.forgotten_facts ENABLE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT ON neurigraph.forgotten_facts TO neurigraph_pipeline;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+CREATE POLICY pipeline_all ON neurigraph.forgotten_facts TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.forgotten_facts TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

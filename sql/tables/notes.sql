@@ -1,0 +1,130 @@
+-- What a message of a note has besides its text: one row for each version of the note.
+CREATE TABLE neurigraph.notes (
+    source_id uuid NOT NULL,
+    message integer NOT NULL,
+    user_id uuid NOT NULL,
+    -- Whether the writer chose the node. A node that is removed before the note is stored leaves the note without one:
+    -- it then waits for a person, and is filed nowhere else.
+    pinned boolean NOT NULL,
+    node_id uuid REFERENCES neurigraph.graph_index ON DELETE SET NULL,
+    importance real CHECK (importance BETWEEN 0 AND 1),
+    tags text [] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 20),
+    -- The earlier note whose memory this one supersedes once it is stored. A version supersedes the version before.
+    replaces uuid REFERENCES neurigraph.sources ON DELETE SET NULL,
+    -- A digest of text, title, node and privacy: the same note again is recognised by it.
+    digest bytea NOT NULL CHECK (octet_length(digest) = 32),
+    -- What the fact that this note states has besides its words; null for other notes.
+    fact jsonb CHECK (jsonb_typeof(fact) = 'object'),
+    -- The fact that it is the next version of.
+    follows uuid REFERENCES neurigraph.facts ON DELETE SET NULL,
+    PRIMARY KEY (source_id, message),
+    FOREIGN KEY (source_id, message) REFERENCES neurigraph.messages (source_id, seq) ON DELETE CASCADE,
+    FOREIGN KEY (source_id, user_id) REFERENCES neurigraph.sources (source_id, user_id) ON DELETE CASCADE,
+    CHECK (pinned OR node_id IS NULL),
+    CHECK (replaces <> source_id)
+);
+CREATE INDEX notes_digest ON neurigraph.notes (user_id, digest);
+CREATE INDEX notes_node_id ON neurigraph.notes (node_id) WHERE node_id IS NOT NULL;
+CREATE INDEX notes_replaces ON neurigraph.notes (replaces) WHERE replaces IS NOT NULL;
+CREATE INDEX notes_follows ON neurigraph.notes (follows) WHERE follows IS NOT NULL;
+
+ALTER TABLE neurigraph.notes ENABLE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT ON neurigraph.notes TO neurigraph_agent;
+GRANT SELECT, INSERT, UPDATE ON neurigraph.notes TO neurigraph_pipeline;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+-- A write sets off the hold of a note that waits for an approval, and the spaces of the note before.
+
+-- Trigger on notes: what a persona writes where writing needs an approval is held, with an action in the same
+-- statement; where only the owner writes, it is refused. No statement of a caller gets around this.
+CREATE OR REPLACE FUNCTION neurigraph.hold_note() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+    rule text;
+BEGIN
+    IF asking IS NULL OR asking ->> 'role' IN ('user', 'bound') THEN
+        RETURN NULL;
+    END IF;
+    SELECT s.value INTO rule FROM neurigraph_private.standard_of(
+        coalesce(NEW.node_id, neurigraph_private.persona_of(asking))
+    ) AS s
+    WHERE s.field = 'write';
+    IF rule = 'owner' THEN
+        RAISE insufficient_privilege USING MESSAGE = 'only the owner writes to this node';
+    ELSIF rule = 'approve' AND NEW.node_id IS NOT NULL THEN
+        UPDATE neurigraph.sources AS s SET held = true WHERE s.source_id = NEW.source_id;
+        PERFORM neurigraph.propose_action(jsonb_build_object(
+            'user_id', NEW.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', NEW.node_id,
+            'source_id', NEW.source_id, 'message', NEW.message,
+            'requested_by', 'persona:' || neurigraph_private.persona_of(asking)
+        ));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER held AFTER INSERT ON neurigraph.notes
+FOR EACH ROW EXECUTE FUNCTION neurigraph.hold_note();
+
+-- Trigger on notes: a note that replaces another, or states the next version of a fact, is in the spaces of that, too.
+CREATE OR REPLACE FUNCTION neurigraph.keep_spaces_of_note() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.source_spaces (source_id, space_id, user_id)
+    SELECT NEW.source_id, b.space_id, NEW.user_id
+    FROM neurigraph.source_spaces AS b
+    WHERE b.user_id = NEW.user_id AND (
+        b.source_id = NEW.replaces OR b.source_id = (
+            SELECT split_part(i.source, ':', 2)::uuid
+            FROM neurigraph.facts AS f
+            INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+            WHERE f.fact_id = NEW.follows
+        )
+    )
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER keep_spaces_of_note AFTER INSERT ON neurigraph.notes
+FOR EACH ROW WHEN (NEW.replaces IS NOT NULL OR NEW.follows IS NOT NULL)
+EXECUTE FUNCTION neurigraph.keep_spaces_of_note();
+
+REVOKE ALL ON FUNCTION neurigraph.hold_note() FROM PUBLIC;
+
+CREATE POLICY pipeline_all ON neurigraph.notes TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.notes TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
+
+CREATE POLICY by_member ON neurigraph.notes TO neurigraph_agent
+USING (source_id IN (SELECT neurigraph.sources_of_member()));
+
+-- A note can only be pinned to a node that its writer may write to; another one is absent for the writer.
+CREATE POLICY handed_in ON neurigraph.notes TO neurigraph_agent
+USING (
+    EXISTS (
+        SELECT FROM neurigraph.sources AS s
+        WHERE s.source_id = notes.source_id AND s.persona_id = (SELECT neurigraph.writing_persona())
+    )
+);
+
+CREATE POLICY pinned_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (node_id IS NULL OR neurigraph.may_hand_in(node_id));
+
+-- A note that is the next version of a fact needs the right to write where that fact is.
+CREATE POLICY follows_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (
+    follows IS NULL OR EXISTS (
+        SELECT FROM neurigraph.facts AS f INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
+        WHERE f.fact_id = notes.follows AND neurigraph.may_write_node(r.node_id)
+    )
+);
+
+CREATE POLICY bound ON neurigraph.notes TO neurigraph_agent
+USING (
+    user_id = (SELECT neurigraph.bound_user_id())
+    AND source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))
+);

@@ -1,0 +1,13 @@
+-- What the pipeline has done since the installation began, and what its last storage report found: counts for metrics,
+-- about no user. Records, failures and files themselves say what there is; these say what happened, and never shrink
+-- when a user is forgotten.
+CREATE TABLE neurigraph.pipeline_totals (
+    -- What is counted, such as stored_passages.
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
+    -- One of a closed set: a kind of source, a step or a state.
+    label text NOT NULL CHECK (char_length(label) BETWEEN 1 AND 100),
+    total double precision NOT NULL,
+    PRIMARY KEY (name, label)
+);
+
+GRANT SELECT, INSERT, UPDATE ON neurigraph.pipeline_totals TO neurigraph_pipeline;

@@ -1,0 +1,24 @@
+-- Which records of a node changed in which transaction, so that a process that has the node in memory reads these and
+-- no others. Triggers of the nodes' tables write it. Like node_changes, a writer inserts rows of its own and waits for
+-- nobody.
+CREATE TABLE neurigraph.record_changes (
+    node_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    change xid8 NOT NULL,
+    -- Null: anything of the node may have changed then, and earlier changes are not listed.
+    record_id uuid,
+    UNIQUE (node_id, change, record_id),
+    FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
+);
+CREATE INDEX record_changes_whole ON neurigraph.record_changes (node_id, change) WHERE record_id IS NULL;
+
+ALTER TABLE neurigraph.record_changes ENABLE ROW LEVEL SECURITY;
+-- Packing a layer removes what is older than the pack before.
+GRANT SELECT, INSERT, DELETE ON neurigraph.record_changes TO neurigraph_pipeline;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+CREATE POLICY pipeline_all ON neurigraph.record_changes TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.record_changes TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

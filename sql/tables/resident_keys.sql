@@ -1,0 +1,8 @@
+-- Keys of residents that may be older than keys that name their user.
+CREATE TABLE neurigraph.resident_keys (
+    key_hash bytea PRIMARY KEY,
+    resident_id uuid NOT NULL REFERENCES neurigraph.residents ON DELETE CASCADE
+);
+CREATE INDEX resident_keys_resident ON neurigraph.resident_keys (resident_id);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.resident_keys TO neurigraph_pipeline;

@@ -1,0 +1,31 @@
+-- Public keys of those who sign links. A rotated key signs no more, and what it signed still counts; what a revoked
+-- key signed counts no more.
+CREATE TABLE neurigraph.signing_keys (
+    key_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
+    -- user:ID, persona:ID, or peer:NAME for another installation.
+    holder text NOT NULL CHECK (holder ~ '^(user|persona|peer):[A-Za-z0-9_.:-]{1,100}$'),
+    public_key bytea NOT NULL CHECK (octet_length(public_key) = 32),
+    registered_at timestamptz NOT NULL DEFAULT now(),
+    registered_by text NOT NULL,
+    rotated_at timestamptz,
+    revoked_at timestamptz,
+    UNIQUE (user_id, public_key)
+);
+
+ALTER TABLE neurigraph.signing_keys ENABLE ROW LEVEL SECURITY;
+GRANT SELECT ON neurigraph.signing_keys TO neurigraph_agent;
+GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.signing_keys TO neurigraph_pipeline;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+CREATE POLICY pipeline_all ON neurigraph.signing_keys TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.signing_keys TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
+
+CREATE POLICY granted ON neurigraph.signing_keys FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (SELECT FROM neurigraph.links AS l WHERE signing_keys.key_id IN (l.key_id, l.end_key_id))
+    OR holder = (SELECT 'persona:' || neurigraph.writing_persona())
+);

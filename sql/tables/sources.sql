@@ -1,0 +1,326 @@
+-- Conversations, events and uploads, in one table because the pipeline treats them alike.
+CREATE TABLE neurigraph.sources (
+    source_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
+    kind neurigraph.source_kind NOT NULL,
+    event_kind neurigraph.event_kind,
+    -- The sender's id of the source. The owner and each persona have ids of their own, so that no caller finds out
+    -- another caller's ids by trying.
+    external_id text NOT NULL CHECK (char_length(external_id) BETWEEN 1 AND 300),
+    title text CHECK (char_length(title) <= 500),
+    started_at timestamptz NOT NULL DEFAULT now(),
+    ended_at timestamptz,
+    -- The number of the newest message.
+    last_message integer NOT NULL DEFAULT 0 CHECK (last_message >= 0),
+    -- The number of the newest message that is stored.
+    stored_through integer NOT NULL DEFAULT 0 CHECK (stored_through >= 0),
+    -- The number of the newest message that a trigger covers, in whatever state the trigger is.
+    triggered_through integer NOT NULL DEFAULT 0 CHECK (triggered_through >= 0),
+    untriggered_tokens bigint NOT NULL DEFAULT 0,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- Whether messages arrived since segmentation last looked for a break: an unchanged tail is not read again.
+    tail_changed boolean NOT NULL DEFAULT true,
+    -- A private source is visible to the owner only, even where its nodes are granted. It applies to all records of the
+    -- source from the next statement on.
+    privacy neurigraph.privacy NOT NULL DEFAULT 'shared',
+    -- The persona that sent the source; null is the owner. There is no foreign key: the sources of a deleted persona
+    -- must not become the owner's.
+    persona_id uuid,
+    -- Who handed it in and through which door, from the signed claims of the caller and never from what it states. Keys
+    -- have no foreign key: what a deleted key handed in must not become the owner's.
+    key_id uuid,
+    received_through neurigraph.received_through,
+    -- When a message last arrived: search finds messages that are not stored yet, those that arrived last first.
+    last_received_at timestamptz NOT NULL DEFAULT now(),
+    -- The program or site, such as slack.
+    origin text CHECK (char_length(origin) BETWEEN 1 AND 100),
+    -- Null is what the kind of the source says.
+    document_type neurigraph.document_type,
+    -- A page to read it at; without a password, because everybody who sees its memories sees it.
+    url text CHECK (
+        char_length(url) <= 2000 AND url ~ '^https?://[^/?#]' AND url !~ '^https?://[^/?#]*@'
+    ),
+    channel neurigraph.channel,
+    author text CHECK (char_length(author) BETWEEN 1 AND 300),
+    -- Texts, numbers and booleans by name.
+    metadata jsonb CHECK (
+        jsonb_typeof(metadata) = 'object' AND octet_length(metadata::text) <= 32768
+    ),
+    -- When it last changed where it comes from.
+    updated_at timestamptz,
+    -- A source that changed where it comes from is a new source with the same external id and the next version.
+    version integer NOT NULL DEFAULT 1 CHECK (version > 0),
+    -- The version before; null if that is forgotten.
+    replaces uuid REFERENCES neurigraph.sources ON DELETE SET NULL CHECK (replaces <> source_id),
+    -- What waits for an approval waits in the inbox: it makes no segment, and no search finds it.
+    held boolean NOT NULL DEFAULT false,
+    -- What the writer of a source asked for; null is long. Its records get it when they are stored.
+    tier neurigraph.retention_tier,
+    -- Callers that are limited to the same spaces share external ids, and nobody else finds out about them by trying.
+    binding uuid,
+    -- The member of an organization that handed a source in; null elsewhere. There is no foreign key: what a member
+    -- wrote must not become somebody else's.
+    member_id uuid,
+    -- The newest uploaded export that holds this conversation. Only the pipeline sets it.
+    upload_id uuid CHECK (upload_id <> source_id),
+    CHECK ((kind = 'event') = (event_kind IS NOT NULL)),
+    CHECK (stored_through <= triggered_through AND triggered_through <= last_message),
+    UNIQUE (source_id, user_id),
+    CONSTRAINT sources_external_id
+        UNIQUE NULLS NOT DISTINCT (user_id, kind, external_id, persona_id, version, binding, member_id),
+    CONSTRAINT sources_upload_id FOREIGN KEY (upload_id, user_id) REFERENCES neurigraph.sources (source_id, user_id)
+        ON DELETE SET NULL (upload_id)
+);
+-- The sensors look for sources that ended and have messages without a trigger. The kind is in the predicates: behind
+-- row-level security, equality of enums gives an index no order.
+CREATE INDEX sources_ended_untriggered ON neurigraph.sources (kind, ended_at)
+WHERE ended_at IS NOT NULL AND triggered_through < last_message;
+CREATE INDEX sources_open_changed ON neurigraph.sources (untriggered_tokens)
+WHERE kind = 'conversation' AND ended_at IS NULL AND tail_changed;
+CREATE INDEX sources_ended_tokens ON neurigraph.sources (untriggered_tokens)
+WHERE kind = 'conversation' AND ended_at IS NOT NULL AND triggered_through < last_message;
+CREATE INDEX sources_private ON neurigraph.sources (user_id) WHERE privacy = 'private';
+CREATE INDEX sources_persona_id ON neurigraph.sources (persona_id) WHERE persona_id IS NOT NULL;
+-- Lists are read page by page, newest first, backwards from a cursor. One index a kind of source: behind row-level
+-- security, a condition on an enum cannot be one of an index.
+CREATE INDEX sources_conversations ON neurigraph.sources (user_id, created_at, source_id)
+WHERE kind = 'conversation';
+CREATE INDEX sources_events ON neurigraph.sources (user_id, created_at, source_id)
+WHERE kind = 'event';
+CREATE INDEX sources_uploads ON neurigraph.sources (user_id, created_at, source_id)
+WHERE kind = 'upload';
+CREATE INDEX sources_notes ON neurigraph.sources (user_id, created_at, source_id)
+WHERE kind = 'note';
+CREATE INDEX sources_open ON neurigraph.sources (user_id, created_at, source_id)
+WHERE ended_at IS NULL;
+CREATE INDEX sources_unstored ON neurigraph.sources (user_id, last_received_at, source_id)
+WHERE stored_through < last_message;
+CREATE UNIQUE INDEX sources_replaces ON neurigraph.sources (replaces) WHERE replaces IS NOT NULL;
+CREATE INDEX sources_held ON neurigraph.sources (user_id) WHERE held;
+CREATE INDEX sources_member_id ON neurigraph.sources (user_id, member_id) WHERE member_id IS NOT NULL;
+CREATE INDEX sources_of_uploads ON neurigraph.sources (upload_id) WHERE upload_id IS NOT NULL;
+
+ALTER TABLE neurigraph.sources ENABLE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT, UPDATE ON neurigraph.sources TO neurigraph_pipeline;
+GRANT SELECT, INSERT ON neurigraph.sources TO neurigraph_agent;
+GRANT UPDATE (title, started_at, ended_at, last_message, untriggered_tokens, tail_changed)
+ON neurigraph.sources TO neurigraph_agent;
+GRANT UPDATE (last_received_at) ON neurigraph.sources TO neurigraph_agent;
+
+-- Replaced when it changes: functions, triggers, policies.
+
+-- A write sets off the refusal of a source of a graph that is being forgotten, its spaces, what follows from its
+-- records after a change of privacy (evidence, digests, profiles, cached answers), and records that no longer name a
+-- forgotten version.
+
+CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy, member_id ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+
+-- Trigger on sources: who may read its records changes, so digests of them are made again.
+CREATE OR REPLACE FUNCTION neurigraph.uncover_changed_source() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM neurigraph.digest_records AS r USING neurigraph.record_index AS i
+    WHERE r.record_id = i.record_id AND i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER uncovered AFTER UPDATE OF privacy ON neurigraph.sources
+FOR EACH ROW WHEN (old.privacy IS DISTINCT FROM new.privacy)
+EXECUTE FUNCTION neurigraph.uncover_changed_source();
+
+CREATE OR REPLACE TRIGGER refuse_while_forgotten AFTER INSERT OR UPDATE OF last_message ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_while_forgotten();
+
+-- Trigger on sources: so do the records of a source that becomes private, for names and candidates.
+CREATE OR REPLACE FUNCTION neurigraph.sum_changed_source() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.sum_records(ARRAY(
+        SELECT i.record_id FROM neurigraph.record_index AS i
+        WHERE i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id
+    ));
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER summed AFTER UPDATE OF privacy ON neurigraph.sources
+FOR EACH ROW WHEN (old.privacy IS DISTINCT FROM new.privacy) EXECUTE FUNCTION neurigraph.sum_changed_source();
+
+-- A member sends conversations, events, notes and files, sees how far the storing of these is, and why it failed.
+ALTER TABLE neurigraph.sources ALTER COLUMN member_id SET DEFAULT neurigraph.asking_member();
+
+-- A persona with a grant to write sends conversations and events. They are closed to it when its last such grant ends.
+ALTER TABLE neurigraph.sources ALTER COLUMN persona_id SET DEFAULT neurigraph.writing_persona();
+
+-- Where text comes from is what the claims say: a caller can state no other key, persona or door.
+ALTER TABLE neurigraph.sources
+ALTER COLUMN key_id SET DEFAULT neurigraph.asking_key(),
+ALTER COLUMN received_through SET DEFAULT neurigraph.asking_door();
+
+-- Trigger on sources: what others see is made of shared sources only.
+CREATE OR REPLACE FUNCTION neurigraph.outdate_profiles_of_source() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    nodes uuid [] := ARRAY(
+        SELECT DISTINCT i.node_id FROM neurigraph.record_index AS i
+        WHERE i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id
+    );
+BEGIN
+    DELETE FROM neurigraph.profiles AS p
+    WHERE p.node_id = ANY(nodes) AND p.covers = 'shared' AND NEW.privacy = 'private';
+    UPDATE neurigraph.profiles AS p SET is_stale = true WHERE p.node_id = ANY(nodes) AND NOT p.is_stale;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER profiles_changed AFTER UPDATE OF privacy ON neurigraph.sources
+FOR EACH ROW WHEN (old.privacy IS DISTINCT FROM new.privacy)
+EXECUTE FUNCTION neurigraph.outdate_profiles_of_source();
+
+-- Trigger on sources: when the version before is forgotten, the records of the version after it no longer name it, and
+-- neither do cached layers. Writing a record makes them read it again.
+CREATE OR REPLACE FUNCTION neurigraph.note_forgotten_version() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    node record;
+BEGIN
+    FOR node IN
+        SELECT DISTINCT g.node_id, g.schema_name
+        FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+        WHERE i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id
+    LOOP
+        EXECUTE format(
+            'UPDATE %I.metadata_records SET source_id = source_id WHERE source_id = $1', node.schema_name
+        ) USING NEW.source_id;
+        DELETE FROM neurigraph.layer_packs AS p WHERE p.node_id = node.node_id;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER note_forgotten_version AFTER UPDATE OF replaces ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_forgotten_version();
+
+-- Trigger on sources: a source is in the spaces that its sender names (neurigraph.container_tags), else in all that the
+-- sender is limited to; and a version in those of the one before. The owner's first use of a tag makes the space.
+CREATE OR REPLACE FUNCTION neurigraph.file_in_spaces() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    named text [] := string_to_array(nullif(current_setting('neurigraph.container_tags', true), ''), ',');
+    allowed text [] := neurigraph.asking_tags();
+    is_owner boolean NOT NULL := coalesce(NEW.user_id = neurigraph.asking_user_id(), false);
+BEGIN
+    IF named IS NULL AND allowed IS NULL AND NEW.replaces IS NULL THEN
+        RETURN NULL;
+    END IF;
+    IF is_owner THEN
+        INSERT INTO neurigraph.spaces (user_id, name, container_tag)
+        SELECT NEW.user_id, t.tag, t.tag FROM unnest(named) AS t (tag)
+        ON CONFLICT (user_id, container_tag) DO NOTHING;
+    ELSIF NOT named <@ coalesce(allowed, '{}') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'the caller may not name these spaces';
+    END IF;
+    INSERT INTO neurigraph.source_spaces (source_id, space_id, user_id)
+    SELECT NEW.source_id, p.space_id, NEW.user_id
+    FROM neurigraph.spaces AS p
+    WHERE p.user_id = NEW.user_id AND (
+        p.container_tag = ANY(coalesce(named, allowed))
+        OR p.space_id IN (SELECT b.space_id FROM neurigraph.source_spaces AS b WHERE b.source_id = NEW.replaces)
+    )
+    ON CONFLICT DO NOTHING;
+    IF coalesce(named, allowed) IS NOT NULL AND NOT EXISTS (
+        SELECT FROM neurigraph.source_spaces AS m
+        INNER JOIN neurigraph.spaces AS p ON m.space_id = p.space_id
+        WHERE m.source_id = NEW.source_id AND p.container_tag = ANY(coalesce(named, allowed))
+    ) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'the spaces of this key were removed';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER file_in_spaces AFTER INSERT ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.file_in_spaces();
+
+-- Who acts for the owner within spaces reads and writes their sources, except files. What is handed in is in these
+-- spaces at once, by the trigger.
+ALTER TABLE neurigraph.sources ALTER COLUMN binding SET DEFAULT neurigraph.asking_binding();
+
+REVOKE ALL ON FUNCTION neurigraph.uncover_changed_source(), neurigraph.sum_changed_source(),
+neurigraph.outdate_profiles_of_source(), neurigraph.note_forgotten_version(), neurigraph.file_in_spaces() FROM PUBLIC;
+
+CREATE POLICY pipeline_all ON neurigraph.sources TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY own_rows ON neurigraph.sources TO neurigraph_agent
+USING (user_id = (SELECT neurigraph.asking_user_id()))
+WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
+
+CREATE POLICY by_member ON neurigraph.sources TO neurigraph_agent
+USING (member_id = (SELECT neurigraph.asking_member()))
+WITH CHECK (
+    member_id = (SELECT neurigraph.asking_member())
+    AND user_id = (SELECT (neurigraph.claims() ->> 'user_id')::uuid)
+);
+
+CREATE POLICY true_member ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member()));
+
+-- The owner of a graph makes sources private, and a member of an organization own ones; what others send starts as
+-- shared.
+CREATE POLICY owner_decides ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (
+    privacy = 'shared'
+    OR user_id IN ((SELECT neurigraph.asking_user_id()), (SELECT neurigraph.bound_user_id()))
+    OR member_id = (SELECT neurigraph.asking_member())
+);
+
+-- Sources of visible records, never their messages.
+CREATE POLICY granted ON neurigraph.sources FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (
+        SELECT FROM neurigraph.record_index AS r
+        WHERE r.user_id = sources.user_id AND r.source = sources.kind || ':' || sources.source_id
+    )
+);
+
+CREATE POLICY handed_in ON neurigraph.sources TO neurigraph_agent
+USING (persona_id = (SELECT neurigraph.writing_persona()))
+WITH CHECK (
+    persona_id = (SELECT neurigraph.writing_persona()) AND kind <> 'upload'
+    AND EXISTS (
+        SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = sources.persona_id AND g.user_id = sources.user_id
+    )
+);
+
+-- Private sources are hidden from every caller but the owner, whatever nodes are granted. The logs of records and files
+-- follow, since their policies query the registries.
+CREATE POLICY not_hidden ON neurigraph.sources AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.sees_all_sources())
+    OR source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))
+);
+
+CREATE POLICY true_origin ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (
+    key_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_key())
+    AND persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND received_through IS NOT DISTINCT FROM (SELECT neurigraph.asking_door())
+);
+
+CREATE POLICY replaces_own ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (replaces IS NULL OR neurigraph.may_replace(replaces));
+
+-- The pipeline says which export a conversation was in, when it has read that.
+CREATE POLICY no_export ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (upload_id IS NULL);
+
+CREATE POLICY bound ON neurigraph.sources TO neurigraph_agent
+USING (
+    user_id = (SELECT neurigraph.bound_user_id())
+    AND source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))
+)
+WITH CHECK (user_id = (SELECT neurigraph.bound_user_id()) AND kind <> 'upload');
+
+CREATE POLICY true_binding ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding()));
