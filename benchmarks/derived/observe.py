@@ -12,7 +12,7 @@ from benchmarks.derived.step_times import StepTimes
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import Reply as Answered
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
@@ -77,15 +77,15 @@ def _derive(installation: Installation, labelled: Labelled) -> Derived:
     records = page.items[::-1]
 
     def keywords(kind: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one for record in records for one in record[KEYWORD_COLUMNS[kind]]))
+        return tuple(dict.fromkeys(one for record in records for one in getattr(record, kind)))
 
     return Derived(
         keywords("dates"),
         keywords("entities"),
         keywords("relationships"),
-        tuple(record["summary"] for record in records),
-        tuple(record["title"] for record in records),
-        tuple(tuple(record["node_path"].split("/")[1:]) for record in records),
+        tuple(record.summary for record in records),
+        tuple(record.title for record in records),
+        tuple(tuple(record.node_path.split("/")[1:]) for record in records),
         tuple(_reply(installation, claims, labelled, one.question) for one in labelled.labels.questions),
     )
 

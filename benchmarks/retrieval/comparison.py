@@ -38,16 +38,18 @@ The same memories with the same vectors are in one table of pgvector with one HN
 databases on the same server; MemPalace keeps them in Chroma's files and searches in its own process. All contestants
 look question vectors up, so no time includes embedding. {ASKED} questions are asked, alternating between contestants
 in a new random order each time, for {LIMIT} memories of that user (of Neurigraph: {LIMIT} records and {LIMIT}
-messages, no cached answers). The search call is timed in the process that makes it. Every question is asked twice and
-the second time counts, because contestants loaded early find their pages displaced the first time. Neurigraph is
-listed twice: with the nodes cached in memory, as far as they fit; and, after the alternation, without any cache, so
-that every question reads its nodes. A million memories do not fit the machine several times over: there each contestant
-is asked alone, and ended before the next one starts. *Found* is the share of questions whose message is among the
-{LIMIT}: a fast answer that misses it is worth little. Peers run in their own environments with an HNSW index, their
-default. Their first {BY_API:,} memories are added through their own calls (*add*); the others are copied into their
-tables and the index is rebuilt, because adding row by row would take hours; MemPalace and Hindsight get them through
-their own calls for many. mem0 runs without spaCy's models, and Hindsight without the models that take facts out of
-texts and order what it found again, which is less work than with them. All tables are vacuumed and analysed."""
+messages, no cached answers). Neurigraph answers through `search`, which the API and the command line call: its time
+includes the times in a question's words, conflicts and expiry. A search is timed in the process that makes it. Every
+question is asked twice and the second time counts, because contestants loaded early find their pages displaced the
+first time. Neurigraph is listed twice: with the nodes cached in memory, as far as they fit; and, after the
+alternation, without any cache, so that every question reads its nodes. A million memories do not fit the machine
+several times over: there each contestant is asked alone, and ended before the next one starts. *Found* is the share of
+questions whose message is among the {LIMIT}: a fast answer that misses it is worth little. Peers run in their own
+environments with an HNSW index, their default. Their first {BY_API:,} memories are added through their own calls
+(*add*); the others are copied into their tables and the index is rebuilt, because adding row by row would take hours;
+MemPalace and Hindsight get them through their own calls for many. mem0 runs without spaCy's models, and Hindsight
+without the models that take facts out of texts and order what it found again, which is less work than with them. All
+tables are vacuumed and analysed."""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ does the same for search results. Names of columns stay inside the database.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -48,11 +48,6 @@ def _with_source(found: Mapping[str, Any]) -> dict[str, Any]:
     kind, _, source_id = found["source"].partition(":")
     shown = {name: value for name, value in found.items() if name != "source"}
     return {**shown, "source_kind": kind, "source_id": UUID(source_id)}
-
-
-def records(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return several records."""
-    return [record(one) for one in found]
 
 
 def delta(change: Delta) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.languages import code_of
 from neurigraph_pipelines.views.graph import Child, Edge, Shell, Tree, TreeEdge, TreeNode, TreePage
+from neurigraph_pipelines.views.records import Record
 
 PATH_SEPARATOR = "/"
 
@@ -180,7 +181,7 @@ def language_shown(row: Mapping[str, Any]) -> str | None:
     return code_of(row["language"]) if row["record_count"] else None
 
 
-def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position | None = None) -> list[dict[str, Any]]:
+def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position | None = None) -> list[Record]:
     """Return the metadata layer of one node, newest first; only records after a position, a time and an id.
 
     Raises:
@@ -191,12 +192,12 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position 
         raise NotFoundError
     query = _QUERIES["records_of_node"].format(schema=sql.Identifier(row["schema_name"]))
     at, last = after or NEWEST
-    return tx.execute(query, {"limit": limit, "at": at, "id": last}).fetchall()
+    return [Record.model_validate(row) for row in tx.execute(query, {"limit": limit, "at": at, "id": last})]
 
 
 def page_of_records(
     database: Database, cursors: Cursors, claims: Claims, node_id: UUID, limit: int, cursor: str | None
-) -> Page[dict[str, Any]]:
+) -> Page[Record]:
     """Return a page of the records of one node, newest first.
 
     Raises:
@@ -204,7 +205,7 @@ def page_of_records(
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[Record]:
         with database.agent(claims) as tx:
             return records(tx, node_id, limit=most, after=after)
 
@@ -215,7 +216,7 @@ def page_of_records(
         limit,
         cursor,
         read,
-        lambda row: (row["occurred_at"], row["record_id"]),
+        lambda one: (one.occurred_at, one.record_id),
     )
 
 

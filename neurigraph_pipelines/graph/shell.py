@@ -98,6 +98,16 @@ def update_shells(
         tx.execute(_QUERIES["update_shell"], {**shell, "node_id": node_id})
 
 
+def count_records(tx: Transaction, additions: Iterable[Addition]) -> None:
+    """Count new records at their nodes, so that searches look there, and change nothing else of the shells."""
+    added = Counter(addition.node.node_id for addition in additions)
+    show_nodes(tx, added.keys())
+    for node_id, count in sorted(added.items()):
+        row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
+        assert row is not None
+        tx.execute(_QUERIES["update_shell"], {**row, "record_count": row["record_count"] + count})
+
+
 def _stage(count: int) -> tuple[int, int]:
     """Return the growth stage of a node: every record up to eight, then four stages per doubling.
 

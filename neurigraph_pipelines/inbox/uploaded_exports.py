@@ -123,6 +123,7 @@ def _import_notes(
         rejected=[*rejected, *found.rejected],
         notes=[f"{one.where}: {one.reason}" for one in found.noted],
     )
+    report.notes += [f"files that are no notes, not read: {found.others:,}"] if found.others else []
     report.notes += [f"notes without a date, dated by the file: {found.undated:,}"] if found.undated else []
     _require_something(VAULT, report)
     _finish(caller, upload, VAULT, report)

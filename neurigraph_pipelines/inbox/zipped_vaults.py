@@ -13,17 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from neurigraph_pipelines.inbox.imports.vault import FORMAT
+from neurigraph_pipelines.inbox.imports.vault import FORMAT, MAX_NOTES
 from neurigraph_pipelines.inbox.imports.zipped_notes import ZippedNote, notes_in, others_in, vault_name
 from neurigraph_pipelines.model import RejectedItem
 from neurigraph_pipelines.model.errors import UnreadableFileError
 
 _LONGEST_NAME = 200
-_MOST_SHOWN = 5
 
 
 def note_lines(path: Path, max_bytes: int) -> Iterator[dict[str, Any]]:
-    """Yield the format and the vault's name, the notes, and an end; nothing if no note is in a zip.
+    """Yield the format and the vault's name, the notes, other files, and an end; nothing if no note is in a zip.
 
     Raises:
         UnreadableFileError: The zip cannot be read.
@@ -37,9 +36,7 @@ def note_lines(path: Path, max_bytes: int) -> Iterator[dict[str, Any]]:
             yield {"note_at": found.path, "text": found.text, "modified": found.modified and found.modified.timestamp()}
         else:
             yield {"rejected": [*found]}
-    if others := others_in(path):
-        more = f" and {len(others) - _MOST_SHOWN:,} more" if len(others) > _MOST_SHOWN else ""
-        yield {"rejected": [", ".join(others[:_MOST_SHOWN]) + more, "no notes, so not read: send them as files"]}
+    yield from ({"other_at": name} for name in others_in(path)[:MAX_NOTES])
     yield {"end": True}
 
 
@@ -50,7 +47,10 @@ def is_zip_of_notes(path: Path) -> bool:
 
 @contextmanager
 def unpacked(name: str, lines: Iterable[dict[str, Any]]) -> Iterator[tuple[Path, list[RejectedItem]]]:
-    """Give a folder with the notes of the lines, as long as it is used, and what of the zip was rejected."""
+    """Give a folder with the notes of the lines, as long as it is used, and what of the zip was rejected.
+
+    Its other files are empty, because they are only counted.
+    """
     rejected: list[RejectedItem] = []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, name.replace("/", " ").strip(". ")[:_LONGEST_NAME] or FORMAT)
@@ -59,6 +59,8 @@ def unpacked(name: str, lines: Iterable[dict[str, Any]]) -> Iterator[tuple[Path,
             match line:
                 case {"note_at": str(path), "text": str(text), "modified": modified}:
                     _lay(folder, path, text, modified, rejected)
+                case {"other_at": str(path)}:
+                    _lay(folder, path, "", None, [])  # an empty file is counted as one that is no note
                 case {"rejected": [str(where), str(reason)]}:
                     rejected.append(RejectedItem(where, reason))
                 case {"error": str(reason)}:

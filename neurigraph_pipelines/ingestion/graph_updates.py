@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from neurigraph_pipelines.graph.candidates import add_candidates, promote_candidates
 from neurigraph_pipelines.graph.edges import Places, write_edges, write_endings
-from neurigraph_pipelines.graph.shell import Addition, update_shells
+from neurigraph_pipelines.graph.shell import Addition, count_records, update_shells
 from neurigraph_pipelines.graph.witnesses import Said, Witness, define_nodes, write_mentions
 from neurigraph_pipelines.model import Filing, Keywords, PlannedAlias
 from neurigraph_pipelines.model.enriching import enriched
@@ -49,10 +50,12 @@ def update_graph(
             update_shells(tx, places, additions, _aliases(filed))
 
     def counted() -> None:
-        update_shells(tx, places, [replace(one, keywords=Keywords()) for one in additions], ())
+        with tx.transaction():
+            update_shells(tx, places, [replace(one, keywords=Keywords()) for one in additions], ())
 
     enriched("links", linked, lambda: None, left_out)
-    enriched("description of nodes", shown, counted, left_out)
+    barely = partial(count_records, tx, additions)
+    enriched("description of nodes", shown, lambda: enriched("keywords of nodes", counted, barely), left_out)
     return left_out
 
 

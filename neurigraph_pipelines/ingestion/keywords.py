@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Segment
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel
@@ -23,7 +23,7 @@ def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | N
     def work(part: Segment) -> Keywords:
         return keywords_of(context.language_model, part)
 
-    return Described(*map_records(STEP, work, partial(_with_tags, Keywords()), context, assigned, on_done))
+    return Described(*map_records(STEP, work, _tags_alone, context, assigned, on_done))
 
 
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:
@@ -37,6 +37,10 @@ def _with_tags(found: Keywords, part: Segment) -> Keywords:
         known = {tag.casefold() for tag in tags}
         found = replace(found, topics=(*tags, *(topic for topic in found.topics if topic.casefold() not in known)))
     return Keywords(**{name: _bounded(getattr(found, name)) for name in KEYWORD_COLUMNS})
+
+
+def _tags_alone(part: Segment) -> Keywords:
+    return enriched("tags", lambda: _with_tags(Keywords(), part), Keywords)
 
 
 def _bounded(words: tuple[str, ...]) -> tuple[str, ...]:

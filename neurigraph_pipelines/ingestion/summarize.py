@@ -13,6 +13,7 @@ from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, Summarized
 from neurigraph_pipelines.model import Segment, SegmentRef, Summary
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import ProviderError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel
@@ -49,11 +50,15 @@ def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
 def first_words(part: Segment, words: int) -> Summary:
     """Return the title of the source and the first words that were said, in place of a summary."""
     said = (word for message in part.messages for word in message.content[:_MAX_FIRST_CHARACTERS].split())
-    title = _title("", part.ref)
+    title = enriched("title", lambda: _title("", part.ref), lambda: _untitled(part.ref))
     return Summary(title, " ".join(islice(said, words))[:_MAX_FIRST_CHARACTERS].strip() or title)
 
 
 def _title(proposed: str, ref: SegmentRef) -> str:
     given = ref.title if ref.note is not None else None  # the title that somebody gave a note stays
-    title = given or " ".join(proposed.split()) or (ref.title or "").strip() or f"Untitled {ref.source_kind.value}"
+    title = given or " ".join(proposed.split()) or (ref.title or "").strip() or _untitled(ref)
     return shortened(title)
+
+
+def _untitled(ref: SegmentRef) -> str:
+    return f"Untitled {ref.source_kind.value}"

@@ -17,6 +17,7 @@ from neurigraph_pipelines.model import Evidence, Statement, Voice
 from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
+from resources.offline.asked_days import of_asked_days
 from resources.offline.candidates import Candidate, add_meaning, add_relation, judged
 from resources.offline.choosing import (
     is_never_mentioned,
@@ -79,7 +80,7 @@ def answer(
     asked = questions.read(question, words)
     if is_about_asker(question):
         return list(_of_asker(evidence, language))
-    candidates = judged(question, asked, evidence, words)
+    candidates = of_asked_days(question, asked, judged(question, asked, evidence, words), evidence)
     add_meaning(question, candidates, evidence, embedder)
     _score(candidates, evidence)
     best_of = add_relation(question, asked, candidates, evidence, words, embedder)

@@ -15,7 +15,7 @@ from itertools import combinations, pairwise
 from neurigraph_pipelines.model import Evidence
 from resources.offline.candidates import Candidate
 from resources.offline.fitting import is_date_or_number
-from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_several
+from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_all, asks_for_several
 from resources.offline.versions import TELLS_CHANGE
 
 REPEATED = 0.6
@@ -34,6 +34,9 @@ OPEN_CLOSE = 2.0
 """How far below the best sentence another one is quoted for an open question, in logits.
 
 All are fitted to the development half of the labelled conversations and to one talk of LoCoMo, as is what follows."""
+
+NEW = 0.25
+"""Share of the question's words in a sentence from which it is quoted for an open question if one of them is new."""
 
 COVERED = 0.8
 """Share of the question's words from which the best sentence is enough: others with fewer of them add nothing."""
@@ -194,11 +197,14 @@ def with_more(asked: Asked, question: str, best: Sequence[Candidate], evidence: 
     If the best one has what is asked for and most of the question's words, only as good ones add to it. Beside another
     one, those stay that match nearly as well. A question for several things has no best one: less is left out.
     """
+    if asks_for_all(question):
+        return list(best)
     kept = list(best[:1])
     is_several = len(asked.kinds) > 1 or len(_ASKED.findall(question)) > 1 or asks_for_several(question)
     for before, one in pairwise(best):
         is_reply = before.is_question and before in kept and _replies_to(one, before, evidence)
-        if is_reply or _is_news(asked, one, best[0], evidence) or _adds(asked, one, best[0], is_several=is_several):
+        is_more = is_reply or _is_news(asked, one, best[0], evidence) or _has_new_words(asked, one, kept)
+        if is_more or _adds(asked, one, best[0], is_several=is_several):
             kept.append(one)
     return kept
 
@@ -208,6 +214,12 @@ def _is_news(asked: Asked, one: Candidate, first: Candidate, evidence: Sequence[
     if asked.trust is Trust.NONE or one.fit < 1:
         return False
     return TELLS_CHANGE.search(one.text) is not None and _is_later(one, first, evidence)
+
+
+def _has_new_words(asked: Asked, one: Candidate, kept: Sequence[Candidate]) -> bool:
+    """Return whether a sentence has words of an open question that the ones before it lack."""
+    known = frozenset().union(*(other.said for other in kept))
+    return asked.trust is Trust.NONE and one.own >= NEW and bool((one.said & asked.anchors) - known)
 
 
 def _adds(asked: Asked, one: Candidate, first: Candidate, *, is_several: bool) -> bool:

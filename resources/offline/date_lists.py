@@ -13,7 +13,7 @@ from resources.offline.date_words import DateWords, part
 NO_YEAR = 0
 """The year of a date that cannot stand before the one that names a year."""
 
-_SHARING = ("figures", "figure_days", "days", "day_of_month", "month")
+_SHARING = ("figures", "figure_days", "days", "day_of_month", "month_day", "month")
 """Kinds of phrases that take the year of the next one."""
 
 _NAMING = (*_SHARING, "iso_day", "month_and_year")
@@ -60,6 +60,8 @@ def _year_before(number: int, found: Sequence[tuple[str, re.Match[str]]], year: 
     """
     (kind, match), (next_kind, following) = found[number], found[number + 1]
     end = _read(next_kind, following, scene, year)
+    if not _read(kind, match, scene, year):
+        return NO_YEAR  # such as 29 February of a year without one
     is_range = scene.words.between.fullmatch(scene.text, match.end(), following.start()) is not None
     for candidate in (year, year - 1):
         start = _read(kind, match, scene, candidate)

@@ -65,6 +65,10 @@ def _day_of_month(match: re.Match[str], scene: Scene) -> list[str]:
     return [_in_year(match, scene, month, [item]).isoformat()]
 
 
+def _month_day(match: re.Match[str], scene: Scene) -> list[str]:
+    return [_in_year(match, scene, int(match["m"]), [Item(int(match["d"]))]).isoformat()]
+
+
 def _days(match: re.Match[str], scene: Scene) -> list[str]:
     name = part(match, "month")
     month = scene.words.months[name] if name else int(part(match, "m"))
@@ -319,6 +323,7 @@ READINGS: dict[str, Reading] = {
     "days": _days,
     "figure_days": _days,
     "day_of_month": _day_of_month,
+    "month_day": _month_day,
     "nth_weekday": _nth_weekday,
     "month_and_year": _month_and_year,
     "season": _season,

@@ -9,7 +9,30 @@ LANGUAGES = ("en", "de", "es", "fr")
 ANY = "any"
 """Codes of the languages with words for dates; of all others only dates in figures are read."""
 
+MONTHS = {
+    "it": "gennaio|gen febbraio|feb marzo|mar aprile|apr maggio|mag giugno|giu luglio|lug agosto|ago "
+    "settembre|set|sett ottobre|ott novembre|nov dicembre|dic",
+    "nl": "januari|jan februari|feb maart|mrt april|apr mei juni|jun juli|jul augustus|aug september|sept|sep "
+    "oktober|okt november|nov december|dec",
+    "pt": "janeiro|jan fevereiro|fev março|mar abril|abr maio|mai junho|jun julho|jul agosto|ago setembro|set "
+    "outubro|out novembro|nov dezembro|dez",
+}
+"""Names of months in languages of which no other words for dates are known."""
+
+NAMED_RULES = (
+    ("days", r"\b(?:{day_number}{sign}(?:, ?|{joined}))+{day_number}{sign}{of}{month}(?:,?{of}{year}(?![-/.]?\d))?"),
+    ("day_of_month", r"\b(?P<day>{day_number}){sign}{of}{month}(?:,?{of}{year}(?![-/.]?\d))?"),
+    ("month_and_year", r"\b{month},?{of}{year}(?![-/.]?\d)"),
+)
+"""Kinds of phrases in these languages: "dal 3 al 5 maggio 2024", "3 de maio de 2024"."""
+
+_MONTH_SIGN, _DAY_SIGN = r"(?P<m>1[0-2]|0?[1-9]) ?[月월]", r" ?(?P<d>3[01]|[12]\d|0?[1-9]) ?[日일号號]"
+
 RULES = (
+    # "2024年5月3日", "5월 3일".
+    ("iso_day", ANY, rf"(?<!\d){{year}} ?[年년] ?{_MONTH_SIGN}{_DAY_SIGN}"),
+    ("iso_month", ANY, rf"(?<!\d){{year}} ?[年년] ?{_MONTH_SIGN}"),
+    ("month_day", ANY, rf"(?<![\d年년]){_MONTH_SIGN}{_DAY_SIGN}"),
     ("iso_day", ANY, r"(?<![\d-]){year}-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"),
     # "3./4.5.2023".
     (

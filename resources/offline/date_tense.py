@@ -40,6 +40,14 @@ _DENIED = re.compile(r" nicht\b")
 _CLAUSE = re.compile(r"[,:](?!\d)|[;()–]|\s-\s")
 
 
+_TELLS_PAST = re.compile(
+    r"[了过過했었았였갔왔]|まし?た|でした|だった|\b(?:ho|hai|ha|abbiamo|hanno|ero|era|eravamo|heb|heeft|hebben|was|waren|fui|foi|"
+    r"fomos|estive|estava|tive)\b",
+    re.I,
+)
+"""Signs of the past, in languages of which no other words are known."""
+
+
 def lean_of(kind: str, text: str, match: re.Match[str], cues: Cues | None, question: str = "") -> float:
     """Return whether a date lies behind or ahead of the message, from the words before it and the nearest verb.
 
@@ -51,7 +59,7 @@ def lean_of(kind: str, text: str, match: re.Match[str], cues: Cues | None, quest
         question: What the message answers; its tense is that of an answer without a verb.
     """
     if cues is None:
-        return 0.0
+        return PAST if _TELLS_PAST.search(text) else UNKNOWN
     before = text[max(0, match.start() - 40) : _core(match)]
     if cues.backward.search(before):
         return PAST
@@ -153,8 +161,10 @@ def is_certain(kind: str, text: str, match: re.Match[str], cues: Cues | None, le
         lean: Whether the sentence speaks of the past or the future.
         apart: Days from the message to the date.
     """
-    if kind in _COUNTED or part(match, "before") or part(match, "after") or cues is None:
+    if kind in _COUNTED or part(match, "before") or part(match, "after"):
         return True
+    if cues is None:
+        return kind not in ("days", "day_of_month", "month_day") or bool(part(match, "year"))
     if kind == "ordinal" and lean == UNKNOWN:  # one of this month or the next
         return True
     is_ahead = cues.sure.search(text, *clause(text, match.start(), match.end())) is not None

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from resources.offline.date_rules import ANY, ANY_JOINED, FIGURE, LANGUAGES, RULES, YEAR
+from resources.offline.date_rules import ANY, ANY_JOINED, FIGURE, LANGUAGES, MONTHS, NAMED_RULES, RULES, YEAR
 
 _FORMS = {
     "days": "days_of_month", "day_of_month": "days_of_month", "ago": "ago", "ahead": "ahead", "habit": "habits",
@@ -47,6 +47,9 @@ class Choice:
 
 _AT = r"(?:,? (?:at|um|gegen|a las?|à) \d{1,2}(?:[:.h]\d\d)?(?: ?(?:[ap]\.?m\.?|uhr|h)\b)?)?"
 """A time of the day between two dates that belong together."""
+
+_THROUGH = "al?|ao|até|tot|t/m"
+"""Between the ends of a range, in languages of which only the months are known."""
 
 _NONE = Choice(())
 _NEVER = re.compile(r"(?!)")
@@ -170,13 +173,30 @@ def date_words(code: str) -> DateWords:
 
 
 def _figures(code: str) -> DateWords:
-    """Return the rules for a language of which no words are known."""
-    rules = tuple(
-        Rule(kind, _compiled(_filled(pattern, {"year": YEAR, "figure": FIGURE, "before_figure": ANY_JOINED})))
-        for kind, languages, pattern in RULES
-        if languages == ANY
+    """Return the rules for a language of which no words are known, or only those for months."""
+    groups = {"year": YEAR, "figure": FIGURE, "before_figure": ANY_JOINED, "joined": ANY_JOINED}
+    rules = [Rule(kind, _compiled(_filled(pattern, groups))) for kind, languages, pattern in RULES if languages == ANY]
+    if code not in MONTHS:
+        return DateWords(code, re.compile(r"\d"), tuple(rules), between=_compiled(ANY_JOINED))
+    months = MONTHS[code].split()
+    groups |= {
+        "month": rf"(?P<month>{'|'.join('|'.join(_dotted(names)) for names in months)})(?!\w)",
+        "day_number": r"(?<![\d.,:/])(?:3[01]|[12]\d|0?[1-9])(?!\d)",
+        "sign": r"[°º.]?",
+        "of": r" (?:d[ie]l? )?",
+    }
+    rules += [Rule(kind, _compiled(_filled(pattern, groups))) for kind, pattern in NAMED_RULES]
+    return DateWords(
+        code,
+        re.compile(r"\d"),
+        tuple(rules),
+        months=_numbered([f"(?:{names})" for names in months], 1),
+        items=_compiled(
+            rf"(?P<through>[–-]|\b(?:{_THROUGH})\b)|(?P<and>[,&/+]|\b(?:ed?|en)\b)|(?<!\d)(?P<number>\d{{1,2}})(?!\d)"
+        ),
+        listed=_compiled(r",? (?:ed?|en) (?:[^\W\d]{2,3} ){0,2}|, "),
+        between=_compiled(rf"{ANY_JOINED}| ?(?:{_THROUGH}) "),
     )
-    return DateWords(code, re.compile(r"\d"), rules, between=_compiled(ANY_JOINED))
 
 
 def _words(code: str, data: Mapping[str, Any]) -> DateWords:

@@ -37,10 +37,10 @@ MAX_DATES = 48
 MAX_SENTENCE = 600
 """Longer sentences are cut; what is said about a date stands near it."""
 
-YEARLESS = ("figures", "figure_days", "days", "day_of_month", "month", "holiday")
+YEARLESS = ("figures", "figure_days", "days", "day_of_month", "month_day", "month", "holiday")
 """Kinds of phrases that may leave out their year."""
 
-EXACT = ("iso_day", "figures", "figure_days", "days", "day_of_month", "ordinal")
+EXACT = ("iso_day", "figures", "figure_days", "days", "day_of_month", "month_day", "ordinal")
 """Kinds of phrases that name a day by its number."""
 
 LONGEST_SPAN = 10
@@ -135,14 +135,11 @@ class _Reader:
         self._span_on: date | None = None
         self._habits: set[int] = set()
         self._question = ""
-        self._count = 0
 
     def read(self, text: str, today: date, message: int, words: DateWords) -> None:
         """Read one message."""
         habit, opening, sentence = False, text.lstrip()[:OPENING], ""
         for sentence in sentences(text, words):
-            if self._count >= 4 * MAX_DATES:
-                return
             found = _matches(sentence, words)
             if found:
                 habit = self._resolve(Sentence(sentence, words, today, message, opening), found, habit)

@@ -73,6 +73,12 @@ _COSTS = re.compile(rf"\b(?:{any_of(LISTS['grammar']['costs'])})\b")
 ASKS = ("?", "？")
 """How a question ends."""
 
+_ALL = re.compile(
+    r"\b(?:everything|anything|summar\w+|overview|tell me (?:more )?about|"
+    r"what do (?:you|we|i) know about|"
+    r"alles|zusammenfass\w*|erzähl\w*|resum\w+|résum\w+|tutto|riassum\w+|tudo)\b|总结|要約|요약",
+    re.I,
+)
 _SEVERAL = re.compile(
     r"\b(?:all|every|each|both|list|alle[nrs]?|beide\w?|jede\w?|tod[oa]s|cada|amb[oa]s|tous|toutes|chaque|tutt[ie]|ogni|"
     r"entramb[ie]|allemaal|elke|quels|quelles|cuáles|quiénes|quali|quais)\b"
@@ -85,6 +91,11 @@ _SEVERAL = re.compile(
     r"|哪些|所有|全部|すべて|모든|모두",
     re.I,
 )
+
+
+def asks_for_all(question: str) -> bool:
+    """Return whether a question asks for whatever there is: everything, or a summary."""
+    return _ALL.search(question) is not None
 
 
 def asks_for_several(question: str) -> bool:

@@ -50,10 +50,7 @@ _KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_cou
 """Seconds and probes after which a server that the network lost is noticed; the system's default is two hours."""
 
 _WRONG_CLOCK, _CLOCK_RETRY_SECONDS = "NG001", 60.0  # raised by neurigraph.claims
-_CONFLICTS: dict[str, type[ConflictError]] = {
-    "NG004": ConflictError,  # raised where a mirror would change
-    "NG005": ForgettingError,  # raised for a user who is being forgotten
-}
+_CONFLICTS = {"NG004": ConflictError, "NG005": ForgettingError}  # where a mirror would change; for who is forgotten
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")

@@ -91,9 +91,9 @@ def assert_accesses_extend(graph: SharedGraph, record_id: UUID) -> None:
     assert (theirs["expires_at"], theirs["expiry_reason"]) == (granted, None), "others learn of no access"
     graph.revoke(grant)
     assert {
-        one["tier"]
+        one.tier
         for one in list_records(here.database, here.cursors, graph.owners, RecordFilter()).items
-        if one["record_id"] == str(record_id)
+        if one.record_id == record_id
     } == {"short"}
     assert record_at(here.database, graph.owners, record_id)["tier"] == "short"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from neurigraph_pipelines.graph.navigation import shell
@@ -69,14 +67,14 @@ def test_memories_in_several_languages(installation: Installation) -> None:
         converse(installation, claims, *contents, external_id=f"{name} {user.slug}")
     ingest(installation.context, user)
     page = list_records(installation.database, installation.cursors, claims, RecordFilter(), limit=10)
-    records: dict[str, dict[str, Any]] = {record["title"].split()[0]: record for record in page.items}
+    records = {record.title.split()[0]: record for record in page.items}
 
     # What is derived and stored is in the language of each.
     with installation.database.agent(claims) as tx:
-        shells = {name: shell(tx, record["node_id"]) for name, record in records.items()}
+        shells = {name: shell(tx, record.node_id) for name, record in records.items()}
     assert shells["en"].language == "en"
     for name, record in records.items():
-        assert EVERYDAY.isdisjoint(topic.lower() for topic in record["kw_topics"]), name
+        assert EVERYDAY.isdisjoint(topic.lower() for topic in record.topics), name
     stored = {
         row["title"].split()[0]: (row["language"], set(row["lexemes"]) & {f"#{one}" for one in LANGUAGES.values()})
         for schema in schemas_of(installation, user).values()
@@ -98,7 +96,7 @@ def test_memories_in_several_languages(installation: Installation) -> None:
         assert words in best(installation, claims, query), query
 
     # Forgetting removes words in their own language, and then nothing is asked in it.
-    forget(installation.acting_for(claims), Subject(SubjectKind.RECORD, records["de"]["record_id"]), through="test")
+    forget(installation.acting_for(claims), Subject(SubjectKind.RECORD, records["de"].record_id), through="test")
     known = "SELECT lexeme FROM neurigraph.user_lexemes WHERE user_id = %s AND lexeme ~ '^#|haus|ofen'"
     assert {row["lexeme"] for row in rows(installation, known, user.user_id)} == {"#spanish", "#french", "#simple"}
     said = "SELECT concat_ws(' ', node_summary, node_keywords) AS said FROM neurigraph.graph_index WHERE user_id = %s"

@@ -114,8 +114,8 @@ def test_list_names_no_hidden_successor(shared_installation: Installation) -> No
         tags: list_records(here.database, here.cursors, owner.within(tags), wanted).items
         for tags in ((GARDEN,), (GARDEN, KITCHEN))
     }
-    assert [row["superseded_by"] for row in listed[(GARDEN,)]] == [None]
-    assert {row["superseded_by"] for row in listed[(GARDEN, KITCHEN)]} == {None, str(kite)}
+    assert [row.superseded_by for row in listed[(GARDEN,)]] == [None]
+    assert {row.superseded_by for row in listed[(GARDEN, KITCHEN)]} == {None, kite}
 
 
 def hide_all(company: Company) -> None:

@@ -13,6 +13,8 @@ from psycopg import sql
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.ingestion import assign, detection, graph_updates, note_records, passage_words, record_rows
+from neurigraph_pipelines.ingestion import keywords as describing
+from neurigraph_pipelines.ingestion import summarize as summarizing
 from neurigraph_pipelines.ingestion.failures import replay
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.resummarize import resummarize
@@ -62,7 +64,10 @@ PARTS: dict[str, tuple[ModuleType, str, str]] = {
     "mentions": (graph_updates, "write_mentions", "links"),
     "candidates": (graph_updates, "add_candidates", "links"),
     "names": (graph_updates, "_aliases", "description of nodes"),
+    "shells": (graph_updates, "update_shells", "description of nodes"),
     "segments": (detection, "split_tail", ""),
+    "titles of sources": (summarizing, "_title", "summarize"),
+    "tags": (describing, "_with_tags", "extract_keywords"),
 }
 
 

@@ -60,5 +60,5 @@ def records(installation: Installation, claims: Claims) -> list[dict[str, Any]]:
         rows = tx.execute("SELECT node_id, schema_name FROM neurigraph.graph_index WHERE record_count > 0").fetchall()
         for row in rows:
             node = navigation.shell(tx, row["node_id"])
-            found += [{**record, "path": node.path} for record in navigation.records(tx, row["node_id"])]
+            found += [{**dict(record), "path": node.path} for record in navigation.records(tx, row["node_id"])]
     return sorted(found, key=lambda record: str(record["occurred_at"]))

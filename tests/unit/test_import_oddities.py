@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.inbox.export_lines import lines
 from neurigraph_pipelines.inbox.import_format import import_format
+from neurigraph_pipelines.inbox.imports.vault import open_vault
+from neurigraph_pipelines.inbox.zipped_vaults import note_lines, unpacked
 from tests.support.exports import read
 
 HELLO = '{"messages": [{"role": "user", "content": "Grüße"}]}\n'
@@ -87,10 +88,11 @@ def test_encrypted_chat_of_messenger_is_read_from_its_zip(tmp_path: Path) -> Non
     assert [one.messages[0].content for one in read(path, "messenger")[0]] == ["hi"]
 
 
-def test_files_beside_notes_of_a_zip_are_named(tmp_path: Path) -> None:
+def test_files_beside_notes_of_a_zip_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("V/a.md", "V/.obsidian/app.json", "V/plan.pdf"):
             archive.writestr(name, "words")
-    rejected = [line["rejected"] for line in lines(str(path), "1000") if "rejected" in line]
-    assert rejected == [["V/plan.pdf", "no notes, so not read: send them as files"]]
+    with unpacked("V", note_lines(path, 1_000)) as (folder, rejected):
+        vault = open_vault(folder)
+        assert ([note.path for note in vault.notes], vault.others, rejected) == (["a.md"], 1, [])

@@ -68,6 +68,15 @@ NOVEMBER = datetime(2026, 11, 28, 12, tzinfo=UTC)
         ("fr", "du 3 au 5 mai 2024 et le 7", ["2024-05-03", "2024-05-04", "2024-05-05", "2024-05-07"]),
         ("it", "tra il 16.03. e il 17.03.2024", ["2024-03-16", "2024-03-17"]),
         ("nl", "16.03. en 17.03.2024", ["2024-03-16", "2024-03-17"]),
+        ("en", "February 29-March 1, 2025", ["2025-03-01"]),
+        ("it", "dal 3 al 5 maggio 2024", ["2024-05-03", "2024-05-04", "2024-05-05"]),
+        ("it", "il 1° maggio e il 3 giugno 2024", ["2024-05-01", "2024-06-03"]),
+        ("nl", "Ik was er op 3 mei 2024, in juni 2023.", ["2024-05-03", "2023-06"]),
+        ("nl", "3-5 mei 2024", ["2024-05-03", "2024-05-04", "2024-05-05"]),
+        ("pt", "em 3 de maio de 2024, março de 2023", ["2024-05-03", "2023-03"]),
+        ("zh", "我2024年5月3日去了, 5月4日回来", ["2024-05-03", "2026-05-04"]),
+        ("ja", "2024年5月に行きました", ["2024-05"]),
+        ("ko", "5월 3일에 갔다, 2024년 6월 1일", ["2026-05-03", "2024-06-01"]),
     ],
 )
 def test_lists_and_ranges_share_their_year(language: str, text: str, expected: list[str]) -> None:
@@ -276,7 +285,7 @@ def test_later_sentences_take_dates_back(turns: list[str], expected: list[str]) 
         ("fr", "Il est arrivé samedi.", ["2023-05-06"]),
         ("fr", "On se voit vendredi prochain, le 12.", ["2023-05-12"]),
         ("fr", "du 14 au 16 juin", ["2023-06-14", "2023-06-15", "2023-06-16"]),
-        ("it", "Ci vediamo il 3 marzo, 2023-06-01 o 12.06.2023", ["2023-06-01", "2023-06-12"]),
+        ("it", "Ci vediamo il 3 marzo, 2023-06-01 o 12.06.2023", ["2023-03-03", "2023-06-01", "2023-06-12"]),
     ],
 )
 def test_languages(language: str, text: str, expected: list[str]) -> None:
@@ -311,6 +320,8 @@ def test_moved_appointment_in_german_and_spanish() -> None:
         ("de", "Gestern Abend war er da, freitags nie.", "Gestern Abend (7 May 2023) war er da, freitags nie."),
         ("es", "Ayer por la noche llegó.", "Ayer por la noche (7 May 2023) llegó."),
         ("it", "Ci vediamo venerdì.", "Ci vediamo venerdì."),
+        ("it", "Ci vediamo il 3 marzo.", "Ci vediamo il 3 marzo."),
+        ("zh", "我们5月3日见面。", "我们5月3日见面。"),
         ("en", "We met on 3 May and 5 June 2021.", "We met on 3 May and 5 June 2021."),
         ("en", "Gestern kam Ana.", "Gestern (7 May 2023) kam Ana."),
         ("de", "Ayer vi a Ana.", "Ayer (7 May 2023) vi a Ana."),

@@ -17,18 +17,18 @@ from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, RecordGuard, read_record, tagged
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.responses import memories as responses
-from neurigraph_pipelines.faces.api.responses.records import ListedRecords
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.model import ContentType
 from neurigraph_pipelines.retrieval.listing import records as listing
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter
+from neurigraph_pipelines.views.records import ListedRecords
 
 router = APIRouter(prefix="/records", tags=["memories"], responses=documented(401, 404, 422, 503))
 
 
-@router.get("", response_model=ListedRecords)
+@router.get("")
 def list_records(
     caller: Within,
     installation: InstallationDep,
@@ -45,7 +45,7 @@ def list_records(
     topic: Annotated[str | None, Query(description="With this topic; case is ignored.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> ListedRecords:
     """List memories of the whole graph, those stored last first."""
     look(installation, caller, node_id=node_id, source_id=source_id)
     wanted = RecordFilter(
@@ -64,7 +64,7 @@ def list_records(
     found = listing.list_records(
         installation.database, installation.cursors, caller, wanted, limit=limit, cursor=cursor
     )
-    return found.shown("records", presentation.record)
+    return ListedRecords(records=found.items, next_cursor=found.next_cursor)
 
 
 @router.get("/{record_id}", response_model=responses.Memory, responses=NOT_MODIFIED)

@@ -9,14 +9,12 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines.exchange import sharing
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Within
 from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses.records import Records
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.profiles import profile_of
@@ -26,6 +24,7 @@ from neurigraph_pipelines.retrieval.listing import nodes as listing
 from neurigraph_pipelines.retrieval.listing.nodes import NodeFilter
 from neurigraph_pipelines.views import graph as views
 from neurigraph_pipelines.views.files import NodeFiles
+from neurigraph_pipelines.views.records import Records
 
 MAX_TREE_NODES = 5_000
 """Most nodes of one page of the tree."""
@@ -108,14 +107,14 @@ def node_state(node_id: UUID, caller: Caller, installation: InstallationDep) -> 
     return control.node_state(installation.database, caller, node_id)
 
 
-@router.get("/nodes/{node_id}/records", response_model=Records)
+@router.get("/nodes/{node_id}/records")
 def records(
     node_id: UUID,
     caller: Caller,
     installation: InstallationDep,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> Records:
     """List the records of one node, newest first."""
     found = navigation.page_of_records(installation.database, installation.cursors, caller, node_id, limit, cursor)
-    return found.shown("records", presentation.record)
+    return Records(records=found.items, next_cursor=found.next_cursor)

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
     Cursor,
@@ -97,11 +96,10 @@ def records(
             topic and argument(topic),
         )
         page = list_records(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
-    shown = page.shown("records", presentation.record)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        return views.records(shown["records"], shown["next_cursor"])
+        return views.records(page.items, page.next_cursor)
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(page.shown("records"), view)

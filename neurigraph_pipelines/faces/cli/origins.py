@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from neurigraph_pipelines.views.facts import Fact
 
 
@@ -42,6 +44,6 @@ def restated(fact: Fact) -> str:
     return f", said {fact.said_count} times, last on {fact.last_said_at:%Y-%m-%d}"
 
 
-def expiry(kept: Mapping[str, Any]) -> str:
+def expiry(tier: str, expires_at: datetime | str | None) -> str:
     """Return when a memory is archived unless it is read before, to go after other words; empty for good."""
-    return f", {kept['tier']}: archived after {str(kept['expires_at'])[:16]}" if kept["expires_at"] else ""
+    return f", {tier}: archived after {str(expires_at).replace(' ', 'T')[:16]}" if expires_at else ""

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
     SpaceTags,
@@ -329,7 +328,7 @@ def node(
         node_id = node_id_of(installation, claims, place)
         with installation.database.agent(claims) as tx:
             shown = navigation.shell(tx, node_id)
-            newest = presentation.records(navigation.records(tx, node_id, limit=records))
+            newest = navigation.records(tx, node_id, limit=records)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views

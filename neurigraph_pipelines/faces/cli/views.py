@@ -27,6 +27,7 @@ from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
 from neurigraph_pipelines.views.graph import ListedNode, Shell, TreeNode
+from neurigraph_pipelines.views.records import ListedRecord, Record
 from neurigraph_pipelines.views.sources import ListedUpload, Source
 
 EXCERPT_CHARACTERS = 300
@@ -132,7 +133,7 @@ def _hit(
     if messages:
         best = ", ".join(_message(message) for message in messages[:MESSAGES_SHOWN])
         yield plain(f"   best messages: {best}", "cyan")
-    yield plain(f"   {origins.described(hit['origin'])}{origins.expiry(hit)}", "dim")
+    yield plain(f"   {origins.described(hit['origin'])}{origins.expiry(hit['tier'], hit['expires_at'])}", "dim")
     if "explain" in hit:
         yield plain(f"   score: {_components(hit['explain'])}", "dim")
         for message in messages[:MESSAGES_SHOWN]:
@@ -166,7 +167,7 @@ def _components(explained: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in explained.items() if value is not None)
 
 
-def node(shell: Shell, records: Sequence[Mapping[str, Any]], user: str) -> RenderableType:
+def node(shell: Shell, records: Sequence[Record], user: str) -> RenderableType:
     """Return the shell of a node and its newest records."""
     title = Text.assemble((printable(shell.path), "bold"), (f"  {shell.kind}", "dim"))
     parts: list[RenderableType] = [title]
@@ -189,14 +190,14 @@ def node(shell: Shell, records: Sequence[Mapping[str, Any]], user: str) -> Rende
         )
     )
     for record in records:
-        pending = "  embedding pending" if record["embedding_pending"] else ""
+        pending = "  embedding pending" if record.embedding_pending else ""
         parts.append(
             Text.assemble(
-                (f"{_date(record['occurred_at'])}  {printable(record['title'] or 'untitled')}", "bold"),
-                (f"{pending}  neurigraph open {record['record_id']} --user {user}", "dim"),
+                (f"{_date(record.occurred_at)}  {printable(record.title or 'untitled')}", "bold"),
+                (f"{pending}  neurigraph open {record.record_id} --user {user}", "dim"),
             )
         )
-        parts.append(plain("   " + _excerpt(record["summary"] or "")))
+        parts.append(plain("   " + _excerpt(record.summary or "")))
     return Group(*parts)
 
 
@@ -234,7 +235,9 @@ def memory(found: Mapping[str, Any]) -> RenderableType:
         (printable(found["title"] or "untitled"), "bold"),
         (f"  {printable(found['node_path'] or '')}  {_date(found['occurred_at'])}", "dim"),
     )
-    keywords = {name: ", ".join(found[name]) for name in KEYWORD_COLUMNS} | {"kept": origins.expiry(found).strip(", ")}
+    keywords = {name: ", ".join(found[name]) for name in KEYWORD_COLUMNS} | {
+        "kept": origins.expiry(found["tier"], found["expires_at"]).strip(", ")
+    }
     return Group(
         title,
         plain(found["summary"]),
@@ -372,15 +375,17 @@ def nodes(found: Sequence[ListedNode], next_cursor: str | None) -> RenderableTyp
     return page([{name: getattr(one, name) for name in columns} for one in found], next_cursor)
 
 
-def records(found: Sequence[Mapping[str, Any]], next_cursor: str | None) -> RenderableType:
+def records(found: Sequence[ListedRecord], next_cursor: str | None) -> RenderableType:
     """Return records, one a row, and how to see more."""
     return page(
         [
             {
-                "record_id": one["record_id"],
-                "occurred": _date(one["occurred_at"]),
-                "node": one["node_path"],
-                "title": one["title"] + (" (superseded)" if one["superseded_by"] else "") + origins.expiry(one),
+                "record_id": one.record_id,
+                "occurred": _date(one.occurred_at),
+                "node": one.node_path,
+                "title": one.title
+                + (" (superseded)" if one.superseded_by else "")
+                + origins.expiry(one.tier, one.expires_at),
             }
             for one in found
         ],

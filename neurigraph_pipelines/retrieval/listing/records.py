@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -11,9 +12,10 @@ from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model import Claims, ContentType
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims, ContentType
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.records import ListedRecord
 
 _QUERIES = statements("listing")
 _INSIDE = ("occurred_after", "occurred_before", "content_type", "superseded", "entity", "topic")
@@ -54,7 +56,7 @@ def list_records(
     *,
     limit: int = 50,
     cursor: str | None = None,
-) -> Page[dict[str, Any]]:
+) -> Page[ListedRecord]:
     """Return a page of the records that the caller sees. A node or source that it does not see has none.
 
     Raises:
@@ -62,7 +64,7 @@ def list_records(
     """
     asked = {name: _plain(value) for name, value in asdict(wanted).items() if value is not None}
 
-    def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+    def read(after: Position | None, most: int) -> list[ListedRecord]:
         at, last = after or NEWEST
         nodes, source = _places(database, claims, wanted)
         values = {
@@ -76,11 +78,15 @@ def list_records(
             "id": last,
             "limit": most,
         }
-        return [row["found"] for row in database.ask(claims, _QUERIES["records"], values)]
+        return [_listed(row["found"]) for row in database.ask(claims, _QUERIES["records"], values)]
 
-    return cursors.page(
-        claims, "records", asked, limit, cursor, read, lambda row: (row["created_at"], row["record_id"])
-    )
+    return cursors.page(claims, "records", asked, limit, cursor, read, lambda one: (one.created_at, one.record_id))
+
+
+def _listed(found: Mapping[str, Any]) -> ListedRecord:
+    """Return a record, which the database names by its columns, as lists show it."""
+    keywords = {name: found[column] for name, column in KEYWORD_COLUMNS.items()}
+    return ListedRecord.model_validate({**found, **keywords, "file_state": found["compression_state"]})
 
 
 def _places(database: Database, claims: Claims, wanted: RecordFilter) -> tuple[list[UUID] | None, str | None]:

@@ -9,8 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.faces.api.responses.records import Record
 from neurigraph_pipelines.model import ReceivedThrough, SourceKind
+from neurigraph_pipelines.views.records import Record
 from neurigraph_pipelines.views.sources import ShownDetails
 
 

@@ -98,7 +98,7 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
     budget.fits(as_json(shown(node, ("node_id", "path", "kind", "parent_node_id"))))
     children = _fitting([shown(one, _BELOW) for one in node.children], "nodes below it", budget, notes)
     edges = _fitting([shown(one, _EDGE) for one in node.edges], "edges", budget, notes)
-    listed_records = [_of(plain(presentation.record(one)), _RECORD) for one in records]
+    listed_records = [shown(one, _RECORD) for one in records]
     fitting = _fitting(listed_records, "", budget, [])
     if listed_records and not fitting:  # or the next call would show as little
         fitting = [listed_records[0] | {"summary": f"{budget.cut(listed_records[0]['summary'])}…"}]

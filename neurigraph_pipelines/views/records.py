@@ -1,18 +1,19 @@
-"""Response bodies about the records of nodes and of lists."""
+"""Records of nodes and of lists."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.kinds import CompressionState, ContentType, SourceKind, Tier, TriggerType
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
 from neurigraph_pipelines.views.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 
 
-class Record(BaseModel):
+class Record(View):
     """One row of a node's metadata layer, with its file."""
 
     record_id: UUID
@@ -37,7 +38,7 @@ class Record(BaseModel):
     expiry_reason: str | None = EXPIRY_REASON
 
 
-class Records(BaseModel):
+class Records(View):
     """A page of records, newest first."""
 
     records: list[Record]
@@ -54,7 +55,7 @@ class ListedRecord(Record):
     superseded_by: UUID | None = Field(description="The newer memory that replaces this one in searches.")
 
 
-class ListedRecords(BaseModel):
+class ListedRecords(View):
     """A page of records, those stored last first."""
 
     records: list[ListedRecord]

@@ -1,0 +1,152 @@
+"""Days that a question names: what a sentence says of another weekday, month or day does not answer it.
+
+``When does it open on Tuesday?`` is not answered by ``It opens at nine on Monday``. A sentence without any such word
+stays. Words of seven languages and of Chinese, Japanese and Korean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from neurigraph_pipelines.model import Evidence
+from resources.offline.candidates import Candidate
+from resources.offline.questions import Asked
+
+_WEEKDAYS = (
+    "monday montag lunes lundi lunedì maandag segunda-feira 月曜 星期一 周一 월요일",
+    "tuesday dienstag martes mardi martedì dinsdag terça-feira 火曜 星期二 周二 화요일",
+    "wednesday mittwoch miércoles mercredi mercoledì woensdag quarta-feira 水曜 星期三 周三 수요일",
+    "thursday donnerstag jueves jeudi giovedì donderdag quinta-feira 木曜 星期四 周四 목요일",
+    "friday freitag viernes vendredi venerdì vrijdag sexta-feira 金曜 星期五 周五 금요일",
+    "saturday samstag sonnabend sábado samedi sabato zaterdag 土曜 星期六 周六 토요일",
+    "sunday sonntag domingo dimanche domenica zondag 日曜 星期日 星期天 周日 일요일",
+)
+_MONTHS = (
+    "january jan januar jänner enero janvier gennaio januari janeiro",
+    "february feb februar febrero février febbraio februari fevereiro",
+    "march märz marzo mars maart março",
+    "april abril avril aprile",
+    "may mai mayo maggio mei maio",
+    "june jun juni junio juin giugno junho",
+    "july jul juli julio juillet luglio julho",
+    "august aug agosto août augustus",
+    "september sep sept septiembre septembre settembre setembro",
+    "october oct oktober octubre octobre ottobre outubro",
+    "november nov noviembre novembre novembro",
+    "december dec dezember diciembre décembre dicembre dezembro",
+)
+_VERBS = ("may", "march")
+"""Months only with a capital."""
+
+_WORKING = re.compile(r"\b(?:(?:on )?weekdays|werktags|unter der woche|entre semana|en semaine|doordeweeks)\b", re.I)
+_WEEKEND = re.compile(r"\b(?:weekends?|week-ends?|wochenenden?|fin(?:e?s)? de semana|fine settimana)\b", re.I)
+_EVERY_DAY = re.compile(
+    r"\b(?:daily|every day|always|täglich|jeden tag|immer|cada día|todos los días|siempre|chaque jour|tous les jours|"
+    r"toujours|ogni giorno|sempre|elke dag|altijd|todos os dias)\b|每天|毎日|매일",
+    re.I,
+)
+_THROUGH = re.compile(r"\s?(?:[–-]|to|till?|until|through|bis|a|al|à|au|tot|até|t/m|〜|~|至|到|から|부터)\s?", re.I)
+
+
+def _numbers(words: Sequence[str], first: int) -> dict[str, int]:
+    return {word: number for number, names in enumerate(words, first) for word in names.split()}
+
+
+def _pattern(words: dict[str, int]) -> re.Pattern[str]:
+    spaced = "|".join(sorted((word for word in words if word[0] < "\u2e80"), key=len, reverse=True))
+    unspaced = "|".join(word for word in words if word[0] >= "\u2e80")
+    return re.compile(rf"(?<!\w)(?:{spaced})s?(?!\w)" + (f"|{unspaced}" if unspaced else ""), re.I)
+
+
+_BY_WEEKDAY, _BY_MONTH = _numbers(_WEEKDAYS, 0), _numbers(_MONTHS, 1)
+_WEEKDAY, _MONTH = _pattern(_BY_WEEKDAY), _pattern(_BY_MONTH)
+_CJK_MONTH = re.compile(r"(?<!\d)(1[0-2]|0?[1-9])\s?[月월]")
+_DAY_BEFORE = re.compile(r"(?<![\d.,:])(3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|[.°º])?(?: of| de| di)?\s$", re.I)
+_DAY_AFTER = re.compile(r"\s(?:the )?(3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w:.]*\d|\s?(?:am|pm|uhr)\b)", re.I)
+_CJK_DAY = re.compile(r"\s?(3[01]|[12]\d|0?[1-9])\s?[日일号號]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a text names: numbers of weekdays (Monday is 0), of months, and days of months."""
+
+    weekdays: frozenset[int]
+    months: frozenset[int]
+    days: frozenset[tuple[int, int]]
+
+    @classmethod
+    def of(cls, text: str) -> _Named:
+        months = list(_months(text))
+        days = frozenset((month, day) for start, end, month in months if (day := _day_beside(text, start, end)))
+        return cls(frozenset(_weekdays(text)), frozenset(month for _, _, month in months), days)
+
+    def is_other(self, asked: _Named) -> bool:
+        """Return whether this names a weekday, month or day, and none that is asked for."""
+        pairs = ((self.weekdays, asked.weekdays), (self.months, asked.months))
+        if any(own and wanted and own.isdisjoint(wanted) for own, wanted in pairs):
+            return True
+        return len(self.days) == 1 and bool(asked.days) and self.days.isdisjoint(asked.days)
+
+
+def of_asked_days(
+    question: str, asked: Asked, candidates: Sequence[Candidate], evidence: Sequence[Evidence]
+) -> list[Candidate]:
+    """Leave out sentences about another weekday, month or day than the question names.
+
+    Where the question asks for what has happened, what was said on the day that it names stays.
+    """
+    wanted = _Named.of(question)
+    if not (wanted.weekdays or wanted.months):
+        return list(candidates)
+    return [
+        one
+        for one in candidates
+        if (asked.is_past and _was_said(evidence[one.evidence].occurred_at, wanted))
+        or not _Named.of(one.text).is_other(wanted)
+    ]
+
+
+def _was_said(at: datetime, wanted: _Named) -> bool:
+    if wanted.days:
+        return (at.month, at.day) in wanted.days
+    return at.month in wanted.months if wanted.months else at.weekday() in wanted.weekdays
+
+
+def _weekdays(text: str) -> Iterator[int]:
+    if _EVERY_DAY.search(text):
+        yield from range(7)
+    if _WORKING.search(text):
+        yield from range(5)
+    if _WEEKEND.search(text):
+        yield from (5, 6)
+    before: re.Match[str] | None = None
+    for match in _WEEKDAY.finditer(text):
+        number = _number(match[0], _BY_WEEKDAY)
+        if before is not None and _THROUGH.fullmatch(text, before.end(), match.start()):
+            first = _number(before[0], _BY_WEEKDAY)
+            yield from ((first + step) % 7 for step in range((number - first) % 7))
+        yield number
+        before = match
+
+
+def _months(text: str) -> Iterator[tuple[int, int, int]]:
+    for match in _MONTH.finditer(text):
+        if match[0] not in _VERBS:
+            yield match.start(), match.end(), _number(match[0], _BY_MONTH)
+    for match in _CJK_MONTH.finditer(text):
+        yield match.start(), match.end(), int(match[1])
+
+
+def _number(word: str, numbers: dict[str, int]) -> int:
+    plain = word.casefold()
+    return numbers[plain if plain in numbers else plain.removesuffix("s")]
+
+
+def _day_beside(text: str, start: int, end: int) -> int:
+    found = (
+        _CJK_DAY.match(text, end) or _DAY_BEFORE.search(text[max(0, start - 12) : start]) or _DAY_AFTER.match(text, end)
+    )
+    return int(found[1]) if found else 0
