@@ -27,10 +27,6 @@ _RECORD = {
 _DELTA = {"w": "changed_at"}
 
 
-_OF_UPLOADS = ("file_name", "media_type", "size_bytes", "sha256", "file_id", "imported", "notes")
-_OF_SOURCES = {"source_id", "kind", "event_kind", "details", *_OF_UPLOADS}
-
-
 def when_held(valid: str) -> str:
     """Return in words when a relation holds, as a Postgres multirange has it; nothing if it always does."""
     return {"{(,)}": "", "{}": ", denied"}.get(valid, f", holds {valid}")

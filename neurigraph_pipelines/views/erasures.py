@@ -67,6 +67,10 @@ class ErasureWithObjects(Erasure):
     objects: list[ErasedObject]
 
 
+Forgotten = ErasureWithObjects | ErasurePreview
+"""The receipt of an erasure, or what it would remove."""
+
+
 class Erasures(View):
     """A page of receipts, newest first."""
 

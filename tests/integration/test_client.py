@@ -29,6 +29,7 @@ from neurigraph_pipelines.faces.client import (
 from neurigraph_pipelines.faces.client.transport import Given
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.knowledge.reading import read_waiting
+from neurigraph_pipelines.views.erasures import ErasurePreview
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import new_user, store
 from tests.support.api_server import serving
@@ -160,7 +161,9 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
                 await memory.record(records[0].record_id)
             assert await memory.restore([records[0].record_id]) == [records[0].record_id]
             assert (await memory.retention(records[0].record_id)).tier == "mid"
-            assert (await memory.forget_fact(stated.fact_id))["records"] == 1
+            foreseen = await memory.forget_fact(stated.fact_id)
+            assert isinstance(foreseen, ErasurePreview)
+            assert foreseen.records == 1
             assert "472" in (await memory.ask("What is the code of door 2?")).answer
 
     asyncio.run(run())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from uuid import UUID
 
 import httpx
 import pytest
@@ -27,11 +26,11 @@ def test_client_founds_joins_and_leaves(installation: Installation) -> None:
     }
     with serving(installation) as address, Memory(address, keys["ana"]) as ana, Memory(address, keys["bo"]) as bo:
         made = ana.create_organization("acme", "Acme", town="Oslo")
-        graph = UUID(made["organization_id"])
-        assert (made["role"], made["metadata"], made["members"]) == ("owner", {"town": "Oslo"}, 1)
-        joined = bo.accept_invitation(ana.invite(graph, label="bo@example.com")["code"])
-        assert [one["slug"] for one in bo.members(graph)] == ["ana", "bo"]
-        with Memory(address, made["api_key"]) as anas, Memory(address, joined["api_key"]) as bos:
+        graph = made.organization_id
+        assert (made.role, made.metadata, made.members) == ("owner", {"town": "Oslo"}, 1)
+        joined = bo.accept_invitation(ana.invite(graph, label="bo@example.com").code)
+        assert [one.slug for one in bo.members(graph)] == ["ana", "bo"]
+        with Memory(address, made.api_key) as anas, Memory(address, joined.api_key) as bos:
             anas.remember("The lighthouse opens on Friday.")
             bos.remember("The lighthouse frightens me.", privacy="private")
             store(installation)
@@ -41,17 +40,17 @@ def test_client_founds_joins_and_leaves(installation: Installation) -> None:
             assert [one.author for one in bos.sources("note")] == ["bo"]
             with pytest.raises(Denied):
                 bos.call("POST", "/v1/keys", {})
-            told = found(call_over_http(address, joined["api_key"], "who_am_i"))
+            told = found(call_over_http(address, joined.api_key, "who_am_i"))
             assert (told["role"], told["may_write"], told["may_forget"]) == ("member", True, False)
-            assert ana.change_member(graph, UUID(bo.members(graph)[1]["member_id"]), "admin")["role"] == "admin"
-            assert bo.change_organization(graph, name="Acme Fishing")["name"] == "Acme Fishing"
-            assert len(bo.remove_member(graph, UUID(bo.members(graph)[1]["member_id"]))) == 1
+            assert ana.change_member(graph, bo.members(graph)[1].member_id, "admin").role == "admin"
+            assert bo.change_organization(graph, name="Acme Fishing").name == "Acme Fishing"
+            assert len(bo.remove_member(graph, bo.members(graph)[1].member_id)) == 1
             with pytest.raises(Exception, match="not valid"):
                 bos.search("lighthouse")
         with pytest.raises(NotFound):
             bo.members(graph)
         assert bo.organizations() == []
-        assert [one["name"] for one in ana.organizations()] == ["Acme Fishing"]
+        assert [one.name for one in ana.organizations()] == ["Acme Fishing"]
 
 
 def test_members_store_documents_and_files(installation: Installation) -> None:
@@ -107,7 +106,7 @@ def test_answers_of_strangers_are_alike_byte_for_byte(installation: Installation
     keys = [sharing.issue_key(database, new_user(installation, slug)[1])[1] for slug in ("ana", "mallory")]
     with serving(installation) as address, Memory(address, keys[0]) as ana:
         made = ana.create_organization("acme", "Acme")
-        member = ana.members(UUID(made["organization_id"]))[0]["member_id"]
+        member = ana.members(made.organization_id)[0].member_id
         headers = {"Authorization": f"Bearer {keys[1]}", "X-Request-Id": "same"}
         with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
             for method, path, body in (
@@ -127,7 +126,7 @@ def test_answers_of_strangers_are_alike_byte_for_byte(installation: Installation
                     (answer.status_code, answer.content)
                     for answer in (
                         client.request(method, f"/v1/organizations/{graph}{path}", json=body)
-                        for graph in (made["organization_id"], member)
+                        for graph in (made.organization_id, member)
                     )
                 }
                 ((status, _),) = answers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from uuid import UUID
 
 import dagster as dg
 import httpx
@@ -42,20 +41,20 @@ def test_client_hears_what_is_stored(allowed: Installation) -> None:
     key = sharing.issue_key(allowed.database, claims)[1]
     with WebhookReceiver() as receiver, serving(allowed) as address, Memory(address, key) as memory:
         made = memory.add_webhook(receiver.url, ["record.stored"])
-        webhook = UUID(made["webhook_id"])
+        webhook = made.webhook_id
         converse(allowed, claims, "We met in Oslo.", "Nice.")
         ingest(plain_context(allowed), user)
         wait_until(lambda: len(receiver.bodies) == 1, "the process of the API delivers it")
         headers = dict(line.split(": ", 1) for line in receiver.heads[0].split("\r\n")[1:])
-        Verifier(made["secret"]).verify(receiver.contents[0], headers)
-        wait_until(lambda: memory.webhooks()[0]["delivered"] == 1, "it is written down")
-        assert memory.rotate_webhook(webhook)["secret"] != made["secret"]
-        assert memory.test_webhook(webhook)["state"] == "delivered"
-        assert [one["event"] for one in memory.deliveries(webhook)] == ["webhook.test", "record.stored"]
-        assert memory.change_webhook(webhook, state="paused", author="pipeline")["author"] == "pipeline"
-        assert memory.change_webhook(webhook, author=None)["author"] is None
-        first = next(one["delivery_id"] for one in memory.deliveries(webhook, state="delivered"))
-        assert memory.replay_webhook(webhook, UUID(first)) == 1
+        Verifier(made.secret).verify(receiver.contents[0], headers)
+        wait_until(lambda: memory.webhooks()[0].delivered == 1, "it is written down")
+        assert memory.rotate_webhook(webhook).secret != made.secret
+        assert memory.test_webhook(webhook).state == "delivered"
+        assert [one.event for one in memory.deliveries(webhook)] == ["webhook.test", "record.stored"]
+        assert memory.change_webhook(webhook, state="paused", author="pipeline").author == "pipeline"
+        assert memory.change_webhook(webhook, author=None).author is None
+        first = next(one.delivery_id for one in memory.deliveries(webhook, state="delivered"))
+        assert memory.replay_webhook(webhook, first) == 1
         assert memory.replay_webhook(webhook) == 0
         memory.remove_webhook(webhook)
         assert memory.webhooks() == []

@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
+
+from psycopg.rows import class_row
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.webhooks.outbox import Outbox, hash_of, signature
@@ -58,11 +61,41 @@ class Sent:
         return Sent(self.delivered + other.delivered, self.failed + other.failed, self.withheld + other.withheld)
 
 
+class Leased(NamedTuple):
+    """A delivery that a worker has leased, with its webhook and its event: a row of the query ``lease``."""
+
+    delivery_id: UUID
+    attempts: int
+    webhook_id: UUID
+    url: str
+    secret_version: int
+    secret_hash: bytes
+    is_rotating: bool
+    is_withheld: bool
+    event_id: UUID
+    event: str
+    occurred_at: datetime
+    author: str | None
+    node_id: UUID | None
+    record_id: UUID | None
+    fact_id: UUID | None
+    other_id: UUID | None
+    action_id: UUID | None
+    erasure_id: UUID | None
+
+
+class _NextDue(NamedTuple):
+    """When the next delivery is due, and whether there are webhooks."""
+
+    seconds: float | None
+    has_webhooks: bool
+
+
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     """How an attempt ended; ``delay_seconds`` until the next one if the state is waiting."""
 
-    leased: Mapping[str, Any]
+    leased: Leased
     state: DeliveryState
     status: int | None = None
     error: str | None = None
@@ -111,38 +144,36 @@ def deliver_test(outbox: Outbox, webhook_id: UUID) -> Delivery:
 
 def seconds_until_due(outbox: Outbox) -> float | None:
     """Return the seconds until a delivery is due, negative for one that is; None if none waits."""
-    seconds: float | None = _next_due(outbox)["seconds"]
-    return seconds
+    return _next_due(outbox).seconds
 
 
 def pause(outbox: Outbox) -> float:
     """Return the seconds until it is time to look again: 0 if something is due, and longer without any webhook."""
     found = _next_due(outbox)
-    if not found["has_webhooks"]:
+    if not found.has_webhooks:
         return UNUSED_SECONDS
-    return POLL_SECONDS if found["seconds"] is None else min(max(found["seconds"], 0.0), POLL_SECONDS)
+    return POLL_SECONDS if found.seconds is None else min(max(found.seconds, 0.0), POLL_SECONDS)
 
 
-def _next_due(outbox: Outbox) -> dict[str, Any]:
-    with outbox.context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["next_due"]).fetchone()
-    assert row is not None
+def _next_due(outbox: Outbox) -> _NextDue:
+    with outbox.context.database.pipeline() as tx, tx.cursor(row_factory=class_row(_NextDue)) as rows:
+        (row,) = rows.execute(_QUERIES["next_due"]).fetchall()
     return row
 
 
-def _lease(outbox: Outbox, delivery_id: UUID | None = None) -> list[dict[str, Any]]:
+def _lease(outbox: Outbox, delivery_id: UUID | None = None) -> list[Leased]:
     values = {"most": BATCH, "of_each": OF_EACH, "lease_seconds": LEASE_SECONDS, "delivery_id": delivery_id}
-    with outbox.context.database.pipeline() as tx:
-        return tx.execute(_QUERIES["lease"], values).fetchall()
+    with outbox.context.database.pipeline() as tx, tx.cursor(row_factory=class_row(Leased)) as leases:
+        return leases.execute(_QUERIES["lease"], values).fetchall()
 
 
-def _attempt(outbox: Outbox, leased: Mapping[str, Any]) -> _Outcome:
+def _attempt(outbox: Outbox, leased: Leased) -> _Outcome:
     """Send one message, and return what that means for its delivery."""
-    if leased["is_withheld"]:
+    if leased.is_withheld:
         return _Outcome(leased, DeliveryState.WITHHELD)
     try:
         headers, body = message(outbox, leased)
-        answer = outbox.sender.post(leased["url"], headers, body)
+        answer = outbox.sender.post(leased.url, headers, body)
     except ConflictError:
         return _retried(leased, error="secret_changed")
     except ProviderError:
@@ -158,21 +189,21 @@ def _attempt(outbox: Outbox, leased: Mapping[str, Any]) -> _Outcome:
     return _retried(leased, status=answer.status, retry_after=answer.retry_after_seconds)
 
 
-def message(outbox: Outbox, leased: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
+def message(outbox: Outbox, leased: Leased) -> tuple[dict[str, str], bytes]:
     """Return the headers and the body of a message: ids and the name of the event, never words.
 
     Raises:
         ConflictError: The installation's secret has changed, so the receiver could not verify the signature.
     """
-    webhook_id, version = leased["webhook_id"], leased["secret_version"]
+    webhook_id, version = leased.webhook_id, leased.secret_version
     secret = outbox.secret_of(webhook_id, version)
-    if hash_of(secret) != leased["secret_hash"]:
+    if hash_of(secret) != leased.secret_hash:
         raise ConflictError("the secret of this webhook is not the one that its receiver has: rotate it")
-    about = {name: str(leased[name]) for name in _OUTSIDE if leased[name] is not None}
-    occurred_at = leased["occurred_at"].isoformat()
-    body = json.dumps({"type": leased["event"], "timestamp": occurred_at, "data": about}).encode()
-    message_id, timestamp = str(leased["event_id"]), int(time.time())
-    secrets = [secret, *([outbox.secret_of(webhook_id, version - 1)] if leased["is_rotating"] else [])]
+    about = {name: str(value) for name in _OUTSIDE if (value := getattr(leased, name)) is not None}
+    occurred_at = leased.occurred_at.isoformat()
+    body = json.dumps({"type": leased.event, "timestamp": occurred_at, "data": about}).encode()
+    message_id, timestamp = str(leased.event_id), int(time.time())
+    secrets = [secret, *([outbox.secret_of(webhook_id, version - 1)] if leased.is_rotating else [])]
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "neurigraph",
@@ -184,10 +215,10 @@ def message(outbox: Outbox, leased: Mapping[str, Any]) -> tuple[dict[str, str], 
 
 
 def _retried(
-    leased: Mapping[str, Any], *, status: int | None = None, error: str | None = None, retry_after: float | None = None
+    leased: Leased, *, status: int | None = None, error: str | None = None, retry_after: float | None = None
 ) -> _Outcome:
     """Return the outcome of a failed attempt: the next one, or none after the last."""
-    attempts = leased["attempts"]
+    attempts = leased.attempts
     if attempts > len(RETRY_SECONDS):
         return _Outcome(leased, DeliveryState.DEAD, status, error)
     delay = max(RETRY_SECONDS[attempts - 1], min(retry_after or 0.0, LONGEST_WAIT_SECONDS))
@@ -198,10 +229,10 @@ def _retried(
 
 def _settle(outbox: Outbox, outcomes: Sequence[_Outcome]) -> Sent:
     """Write down what became of attempts."""
-    gone = [one.leased["webhook_id"] for one in outcomes if one.error == "gone"]
+    gone = [one.leased.webhook_id for one in outcomes if one.error == "gone"]
     values = {
-        "delivery_ids": [one.leased["delivery_id"] for one in outcomes],
-        "attempts": [one.leased["attempts"] for one in outcomes],
+        "delivery_ids": [one.leased.delivery_id for one in outcomes],
+        "attempts": [one.leased.attempts for one in outcomes],
         "states": [one.state for one in outcomes],
         "statuses": [one.status for one in outcomes],
         "errors": [one.error for one in outcomes],

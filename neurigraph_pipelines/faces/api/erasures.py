@@ -15,13 +15,10 @@ from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.lifecycle.erasure import forget, receipts
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.views.erasures import ErasurePreview, Erasures, ErasureWithObjects
+from neurigraph_pipelines.views.erasures import Erasures, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(tags=["forgetting"], responses=documented(401, 404, 409, 422, 503))
-
-Erased = ErasureWithObjects | ErasurePreview
-"""The receipt of an erasure, or what it would remove."""
 
 DryRun = Annotated[bool, Query(description="Return what would be erased, and change nothing.")]
 
@@ -46,7 +43,7 @@ def forget_record(
     guard: RecordGuard,
     response: Response,
     dry_run: DryRun = False,
-) -> Erased:
+) -> Forgotten:
     """Erase a record and everything derived from it, permanently. Repeating the call returns the same receipt."""
     return _forget(installation, caller, Subject(SubjectKind.RECORD, record_id), response, dry_run, guard)
 
@@ -54,7 +51,7 @@ def forget_record(
 @router.delete("/facts/{fact_id}", responses=ACCEPTED)
 def forget_fact(
     fact_id: UUID, caller: Caller, installation: InstallationDep, response: Response, dry_run: DryRun = False
-) -> Erased:
+) -> Forgotten:
     """Erase a fact, permanently, so that its memory does not state it again. Repeating the call returns the receipt.
 
     A fact that was stated by hand goes with its memory. Of others the words stay in the file of their memory: forget
@@ -71,7 +68,7 @@ def forget_node(
     guard: NodeGuard,
     response: Response,
     dry_run: DryRun = False,
-) -> Erased:
+) -> Forgotten:
     """Erase a node, all nodes below it and their records, permanently. Repeating the call returns the same receipt."""
     return _forget(installation, caller, Subject(SubjectKind.NODE, node_id), response, dry_run, guard)
 
@@ -79,7 +76,7 @@ def forget_node(
 @router.delete("/users/{user_id}", responses=ACCEPTED)
 def forget_user(
     user_id: UUID, caller: Caller, installation: InstallationDep, response: Response, dry_run: DryRun = False
-) -> Erased:
+) -> Forgotten:
     """Erase the calling user and all their data, keys included, permanently.
 
     The keys end first; from then on, 409 answers everything that writes.
@@ -106,7 +103,7 @@ def _forget(
     response: Response,
     dry_run: bool,
     guard: Guard = FREE,
-) -> Erased:
+) -> Forgotten:
     if dry_run:
         return forget.preview(installation.database, caller, subject)
     receipt = forget.forget(installation.acting_for(caller), subject, through="api", guard=guard)

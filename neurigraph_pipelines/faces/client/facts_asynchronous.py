@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.faces.client.models import Duplicates
+from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.facts import (
     Fact,
@@ -126,12 +127,12 @@ class AsyncFacts(ABC):
         """Reject a link; it is not inferred again."""
         return Link.model_validate(await self.call("POST", f"/v1/links/{link_id}/reject"))
 
-    async def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> dict[str, Any]:
+    async def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> Forgotten:
         """Erase a fact for good, or say what would be erased.
 
         Args:
             dry_run: Pass False to erase.
         """
         query = {"dry_run": str(dry_run).lower()}
-        answer: dict[str, Any] = await self.call("DELETE", f"/v1/facts/{fact_id}", **query)
-        return answer
+        answer = await self.call("DELETE", f"/v1/facts/{fact_id}", **query)
+        return ErasurePreview.model_validate(answer) if dry_run else ErasureWithObjects.model_validate(answer)

@@ -6,6 +6,17 @@ from abc import ABC, abstractmethod
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.views.erasures import Erasure
+from neurigraph_pipelines.views.organizations import (
+    Departure,
+    InvitationWithCode,
+    Member,
+    Members,
+    Organization,
+    OrganizationWithKey,
+)
+from neurigraph_pipelines.views.organizations import Organizations as OrganizationList
+
 
 class AsyncOrganizations(ABC):
     """Creates organizations, and manages their members and invitations. Values are those of the API."""
@@ -14,58 +25,47 @@ class AsyncOrganizations(ABC):
     async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
         """Make a call of the API and return its JSON."""
 
-    async def create_organization(self, slug: str, name: str, **metadata: Any) -> dict[str, Any]:
+    async def create_organization(self, slug: str, name: str, **metadata: Any) -> OrganizationWithKey:
         """Create an organization and return it with the caller's ``api_key`` for it, which is not shown again."""
         body = {"slug": slug, "name": name, "metadata": metadata}
-        made: dict[str, Any] = await self.call("POST", "/v1/organizations", body)
-        return made
+        return OrganizationWithKey.model_validate(await self.call("POST", "/v1/organizations", body))
 
-    async def organizations(self) -> list[dict[str, Any]]:
+    async def organizations(self) -> list[Organization]:
         """Return the caller's organizations, by slug."""
-        found: list[dict[str, Any]] = (await self.call("GET", "/v1/organizations"))["organizations"]
-        return found
+        return OrganizationList.model_validate(await self.call("GET", "/v1/organizations")).organizations
 
-    async def change_organization(self, organization_id: UUID, **fields: Any) -> dict[str, Any]:
+    async def change_organization(self, organization_id: UUID, **fields: Any) -> Organization:
         """Change the ``name`` or the ``metadata`` of an organization."""
-        changed: dict[str, Any] = await self.call("PATCH", f"/v1/organizations/{organization_id}", fields)
-        return changed
+        return Organization.model_validate(await self.call("PATCH", f"/v1/organizations/{organization_id}", fields))
 
-    async def members(self, organization_id: UUID) -> list[dict[str, Any]]:
+    async def members(self, organization_id: UUID) -> list[Member]:
         """Return the members of an organization, the first to join first."""
-        found: list[dict[str, Any]] = (await self.call("GET", f"/v1/organizations/{organization_id}/members"))[
-            "members"
-        ]
-        return found
+        return Members.model_validate(await self.call("GET", f"/v1/organizations/{organization_id}/members")).members
 
-    async def change_member(self, organization_id: UUID, member_id: UUID, role: str) -> dict[str, Any]:
+    async def change_member(self, organization_id: UUID, member_id: UUID, role: str) -> Member:
         """Give a member another role: ``owner``, ``admin`` or ``member``."""
         path = f"/v1/organizations/{organization_id}/members/{member_id}"
-        changed: dict[str, Any] = await self.call("PATCH", path, {"role": role})
-        return changed
+        return Member.model_validate(await self.call("PATCH", path, {"role": role}))
 
-    async def remove_member(
-        self, organization_id: UUID, member_id: UUID, *, forget: bool = False
-    ) -> list[dict[str, Any]]:
+    async def remove_member(self, organization_id: UUID, member_id: UUID, *, forget: bool = False) -> list[Erasure]:
         """Remove a member, or leave, and return the receipts of what was erased.
 
         Args:
             forget: Also erase what the member shared; only when the caller leaves.
         """
         path = f"/v1/organizations/{organization_id}/members/{member_id}"
-        receipts: list[dict[str, Any]] = (await self.call("DELETE", path, forget=forget))["forgotten"]
-        return receipts
+        return Departure.model_validate(await self.call("DELETE", path, forget=forget)).forgotten
 
-    async def invite(self, organization_id: UUID, role: str = "member", **fields: Any) -> dict[str, Any]:
+    async def invite(self, organization_id: UUID, role: str = "member", **fields: Any) -> InvitationWithCode:
         """Create an invitation and return it with its ``code``, which is not shown again.
 
         Args:
             fields: As the API takes them: ``label``, ``invitee_id`` and ``hours``.
         """
         body = {"role": role, **fields}
-        made: dict[str, Any] = await self.call("POST", f"/v1/organizations/{organization_id}/invitations", body)
-        return made
+        path = f"/v1/organizations/{organization_id}/invitations"
+        return InvitationWithCode.model_validate(await self.call("POST", path, body))
 
-    async def accept_invitation(self, code: str) -> dict[str, Any]:
+    async def accept_invitation(self, code: str) -> OrganizationWithKey:
         """Become a member and return the organization with an ``api_key`` for it, which is not shown again."""
-        joined: dict[str, Any] = await self.call("POST", "/v1/invitations/accept", {"code": code})
-        return joined
+        return OrganizationWithKey.model_validate(await self.call("POST", "/v1/invitations/accept", {"code": code}))

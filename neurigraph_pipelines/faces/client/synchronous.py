@@ -46,6 +46,7 @@ from neurigraph_pipelines.faces.client.transport import (
     tagged,
 )
 from neurigraph_pipelines.faces.client.webhooks_synchronous import Webhooks
+from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.views.inbox import NOTHING, Appended, Note
 
 
@@ -319,7 +320,7 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
         call = Call("POST", path, {"by": by}, headers=condition(etag), is_change=True)
         return Record.model_validate((self._send(call)).json())
 
-    def forget_record(self, record_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> dict[str, Any]:
+    def forget_record(self, record_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> Forgotten:
         """Erase a memory for good, or say what would be erased.
 
         Args:
@@ -327,8 +328,8 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
         """
         query = {"dry_run": str(dry_run).lower()}
         call = Call("DELETE", f"/v1/records/{record_id}", None, query, condition(etag), is_change=not dry_run)
-        answer: dict[str, Any] = (self._send(call)).json()
-        return answer
+        answer = (self._send(call)).json()
+        return ErasurePreview.model_validate(answer) if dry_run else ErasureWithObjects.model_validate(answer)
 
     def set_privacy(self, kind: Kind, source_id: UUID, privacy: Privacy, *, etag: str | None = None) -> None:
         """Make something that was handed in and all memories from it ``private``, or ``shared`` again.

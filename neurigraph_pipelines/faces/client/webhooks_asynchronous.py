@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.views.webhooks import Delivery, Webhook, WebhookWithSecret
+from neurigraph_pipelines.views.webhooks import Webhooks as WebhookList
+
 
 class AsyncWebhooks(ABC):
     """Adds, changes, tests and removes webhooks. Values are those of the API."""
@@ -20,48 +23,43 @@ class AsyncWebhooks(ABC):
 
     async def add_webhook(
         self, url: str, events: Sequence[str] = ("*",), *, path_glob: str | None = None, author: str | None = None
-    ) -> dict[str, Any]:
+    ) -> WebhookWithSecret:
         """Add a webhook and return it with its ``secret``, which is not shown again."""
         body = {"url": url, "events": list(events), "path_glob": path_glob, "author": author}
-        made: dict[str, Any] = await self.call("POST", "/v1/webhooks", body)
-        return made
+        return WebhookWithSecret.model_validate(await self.call("POST", "/v1/webhooks", body))
 
-    async def webhooks(self) -> list[dict[str, Any]]:
+    async def webhooks(self) -> list[Webhook]:
         """Return the webhooks, oldest first."""
-        found: list[dict[str, Any]] = (await self.call("GET", "/v1/webhooks"))["webhooks"]
-        return found
+        return WebhookList.model_validate(await self.call("GET", "/v1/webhooks")).webhooks
 
-    async def change_webhook(self, webhook_id: UUID, **fields: Any) -> dict[str, Any]:
+    async def change_webhook(self, webhook_id: UUID, **fields: Any) -> Webhook:
         """Change a webhook.
 
         Args:
             fields: As the API takes them: ``url``, ``events``, ``path_glob``, ``author`` and ``state``.
         """
-        changed: dict[str, Any] = await self.call("PATCH", f"/v1/webhooks/{webhook_id}", fields)
-        return changed
+        return Webhook.model_validate(await self.call("PATCH", f"/v1/webhooks/{webhook_id}", fields))
 
     async def remove_webhook(self, webhook_id: UUID) -> None:
         """Remove a webhook with its deliveries."""
         await self.call("DELETE", f"/v1/webhooks/{webhook_id}")
 
-    async def test_webhook(self, webhook_id: UUID) -> dict[str, Any]:
+    async def test_webhook(self, webhook_id: UUID) -> Delivery:
         """Send a test event at once and return its delivery."""
-        sent: dict[str, Any] = await self.call("POST", f"/v1/webhooks/{webhook_id}/test")
-        return sent
+        return Delivery.model_validate(await self.call("POST", f"/v1/webhooks/{webhook_id}/test"))
 
-    async def rotate_webhook(self, webhook_id: UUID) -> dict[str, Any]:
+    async def rotate_webhook(self, webhook_id: UUID) -> WebhookWithSecret:
         """Give a webhook another ``secret``. For a day messages are signed with both."""
-        made: dict[str, Any] = await self.call("POST", f"/v1/webhooks/{webhook_id}/rotate")
-        return made
+        return WebhookWithSecret.model_validate(await self.call("POST", f"/v1/webhooks/{webhook_id}/rotate"))
 
-    async def deliveries(self, webhook_id: UUID, **filters: Any) -> AsyncIterator[dict[str, Any]]:
+    async def deliveries(self, webhook_id: UUID, **filters: Any) -> AsyncIterator[Delivery]:
         """Yield the deliveries of a webhook, newest first, page after page.
 
         Args:
             filters: As the API takes them, such as ``state``.
         """
         async for one in self._pages(f"/v1/webhooks/{webhook_id}/deliveries", "deliveries", filters):
-            yield one
+            yield Delivery.model_validate(one)
 
     async def replay_webhook(self, webhook_id: UUID, delivery_id: UUID | None = None) -> int:
         """Send all dead deliveries again, or one that is finished; return how many."""
