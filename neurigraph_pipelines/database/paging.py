@@ -14,12 +14,14 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.views.base import View
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.views.base import View  # pydantic: not needed to start a command
 
 MAX_CURSOR_AGE_SECONDS = 7 * 86_400.0
 """Time after which a cursor is rejected."""
@@ -44,7 +46,7 @@ Position = Sequence[str | int]
 """The place of an item in a list: the values that the list is ordered by, as JSON has them."""
 
 _Item = TypeVar("_Item")
-_View = TypeVar("_View", bound=View)
+_View = TypeVar("_View", bound="View")
 
 
 @dataclass(frozen=True, slots=True)
