@@ -27,6 +27,7 @@ from neurigraph_pipelines.inbox.imports import (
     librechat,
     locomo,
     mail,
+    message_lists,
     messenger,
     openai,
     qmsum,
@@ -208,6 +209,8 @@ def _read(readings: Sequence[Reading], wanted: str) -> _Items:
                 yield ImportNote(f"{part.name}: the encoding was {said}")
             if wanted in _FILES:
                 yield from _FILES[wanted](reading)
+            elif wanted == "openai":
+                yield from message_lists.conversations(reading)
             elif wanted == "gemini" and _first_byte(part) == b"<":
                 yield from gemini_page.conversations(reading)
             else:
@@ -253,6 +256,8 @@ def _signature(part: Part) -> str | None:
         return None
     with part.open() as stream:
         found = format_of_object(json_stream.first_object(stream))
+    if found == message_lists.MESSAGE_LISTS:
+        return "openai"
     if found in ("jsonl", "openai") and first == b"{":
         return "jsonl" if _is_lines(part, found) else "openai"
     return "openai" if found == "jsonl" else found
