@@ -258,7 +258,7 @@ FOUND: dict[str, tuple[Any, Said, str]] = {
     "gemini": (
         [GEMINI],
         [("user", None, "My kayak is Otter"), ("assistant", None, "Nice & short.\nName")],
-        "gemini:2025-08-01T09:12:33.123Z",
+        "gemini:2025-08-01T09:12:33Z",
     ),
     "discord": (
         DISCORD,
