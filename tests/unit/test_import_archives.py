@@ -84,6 +84,30 @@ def test_page_of_gemini_is_read(tmp_path: Path) -> None:
     assert len(read(inside, "gemini")[0]) == 2
 
 
+def test_page_and_list_of_one_activity_are_the_same_conversation(tmp_path: Path) -> None:
+    answer = "<p>A heron.</p><blockquote>Old</blockquote><table><tr><td>Size</td><td>90 cm</td></tr></table>"
+    asked = "Prompted What is this?"
+    item = {
+        "header": "Gemini Apps",
+        "title": asked,
+        "time": "2025-08-01T09:12:33.123Z",
+        "products": ["Gemini Apps"],
+        "attachedFiles": ["bird.png"],
+        "safeHtmlItem": [{"html": answer}],
+    }
+    listed, page = tmp_path / "MyActivity.json", tmp_path / "MyActivity.html"
+    listed.write_text(json.dumps([item]), encoding="utf-8")
+    files = 'Attached 1 file.<br>-&nbsp; <a href="bird.png">bird.png</a><br>'
+    stamp = "Aug 1, 2025, 11:12:33\u202fAM CEST"
+    page.write_text(cell("Gemini Apps", f"{asked}<br>{files}{stamp}<br>{answer}"), encoding="utf-8")
+    (one,), (other,) = read(listed, "gemini")[0], read(page, "gemini")[0]
+    assert one.external_id == other.external_id
+    assert [(said.external_id, said.content) for said in one.messages] == [
+        (said.external_id, said.content) for said in other.messages
+    ]
+    assert one.messages[0].content == "What is this?\n[attached: bird.png]"
+
+
 def test_canvas_is_a_note(tmp_path: Path) -> None:
     nodes = [
         {"id": "1", "type": "text", "text": "Buy rope\n40 m"},

@@ -12,6 +12,7 @@ import pytest
 
 from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
 from neurigraph_pipelines.inbox.imports.branches import ROOT
+from neurigraph_pipelines.model import NewConversation
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.support.exports import chatgpt, chatgpt_node, claude, claude_message, read, read_one, write
@@ -43,6 +44,18 @@ def branched(*messages: tuple[str, str | None]) -> dict[str, Any]:
             for place, (name, parent) in enumerate(messages)
         ],
     )
+
+
+def test_claude_says_which_parts_it_does_not_read(tmp_path: Path) -> None:
+    result = {"type": "tool_result", "content": [{"type": "local_resource", "path": "a"}]}
+    blocks = [{"type": "hologram", "data": "x"}, {"type": "thinking"}, {"type": "text", "text": "Yes."}, result]
+    path = write(tmp_path / "c.json", [claude("u-1", [claude_message("a1", "assistant", "", content=blocks)])])
+    notes: list[str] = []
+    (found,) = read_conversations(path, "claude", on_note=notes.append)
+    assert isinstance(found, NewConversation)
+    assert found.messages[0].content == "Yes."
+    kinds = ("hologram", "local_resource")
+    assert notes == [f"left out: parts of messages of the kind '{kind}', which is not read: 1" for kind in kinds]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +258,7 @@ FOUND: dict[str, tuple[Any, Said, str]] = {
     "gemini": (
         [GEMINI],
         [("user", None, "My kayak is Otter"), ("assistant", None, "Nice & short.\nName")],
-        "gemini:2025-08-01T09:12:33.123Z",
+        "gemini:2025-08-01T09:12:33Z",
     ),
     "discord": (
         DISCORD,

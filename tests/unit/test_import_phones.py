@@ -116,3 +116,13 @@ def test_lines_of_a_group_are_notices(tmp_path: Path) -> None:
         for line in ("Trip: \u200eZed joined using this group's invite link", "Ann: hello", "Trip: \u200eAnn added Ben")
     )
     assert said(tmp_path / "x.txt", text) == [("Ann", "hello", EVENING)]
+
+
+@pytest.mark.parametrize("date", ["12/09/1445", "١٢\u200f/٩\u200f/١٤٤٥ هـ", "1445/9/12", "12/9/45"])
+def test_dates_of_saudi_arabia_are_said_to_be_unread(date: str, tmp_path: Path) -> None:
+    path = tmp_path / "_chat.txt"
+    notes: list[str] = []
+    found = said(path, f"{date}, 18:05 - Ann: Hi\n{date}, 18:06 - Ben: Hello\n", notes)
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    assert found == [("Ann", "Hi", written), ("Ben", "Hello", written)]
+    assert "messages dated by the file, because their dates are of the Islamic calendar, which is not read: 2" in notes

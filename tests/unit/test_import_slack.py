@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.inbox.imports import content_size, detect_format
+from neurigraph_pipelines.inbox.imports import content_size, detect_format, read_conversations
 from neurigraph_pipelines.model import NewConversation, Role
 from neurigraph_pipelines.views.kinds import Channel
 from tests.support.exports import read
@@ -203,3 +203,36 @@ def test_slack_without_lists_keeps_ids(tmp_path: Path) -> None:
     assert content_size(path) == len(
         json.dumps([{"type": "message", "user": "U1", "text": "<@U9> hi", "ts": "1716206400.1"}])
     )
+
+
+def event(subtype: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "message", "subtype": subtype, "hidden": True, "ts": "1716206900.1", **fields}
+
+
+def test_slack_edits_and_what_has_no_words(tmp_path: Path) -> None:
+    first = {"type": "message", "user": "U1", "text": "Rent is 800", "ts": "1716206400.1"}
+    gone = {"type": "message", "user": "U1", "text": "a secret", "ts": "1716206401.1"}
+    edited = {**first, "text": "Rent is 900", "edited": {"user": "U1"}}
+    earlier = {"type": "message", "user": "U2", "text": "Keys are new", "ts": "1716100000.1"}
+    day = [
+        first,
+        gone,
+        event("message_changed", message=edited, previous_message=first),
+        event("message_changed", message=earlier),
+        event("message_deleted", deleted_ts=gone["ts"], previous_message=gone),
+        event("message_replied", message=first),
+        {"type": "message", "subtype": "bot_add", "user": "U1", "text": "added an integration", "ts": "1716206405.1"},
+        {"type": "message", "user": "U1", "text": "", "ts": "1716206406.1"},
+    ]
+    canvases = [{"id": "F1", "title": "Welcome"}, {"id": "F2", "name": "Rules"}]
+    path = workspace(tmp_path / "export.zip", {f"general/{DAY}": day}, users=PEOPLE, canvases=canvases)
+    notes: list[str] = []
+    (found,) = read_conversations(path, "slack", on_note=notes.append)
+    assert isinstance(found, NewConversation)
+    assert said(found) == [("Ann Lee", "Rent is 900"), ("Ben Roe", "Keys are new")]
+    assert sorted(notes) == [
+        "canvases whose words are not in the export: 2 (Welcome, Rules)",
+        "left out: deleted messages: 1",
+        "left out: messages without words: 1",
+        "left out: notices of the app: 1",
+    ]

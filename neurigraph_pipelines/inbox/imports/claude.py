@@ -15,6 +15,7 @@ from typing import Any
 from neurigraph_pipelines.inbox.imports import claude_memory
 from neurigraph_pipelines.inbox.imports.assemble import (
     Item,
+    Spoken,
     assemble,
     derived_id,
     message_id,
@@ -23,7 +24,7 @@ from neurigraph_pipelines.inbox.imports.assemble import (
     text_of,
 )
 from neurigraph_pipelines.inbox.imports.branches import current_branch
-from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.model import ImportNote, MessageType, NewMessage, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import clean_json
 
@@ -32,7 +33,11 @@ _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "s
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOOL_USE = "tool_use"
 _THOUGHTS = ("thinking", "redacted_thinking")
+_WORDLESS = (*_THOUGHTS, "text", "voice_note", "token_budget", "flag")
+"""Kinds of blocks that are left out without a word if they have no text."""
+
 _EVENTS = (_TOOL_USE, "tool_result")
+_LONGEST_KIND = 50
 
 
 def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
@@ -71,7 +76,7 @@ def _branch(messages: list[Any]) -> list[tuple[int, dict[str, Any] | None]]:
     return [*branch, *broken]
 
 
-def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> Iterator[NewMessage | RejectedItem]:
+def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> Iterator[Spoken]:
     for number, raw in messages:
         here = f"{where}, message {number}"
         if raw is None:
@@ -82,6 +87,7 @@ def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> 
             yield RejectedItem(here, f"it has the unknown sender {str(raw.get('sender'))[:50]!r}")
             continue
         uuid = text_of(raw.get("uuid"))
+        yield from _unread(objects_of(raw.get("content")))
         for part, said in enumerate(_said(raw, role, uuid or f"m{number:04}"), 1):
             message = replace(said, occurred_at=moment(raw.get("created_at")))
             if message.event is not None:
@@ -92,6 +98,16 @@ def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> 
                     continue
             external_id = uuid if part == 1 or uuid is None else f"{uuid}#{part}"
             yield replace(message, external_id=external_id or message_id(number, message))
+
+
+def _unread(blocks: Sequence[dict[str, Any]]) -> Iterator[ImportNote]:
+    """Yield a note for each block of a kind that is not known and has no text, also in the results of tools."""
+    for block in blocks:
+        kind = str(block.get("type"))
+        if kind == "tool_result":
+            yield from _unread(objects_of(block.get("content")))
+        elif kind not in (*_WORDLESS, _TOOL_USE) and not _texts([block]):
+            yield ImportNote(f"left out: parts of messages of the kind {kind[:_LONGEST_KIND]!r}, which is not read", 1)
 
 
 def _said(raw: dict[str, Any], role: Role, name: str) -> Iterator[NewMessage]:

@@ -17,6 +17,10 @@ _BUDDHIST = (2443, 2743)
 _SOLAR_HIJRI = (1380, 1429)
 """Years of the calendar of Iran that are near ours, and none of the lunar calendar that are."""
 
+_LUNAR = (1430, 1500)
+_SHORT_LUNAR = (40, 51)
+"""Years of the calendar of Saudi Arabia, whose months begin as is announced: no rule turns them into ours."""
+
 _IRAN_BEGINS = -356_033
 _SHORT_BUDDHIST = (52, 80)
 """Years that are those of the Buddhist era, because they are in the future of ours."""
@@ -90,6 +94,12 @@ def stated_order(metadata: Mapping[str, Any]) -> DateOrder | None:
     """Return the order of dates among the metadata of a source."""
     order = metadata.get(NAME)
     return DateOrder(order) if order in tuple(DateOrder) else None
+
+
+def is_lunar(written: Numbers, order: DateOrder) -> bool:
+    """Return whether a date is one of the calendar of Saudi Arabia, which is not read."""
+    year = int(written[list(DateOrder(order)).index("y")])
+    return _LUNAR[0] <= year <= _LUNAR[1] or _SHORT_LUNAR[0] <= year <= _SHORT_LUNAR[1]
 
 
 def parts(written: Numbers, order: DateOrder) -> tuple[int, int, int]:

@@ -6,28 +6,25 @@ together. ``json_stream`` reads the file as a stream.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import (
     Item,
+    Opening,
     assemble,
-    derived_id,
     list_of,
     moment,
     objects_of,
     text_of,
 )
+from neurigraph_pipelines.inbox.imports.mail_bodies import visible
 from neurigraph_pipelines.model import ImportNote, NewMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 
 PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+", re.IGNORECASE)
-_BREAK = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/pre)\b[^>]*>", re.IGNORECASE)
-_UNSEEN = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|$)", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"<[^<>]*>")
 
 
 def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
@@ -39,7 +36,8 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
         return
     asked = PROMPTED.sub("", text_of(item.get("title")) or "", count=1)
     files = [f"[attached: {name}]" for one in list_of(item.get("attachedFiles")) if (name := text_of(one))]
-    answer = "\n\n".join(filter(None, (_visible(one.get("html")) for one in objects_of(item.get("safeHtmlItem")))))
+    pages = (page for one in objects_of(item.get("safeHtmlItem")) if (page := text_of(one.get("html"))))
+    answer = "\n".join(filter(None, map(visible, pages))).strip()
     time = moment(item.get("time"))
     messages = [
         NewMessage(role, words, external_id=key, occurred_at=time)
@@ -49,10 +47,9 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
         )
         if words.strip()
     ]
-    stamp = text_of(item.get("time"))
     yield from assemble(
         where,
-        f"gemini:{stamp}" if stamp else derived_id("gemini", asked),
+        id_at(time) if time is not None else Opening("gemini"),
         messages,
         title=asked[:80],
         started_at=time,
@@ -66,9 +63,6 @@ def is_gemini(name: str) -> bool:
     return "gemini" in name.lower() or "bard" in name.lower()
 
 
-def _visible(source: Any) -> str:
-    """Return the words of a piece of HTML, a line for each block."""
-    if not isinstance(source, str):
-        return ""
-    lines = html.unescape(_TAG.sub("", _BREAK.sub("\n", _UNSEEN.sub("", source)))).split("\n")
-    return "\n".join(line.strip() for line in lines if line.strip())
+def id_at(time: datetime) -> str:
+    """Return the id of the prompt of a time, by the second, which is all that the page of the same activity has."""
+    return f"gemini:{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble
-from neurigraph_pipelines.inbox.imports.gemini import PROMPTED, is_gemini
+from neurigraph_pipelines.inbox.imports.gemini import PROMPTED, id_at, is_gemini
 from neurigraph_pipelines.inbox.imports.google_dates import Dates
 from neurigraph_pipelines.inbox.imports.mail_bodies import visible
 from neurigraph_pipelines.inbox.imports.source import Part, Reading
@@ -25,6 +25,7 @@ _CELL = re.compile(r'<div class="outer-cell mdl-cell[^>]*>')
 _PART = re.compile(r'<div class="(?P<kind>header|content)-cell [^>]*>')
 _TIME = re.compile(r".*\d.*\d{1,2}[:.]\d\d[:.]\d\d.*")
 _LONGEST_TIME = 80
+_FILES = re.compile(r"\n?Attached \d+ files?\.((?:\n[ \t]*-[^\n]+)+)$")
 
 
 def is_page(part: Part) -> bool:
@@ -63,16 +64,25 @@ def _conversation(content: str, where: str, dates: Dates, fallback_time: datetim
         yield RejectedItem(where, "it has no line with its time")
         return
     time = dates.read(lines[place].replace("\u202f", " "))
-    asked = PROMPTED.sub("", "\n".join(lines[:place]), count=1).strip()
+    asked = _with_files(PROMPTED.sub("", "\n".join(lines[:place]), count=1).strip())
     said = ((Role.USER, asked, "prompt"), (Role.ASSISTANT, "\n".join(lines[place + 1 :]).strip(), "answer"))
     if time is None:
         yield ImportNote("prompts whose time is not understood, dated by the file", 1)
     yield from assemble(
         where,
-        Opening("gemini", time),
+        id_at(time) if time is not None else Opening("gemini"),
         [NewMessage(role, words, external_id=key, occurred_at=time) for role, words, key in said if words],
         title=" ".join(asked.split())[:80],
         started_at=time,
         fallback_time=fallback_time,
         details=SourceDetails(origin="gemini"),
     )
+
+
+def _with_files(asked: str) -> str:
+    """Return a prompt with the names of its files as the same activity in JSON has them."""
+    match = _FILES.search(asked)
+    if match is None:
+        return asked
+    names = (line.strip(" \t\u00a0-") for line in match[1].strip().split("\n"))
+    return "\n".join(filter(None, [asked[: match.start()], *(f"[attached: {name}]" for name in names)]))

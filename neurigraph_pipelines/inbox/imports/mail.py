@@ -18,6 +18,8 @@ from email.message import EmailMessage
 from email.utils import getaddresses, parseaddr, parsedate_to_datetime
 from io import BufferedReader, BytesIO
 from pathlib import PurePath
+from shutil import copyfileobj
+from tempfile import TemporaryFile
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id
@@ -34,9 +36,6 @@ from neurigraph_pipelines.text.hygiene import spoken
 from neurigraph_pipelines.text.outlook_message import MAGIC, mail_bytes
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 from neurigraph_pipelines.views.kinds import Channel
-
-MAX_MEMBER_BYTES = 512 * 1024**2
-"""A larger mailbox in a zip is refused, because it is read in memory."""
 
 MAX_MAIL_BYTES = 64 * 1024**2
 """A longer message is rejected: mail servers stop earlier."""
@@ -136,15 +135,30 @@ def _seekable(reading: Reading) -> Iterator[BufferedReader]:
         with part.path.open("rb") as file:
             yield file
         return
-    if part.size > MAX_MEMBER_BYTES:
-        raise InvalidInputError(f"{part.name} has more than {MAX_MEMBER_BYTES:,} bytes: unpack it and import it alone.")
-    with part.open() as stream:
-        raw: Any = BytesIO(stream.read())  # a thread is read by its places in the file
-    file = BufferedReader(raw)
-    start = file.peek(_MAX_FROM_BYTES)
-    if start and not is_mail(start, PurePath(part.member).suffix):
-        raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
-    yield file
+    with _copied(part) as file:
+        start = file.peek(_MAX_FROM_BYTES)
+        if start and not is_mail(start, PurePath(part.member).suffix):
+            raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
+        yield file
+
+
+@contextmanager
+def _copied(part: Part) -> Iterator[BufferedReader]:
+    """Copy a member of a zip to a file that is removed afterwards, because a thread is read by its places in it.
+
+    The confined process of uploads may write no files, and has a limit for its memory.
+    """
+    with TemporaryFile() as file, BytesIO() as memory:
+        copy: Any = file
+        try:
+            with part.open() as stream:
+                copyfileobj(stream, copy)
+        except OSError:
+            copy = memory
+            with part.open() as stream:
+                copyfileobj(stream, copy)
+        copy.seek(0)
+        yield BufferedReader(copy)
 
 
 def sent_at(part: Part) -> tuple[float, str]:

@@ -24,7 +24,7 @@ from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Ro
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import clean_json
 
-_ROLES = {
+ROLES = {
     **{role.value: role for role in Role},
     "developer": Role.SYSTEM,
     "function": Role.TOOL,
@@ -84,7 +84,7 @@ def _messages(listed: list[Any], where: str) -> Iterator[Spoken]:
     number = 0
     for place, raw in enumerate(listed, 1):
         here = f"{where}, message {place}"
-        role = _ROLES.get(str(raw.get("role"))) if isinstance(raw, dict) else None
+        role = ROLES.get(str(raw.get("role"))) if isinstance(raw, dict) else None
         if role is None:
             found = f"the unknown role {str(raw.get('role'))[:50]!r}" if isinstance(raw, dict) else "no object"
             yield RejectedItem(here, f"it has {found}")

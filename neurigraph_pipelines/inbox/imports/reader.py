@@ -27,6 +27,7 @@ from neurigraph_pipelines.inbox.imports import (
     librechat,
     locomo,
     mail,
+    message_lists,
     messenger,
     openai,
     qmsum,
@@ -167,7 +168,8 @@ def read_conversations(
     readings = [
         Reading(part, moment(part.modified), on_bytes, max_message_bytes, date_order, everything) for part in parts
     ]
-    return _noted(_read(readings, format), unread_members(path), on_note or (lambda _: None))
+    unread = slack.unread(path) if format == "slack" else []
+    return _noted(_read(readings, format), unread, unread_members(path), on_note or (lambda _: None))
 
 
 def _require_format(part: Part, wanted: str) -> None:
@@ -185,7 +187,9 @@ def _require_format(part: Part, wanted: str) -> None:
         raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
 
 
-def _noted(items: _Items, unread: Sequence[str], on_note: Callable[[str], None]) -> Iterator[_Read]:
+def _noted(
+    items: _Items, said: Sequence[str], unread: Sequence[str], on_note: Callable[[str], None]
+) -> Iterator[_Read]:
     """Yield items without the notes, and hand on each note once, with the number of its cases, at the end."""
     notes: Counter[str] = Counter()
     for item in items:
@@ -193,8 +197,10 @@ def _noted(items: _Items, unread: Sequence[str], on_note: Callable[[str], None])
             notes[item.text] += item.count
         else:
             yield item
-    for said, count in notes.items():
-        on_note(f"{said}: {count:,}" if count else said)
+    for kind, count in notes.items():
+        on_note(f"{kind}: {count:,}" if count else kind)
+    for one in said:
+        on_note(one)
     if unread:
         more = f" and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
         on_note(f"not read, because it is of another program: {', '.join(unread[:_SHOWN])}{more}")
@@ -208,6 +214,8 @@ def _read(readings: Sequence[Reading], wanted: str) -> _Items:
                 yield ImportNote(f"{part.name}: the encoding was {said}")
             if wanted in _FILES:
                 yield from _FILES[wanted](reading)
+            elif wanted == "openai":
+                yield from message_lists.conversations(reading)
             elif wanted == "gemini" and _first_byte(part) == b"<":
                 yield from gemini_page.conversations(reading)
             else:
@@ -253,6 +261,8 @@ def _signature(part: Part) -> str | None:
         return None
     with part.open() as stream:
         found = format_of_object(json_stream.first_object(stream))
+    if found == message_lists.MESSAGE_LISTS:
+        return "openai"
     if found in ("jsonl", "openai") and first == b"{":
         return "jsonl" if _is_lines(part, found) else "openai"
     return "openai" if found == "jsonl" else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports.assemble import objects_of
+from neurigraph_pipelines.inbox.imports.message_lists import MESSAGE_LISTS, is_of_lists
 
 UNKNOWN_MESSAGES = "unknown messages"
 """Stands for an object with messages of a form that is not read."""
@@ -40,6 +41,8 @@ def format_of_object(item: dict[str, Any]) -> str | None:
 
     An object with messages of roles is ``openai`` if one of them has what only that form has, and else ``jsonl``.
     """
+    if is_of_lists(item):
+        return MESSAGE_LISTS
     found = next((name for names, name in _KEYS if names <= item.keys()), None)
     if found is not None or not isinstance(item.get("messages"), list):
         return found

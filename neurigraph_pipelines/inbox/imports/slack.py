@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,6 +17,7 @@ from neurigraph_pipelines.inbox.imports import slack_messages
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, list_of, moment, objects_of, text_of
 from neurigraph_pipelines.inbox.imports.chat_days import by_words
 from neurigraph_pipelines.inbox.imports.json_stream import said_twice
+from neurigraph_pipelines.inbox.imports.slack_edits import as_edited
 from neurigraph_pipelines.inbox.imports.slack_messages import Workspace, zone_of
 from neurigraph_pipelines.inbox.imports.slack_threads import in_threads
 from neurigraph_pipelines.inbox.imports.source import Reading
@@ -31,6 +32,7 @@ DAY = re.compile(r"(?:.+/)?(?P<folder>[^/]+)/(?P<day>\d{4}-\d\d-\d\d)\.json")
 """Name of the file of a channel's day."""
 
 _MAX_FILE_BYTES = 256 * 1024**2
+_SHOWN = 5
 _LISTS = {"channels": Channel.PUBLIC, "groups": Channel.PRIVATE, "mpims": Channel.DM, "dms": Channel.DM}
 """Files that list channels, and who could read those."""
 
@@ -48,7 +50,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
     workspace = _workspace(part.path, part.path.stat().st_mtime_ns)
     with reading.open() as stream:
         parser = KeepingParser()
-        listed = _parsed(stream.read(_MAX_FILE_BYTES + 1), part.name, parser)
+        listed = as_edited(_parsed(stream.read(_MAX_FILE_BYTES + 1), part.name, parser))
         yield from said_twice(part.name, parser)
     key, name, channel = workspace.folders.get(match["folder"], (match["folder"], match["folder"], Channel.PRIVATE))
     day = moment(f"{match['day']}T00:00:00+00:00") or reading.fallback_time
@@ -69,27 +71,31 @@ def conversations(reading: Reading) -> Iterator[Item]:
     yield from read if match["folder"] in workspace.folders else by_words(read, has_certain_times=True)
 
 
+def unread(path: Path) -> list[str]:
+    """Return what is said of the canvases and lists of a workspace, which the export only names."""
+    with zipfile.ZipFile(path) as archive:
+        files = {PurePosixPath(name).name: name for name in archive.namelist()}
+        said: list[str] = []
+        for kind in ("canvases", "lists"):
+            items = _listed(archive, files, kind)
+            names = [name for one in items if (name := text_of(one.get("title")) or text_of(one.get("name")))]
+            shown = ", ".join([*names[:_SHOWN], *(["…"] if len(names) > _SHOWN else [])])
+            if items:
+                said.append(f"{kind} whose words are not in the export: {len(items):,} ({shown})")
+    return said
+
+
 @lru_cache(maxsize=1)
 def _workspace(path: Path, _modified: int) -> Workspace:
     """Read the lists of people and channels of an export once; a file that changed has another ``_modified``."""
     with zipfile.ZipFile(path) as archive:
         files = {PurePosixPath(name).name: name for name in archive.namelist() if name.endswith(".json")}
-
-        def listed(name: str) -> list[dict[str, Any]]:
-            inside = files.get(f"{name}.json")
-            if inside is None or archive.getinfo(inside).file_size > _MAX_FILE_BYTES:
-                return []
-            try:
-                return objects_of(KeepingParser().parse(archive.read(inside).decode("utf-8-sig")))
-            except (ValueError, RecursionError, *READ_ERRORS):
-                return []  # ids stand for names then
-
-        users = listed("users")
+        users = _listed(archive, files, "users")
         people = {str(one.get("id")): _person(one) for one in users}
         zones = {str(one.get("id")): zone for one in users if (zone := zone_of(one)) is not None}
         folders: dict[str, tuple[str, str, Channel]] = {}
         for kind, channel in _LISTS.items():
-            for one in listed(kind):
+            for one in _listed(archive, files, kind):
                 key = str(one.get("id"))
                 members = [people.get(str(member), str(member)) for member in list_of(one.get("members"))]
                 name = text_of(one.get("name"))
@@ -99,6 +105,17 @@ def _workspace(path: Path, _modified: int) -> Workspace:
                     channel,
                 )
     return Workspace(people, zones, folders)
+
+
+def _listed(archive: zipfile.ZipFile, files: Mapping[str, str], name: str) -> list[dict[str, Any]]:
+    """Return the objects of a list beside the channels; none if it cannot be read, so that ids stand for names."""
+    inside = files.get(f"{name}.json")
+    if inside is None or archive.getinfo(inside).file_size > _MAX_FILE_BYTES:
+        return []
+    try:
+        return objects_of(KeepingParser().parse(archive.read(inside).decode("utf-8-sig")))
+    except (ValueError, RecursionError, *READ_ERRORS):
+        return []
 
 
 def _person(raw: dict[str, Any]) -> str:

@@ -27,11 +27,22 @@ _NOTICES = (
     "_unarchive",
     "huddle_thread",
     "_posting_permissions",
+    "_convert_to_private",
+    "_convert_to_public",
+    "_canvas_updated",
+    "bot_add",
+    "bot_remove",
+    "bot_enable",
+    "bot_disable",
+    "pinned_item",
+    "joiner_notification",
+    "joiner_notification_for_inviter",
 )
 """Ends of the subtypes of what Slack itself says in a channel."""
 
 _NOTICE = "left out: notices of the app"
 _DELETED = "left out: deleted messages"
+_WORDLESS = "left out: messages without words"
 _MENTIONS = ("channel", "usergroup", "broadcast", "date")
 _MOST_LEVELS = 20
 _FARTHEST_ZONE = 14 * 3_600
@@ -71,17 +82,16 @@ def read(messages: Sequence[Any], workspace: Workspace, where: str) -> Iterator[
         shared = [one for one in objects_of(raw.get("attachments")) if _is_shared(one)]
         cards = [one for one in objects_of(raw.get("attachments")) if not _is_shared(one)]
         said = (_said(raw, workspace), *(_card(one, workspace) for one in cards), *_files(raw))
-        if words := "\n".join(filter(None, said)):
+        words = "\n".join(filter(None, said))
+        cited = [_card(one, workspace, with_author=False) for one in shared]
+        if words:
             yield NewMessage(Role.USER, words, _author(raw, workspace), stamp, time)
-        for place, one in enumerate(shared, 1):
-            if words := _card(one, workspace, with_author=False):
-                yield NewMessage(
-                    Role.USER,
-                    words,
-                    _author_of_shared(one, workspace),
-                    stamp and f"{stamp}#{place}",
-                    _shared_time(one) or time,
-                )
+        elif not any(cited):
+            yield ImportNote(_WORDLESS, 1)
+        for place, (one, words) in enumerate(zip(shared, cited, strict=True), 1):
+            if words:
+                author, key = _author_of_shared(one, workspace), stamp and f"{stamp}#{place}"
+                yield NewMessage(Role.USER, words, author, key, _shared_time(one) or time)
 
 
 def time_of(raw: Mapping[str, Any], workspace: Workspace) -> datetime | None:

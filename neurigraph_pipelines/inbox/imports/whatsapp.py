@@ -17,7 +17,7 @@ from neurigraph_pipelines.inbox.imports.app_notices import is_notice
 from neurigraph_pipelines.inbox.imports.app_words import ATTACHED, MARK, is_deleted, is_omission
 from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, assemble, derived_id
 from neurigraph_pipelines.inbox.imports.chat_days import by_words
-from neurigraph_pipelines.inbox.imports.date_order import DateOrder, Numbers, Order, assumed, order_of, parts
+from neurigraph_pipelines.inbox.imports.date_order import DateOrder, Numbers, Order, assumed, is_lunar, order_of, parts
 from neurigraph_pipelines.inbox.imports.phone_stamps import INVISIBLE, Stamp, stamp_of
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.text import read_text
@@ -42,6 +42,7 @@ _LEFT_OUT = "left out: notices of the app"
 _KEPT = "kept: lines with the mark of notices whose words are none of a known notice"
 _WITHOUT_FILE = "left out: placeholders of files that are not in the export"
 _DELETED = "left out: deleted messages"
+_UNREAD_DATE = "messages dated by the file, because their dates are of the Islamic calendar, which is not read"
 
 
 @dataclass(slots=True)
@@ -209,8 +210,12 @@ def _messages(lines: Sequence[_Line], order: DateOrder, name: str) -> Iterator[S
         if words is None:
             yield ImportNote(left_out, 1)
             continue
+        time: datetime | None = None
         try:
-            time = datetime(*parts(line.date, order), line.hour, line.minute, line.second, tzinfo=UTC)
+            if is_lunar(line.date, order):
+                yield ImportNote(_UNREAD_DATE, 1)
+            else:
+                time = datetime(*parts(line.date, order), line.hour, line.minute, line.second, tzinfo=UTC)
         except (ValueError, OverflowError) as error:
             yield RejectedItem(f"{name}, {'/'.join(line.date)}", f"its date does not exist ({error})")
             continue
