@@ -11,6 +11,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import Message, ReceivedThrough, Role, SourceKind, Voice
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.origin import FETCHED_THROUGH
 
 _OF_ROLES = {Role.ASSISTANT: Voice.ASSISTANT, Role.SYSTEM: Voice.SYSTEM, Role.TOOL: Voice.TOOL}
@@ -27,7 +28,7 @@ def voices_of(messages: Sequence[Message], kind: SourceKind, slug: str) -> dict[
         kind: The kind of that source.
         slug: The name of the owner of the graph.
     """
-    owners = _owners_names(messages, slug)
+    owners = enriched("names of the owner", lambda: _owners_names(messages, slug), lambda: frozenset([None]))
     return {message.seq: _voice(message, kind, owners) for message in messages}
 
 
@@ -54,7 +55,8 @@ def _voice(message: Message, kind: SourceKind, owners: frozenset[str | None]) ->
         return Voice.TOOL
     if message.role in _OF_ROLES:
         return _OF_ROLES[message.role]
-    return Voice.OWNER if _key(message.author) in owners else Voice.OTHER_PERSON
+    owner_speaks = enriched("name of a speaker", lambda: _key(message.author) in owners, lambda: False)
+    return Voice.OWNER if owner_speaks else Voice.OTHER_PERSON
 
 
 def _owners_names(messages: Sequence[Message], slug: str) -> frozenset[str | None]:

@@ -34,6 +34,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.ports import LanguageModel
+from neurigraph_pipelines.text.hygiene import storable
 
 STEP = "assign_nodes"
 
@@ -174,11 +175,11 @@ class _BatchFiling:
 
         def asked() -> Sequence[Placement]:
             user_id = segment.ref.user_id
-            return self._model.place(segment, with_plan(self._outlines[user_id], self._plans[user_id]))
+            with self._limited(segment.ref):
+                return storable(self._model.place(segment, with_plan(self._outlines[user_id], self._plans[user_id])))
 
         try:
-            with self._limited(segment.ref):
-                return _Placed(enriched("filing", asked, tuple, left_out), left_out)
+            return _Placed(enriched("filing", asked, tuple, left_out), left_out)
         except Exception as error:  # one bad item must not fail the others
             return failure_of(segment.ref.trigger_id, STEP, error)
 
@@ -189,17 +190,17 @@ class _BatchFiling:
         if left_out:
             return [replace(at_root, left_out=left_out[0])]
         try:
-            with self._limited(segment.ref):
-                filings = enriched("filing", lambda: self._filed(segment, placed), lambda: [at_root], left_out)
+            filings = enriched("filing", lambda: self._filed(segment, placed), lambda: [at_root], left_out)
         except Exception as error:  # such as an unusable answer of the model
             return failure_of(segment.ref.trigger_id, STEP, error)
         return [replace(at_root, left_out=left_out[0])] if left_out else filings
 
     def _filed(self, segment: Segment, placed: _Placed) -> list[Filing]:
         user_id = segment.ref.user_id
-        placements = as_planned(placed.placements, self._plans[user_id], self._threshold)
-        filings = file_segment(segment, placements, self._outlines[user_id], self._threshold)
-        outline = with_filings(self._outlines[user_id], filings)
+        with self._limited(segment.ref):
+            placements = as_planned(placed.placements, self._plans[user_id], self._threshold)
+            filings = file_segment(segment, placements, self._outlines[user_id], self._threshold)
+            outline = with_filings(self._outlines[user_id], filings)
         known = self._planned[user_id]
         known.update((node.path, node) for filing in filings for node in (*filing.new_nodes, *filing.beside))
         self._outlines[user_id] = outline

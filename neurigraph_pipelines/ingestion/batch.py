@@ -5,8 +5,9 @@ Each step is one op and exchanges the values of ``records``. Apart from ``assign
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from uuid import UUID
 
@@ -20,12 +21,13 @@ from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.embed import embed
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
 from neurigraph_pipelines.ingestion.note_records import pinned_filing
-from neurigraph_pipelines.ingestion.persona_filing import assign_for_persona, writable_nodes
+from neurigraph_pipelines.ingestion.persona_filing import WritableNodes, assign_for_persona, writable_nodes
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.ingestion.time_limits import StepClock
-from neurigraph_pipelines.model import Filing, ItemFailure, Segment
+from neurigraph_pipelines.model import Filing, ItemFailure, Outline, Segment
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.measuring import measured
 
@@ -67,13 +69,18 @@ def _assign_each(
     refs = [segment.ref for segment in segments]
     with context.database.pipeline() as tx:
         model = context.embedder.model
-        outlines = {user_id: outline(tx, user_id, model) for user_id in {ref.user_id for ref in refs}}
+        left_out: dict[UUID, list[str]] = {ref.user_id: [] for ref in refs}
+        outlines = {
+            user_id: enriched("filing", partial(outline, tx, user_id, model), Outline, marks)
+            for user_id, marks in left_out.items()
+        }
         personas = {ref.persona_id: writable_nodes(tx, ref.persona_id) for ref in refs if ref.persona_id is not None}
         found = {
             one.ref.trigger_id: pinned_filing(tx, one)
             for one in segments
             if one.ref.note is not None and one.ref.note.pinned
         }
+    found |= _at_root([one for one in segments if one.ref.trigger_id not in found], left_out, personas)
     left = [segment for segment in segments if segment.ref.trigger_id not in found]
     own = [segment for segment in left if segment.ref.persona_id is None]
     filed = assign_batch(
@@ -93,6 +100,19 @@ def _assign_each(
             )
             if on_done is not None:
                 on_done(1)
+    return found
+
+
+def _at_root(
+    segments: Sequence[Segment], left_out: Mapping[UUID, Sequence[str]], personas: Mapping[UUID, WritableNodes]
+) -> dict[UUID, list[Filing] | ItemFailure]:
+    """File the segments of users whose outline has a defect where their sender may write: at the root, or a persona."""
+    found: dict[UUID, list[Filing] | ItemFailure] = {}
+    for one in segments:
+        nodes = personas.get(one.ref.persona_id) if one.ref.persona_id is not None else None
+        if (nodes is None or nodes.paths) and (marks := left_out[one.ref.user_id]):
+            filing = Filing((), one.messages[0].seq, one.messages[-1].seq, left_out=marks[0])
+            found[one.ref.trigger_id] = [filing if nodes is None else nodes.restrict(filing)]
     return found
 
 

@@ -44,8 +44,8 @@ def count_times(
     described: Described,
     embedded: Embedded,
     result: BatchResult,
-) -> BatchResult:
-    """Add the time of each step and the number of its segments; return the result."""
+) -> None:
+    """Add the time of each step and the number of its segments."""
     steps = {
         "assign_nodes": (sum(assigned.seconds.values()), len(assigned.seconds)),
         "summarize": (sum(summarized.seconds.values()), len(summarized.seconds)),
@@ -58,4 +58,3 @@ def count_times(
         totals["step_seconds", step] = taken
         totals["step_segments", step] = segments
     add_totals(database, totals)
-    return result

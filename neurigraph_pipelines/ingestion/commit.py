@@ -50,6 +50,7 @@ from neurigraph_pipelines.lifecycle.retention import set_tier_of_source, set_tie
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import ItemFailure, Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import carried, measured
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.transcript import transcript_writer
@@ -101,7 +102,9 @@ def commit(
     elif refused:
         hold_queue(context.database, next(iter(refused.values())).error)
     result = BatchResult(assigned.batch_id, tuple(stored), returned, seconds)
-    return count_times(context.database, assigned, summarized, described, embedded, result)
+    figures = (assigned, summarized, described, embedded, result)
+    enriched("times", lambda: count_times(context.database, *figures), lambda: None)
+    return result
 
 
 def _store(
@@ -294,7 +297,7 @@ class _SegmentStorage:
         lock_versions(tx, ref.source_id)
         self._finish_trigger(tx, ref)
         settle_source(tx, ref)
-        count_stored(tx, ref, committed)
+        enriched("totals", lambda: count_stored(tx, ref, committed), lambda: None)
         return committed
 
     def _update_graph(self, tx: Transaction, places: Places, inserted: Sequence[Inserted]) -> list[Committed]:

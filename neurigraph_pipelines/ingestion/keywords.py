@@ -12,6 +12,7 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel
+from neurigraph_pipelines.text.hygiene import storable
 
 STEP = "extract_keywords"
 
@@ -28,7 +29,7 @@ def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | N
 
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:
     """Return the keywords of one record, given its part of a segment. A note's tags come first among its topics."""
-    return _with_tags(model.extract_keywords(part), part)
+    return _with_tags(storable(model.extract_keywords(part)), part)
 
 
 def _with_tags(found: Keywords, part: Segment) -> Keywords:

@@ -32,12 +32,13 @@ def map_records(
 ) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...], dict[UUID, float], dict[UUID, str]]:
     """Call ``work`` for each planned record with its part of the segment, and renew the batch's lease meanwhile.
 
-    Runs as many calls at once as the language model's ``concurrency`` permits. A call that takes too long fails alone.
+    Runs as many calls at once as the language model's ``concurrency`` permits. Where a call
+    takes too long, the default stands.
 
     Args:
         step: Name of the op, for failures.
         work: Must not share state between records.
-        instead: Returns the default of a record whose work a defect ends.
+        instead: Returns the default of a record whose work a defect or the time limit ends.
         on_done: Called after each record.
 
     Returns:
@@ -46,14 +47,17 @@ def map_records(
     clock = StepClock(context.settings, step)
     left_out: dict[UUID, str] = {}
 
+    def limited(part: Segment) -> Result:
+        with clock.of(part.ref):
+            return work(part)
+
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
             part = triggers.load(context.database, plan.ref, plan.messages)
             if not part.messages:
                 raise NotFoundError("its messages were erased meanwhile")
             missing: list[str] = []
-            with clock.of(plan.ref):
-                result = enriched(step, lambda: work(part), lambda: instead(part), missing)
+            result = enriched(step, lambda: limited(part), lambda: instead(part), missing)
             left_out.update((plan.record_id, one) for one in missing)
             return result
         except Exception as error:  # one bad item must not fail the others

@@ -23,6 +23,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import LanguageModel
+from neurigraph_pipelines.text.hygiene import storable
 
 LEAST_SEGMENTS = 3
 """Fewer segments of a user are not worth a call."""
@@ -50,7 +51,7 @@ def plan_batch(model: LanguageModel, segments: Sequence[Segment], outline: Outli
 
 
 def _plan(model: LanguageModel, segments: Sequence[Segment], outline: Outline) -> Plan:
-    planned = model.plan(segments, outline)
+    planned = storable(model.plan(segments, outline))
     existing = {_key(node.path) for node in outline.nodes}
     plan: Plan = {}
     for node in sorted(planned, key=lambda node: len(node.path))[:MOST_NODES]:

@@ -17,6 +17,7 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import ProviderError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel
+from neurigraph_pipelines.text.hygiene import storable
 
 STEP = "summarize"
 
@@ -41,7 +42,7 @@ def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
     Raises:
         ProviderError: The model returned an empty summary.
     """
-    summary = model.summarize(part, words)
+    summary = storable(model.summarize(part, words))
     if not summary.text.strip():
         raise ProviderError(f"{model.name} returned an empty summary")
     return Summary(_title(summary.title, part.ref), summary.text.strip())

@@ -28,6 +28,7 @@ from neurigraph_pipelines.model.errors import (
     ProviderError,
 )
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.hygiene import storable
 
 DAYS = (7, 30, 90)
 """Lengths of windows; they begin at multiples of their length since 1970-01-01 UTC."""
@@ -254,7 +255,7 @@ def _covered(rows: Sequence[Mapping[str, Any]], records: int, facts: int) -> _Co
 
 def _worded(context: Context, parts: Sequence[Summary]) -> tuple[str, str]:
     """Return a title and a text, neither of them empty."""
-    merged = context.language_model.merge(parts, context.settings.ingestion.summary_words)
+    merged = storable(context.language_model.merge(parts, context.settings.ingestion.summary_words))
     title, text = " ".join(merged.title.split())[:_MAX_TITLE], merged.text.strip()[:_MAX_TEXT]
     if not text or not title:
         raise ProviderError(f"{context.language_model.name} returned an empty digest")

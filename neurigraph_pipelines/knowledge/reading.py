@@ -33,6 +33,7 @@ from neurigraph_pipelines.model.chat import rests_on_search
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.hygiene import storable
 
 MAX_READ = 2_000
 """Default limit of records per run."""
@@ -218,7 +219,7 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     segment = _told(segment)
     said = Said(segment.messages)
     kept = KeptWindows(context, leased.record_id, leased.user_id, said)
-    found = model.extract_facts(segment, kept) if stated is None and segment.messages else []
+    found = storable(model.extract_facts(segment, kept)) if stated is None and segment.messages else []
     grounded = {fact.statement: fact for fact in found if said.grounds(fact)}
     facts = within_bounds(list(grounded.values()), segment.messages)
     with context.database.pipeline() as tx:

@@ -30,6 +30,7 @@ from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.facts import Slot
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
+from neurigraph_pipelines.text.hygiene import storable
 from neurigraph_pipelines.views.kinds import Effect, FactKind
 
 MAX_RECONCILED = 2_000
@@ -179,7 +180,7 @@ def _reconcile_record(
     user_id: UUID = leased["user_id"]
     pairs = _pairs(context, user_id, leased["record_id"])
     is_automatic = context.settings.ingestion.reconciliation == "auto"
-    judged = context.language_model.judge(pairs) if pairs else []
+    judged = storable(context.language_model.judge(pairs)) if pairs else []
     decisions = within_limit(
         [decide(pair, one, is_automatic=is_automatic) for pair, one in zip(pairs, judged, strict=True)],
         leased["record_id"],

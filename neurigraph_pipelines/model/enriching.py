@@ -14,20 +14,20 @@ from typing import TypeVar
 
 from psycopg import Error
 
-from neurigraph_pipelines.model.errors import NeurigraphError
+from neurigraph_pipelines.model.errors import NeurigraphError, StepTimeoutError
 
 Made = TypeVar("Made")
 
-_HANDLED = (NeurigraphError, Error, OSError, MemoryError)
-"""Errors that say what is wrong or may pass: time limits, providers, the database and the machine. They have callers
-that retry or report them."""
+_HANDLED = (NeurigraphError, Error, OSError)
+"""Errors that say what is wrong or may pass: of providers, the database and files. They have callers that
+retry or report them."""
 
 _log = logging.getLogger(__name__)
 
 
 def is_defect(error: Exception) -> bool:
-    """Return whether an error is a mistake of a program, which no retry mends."""
-    return not isinstance(error, _HANDLED)
+    """Return whether an error is a mistake of a program, which no retry mends; work without an end is one."""
+    return isinstance(error, StepTimeoutError) or not isinstance(error, _HANDLED)
 
 
 def leave_out(enrichment: str, error: Exception) -> str:

@@ -33,6 +33,7 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.restating import Restated, restated
+from neurigraph_pipelines.text.hygiene import storable
 from neurigraph_pipelines.text.lexemes import lexer_of
 
 HITS = 50
@@ -285,12 +286,12 @@ def _statements(
     if not evidence:
         return []
     try:
-        given = model.answer(query, asked_at, evidence)
+        given = storable(model.answer(query, asked_at, evidence))
     except NeurigraphError as error:
         notes.append(f"{model.name} gave no answer, so these are the messages found. {error}")
         return _verbatim(evidence)
-    except Exception as error:  # a defect of a model
-        left_out = leave_out("answer", error)
+    except Exception as error:  # a defect of a model, or files of a local one that cannot be read
+        left_out = type(error).__name__ if isinstance(error, OSError) else leave_out("answer", error)
         notes.append(f"{model.name} gave no answer, so these are the messages found. Left out by a defect: {left_out}.")
         return _verbatim(evidence)
     usable = list(_usable(given, len(evidence)))

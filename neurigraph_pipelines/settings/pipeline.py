@@ -36,7 +36,7 @@ class IngestionSettings(BaseModel):
         default=60.0,
         gt=0,
         description="Processor time of one step for one segment, in seconds, before that of its tokens. A step that "
-        "takes longer fails only this segment.",
+        "takes longer is left out of this segment's memory, and fails only this segment if it must store it.",
     )
     step_tokens_per_second: int = Field(
         default=1_000,

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from neurigraph_pipelines.model import NewMessage, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 Policy = Literal["repair", "reject"]
+Made = TypeVar("Made")
 
 REPLACEMENT = "\ufffd"
 MAX_NAME_CHARACTERS = 300
@@ -58,6 +59,20 @@ def clean_text(text: str, policy: Policy) -> tuple[str, bool]:
         f"The text contains {what} at character {found.start() + 1}, which Postgres cannot store: "
         "remove it, or set NEURIGRAPH_UNSTORABLE_TEXT=repair."
     )
+
+
+def storable(made: Made) -> Made:
+    """Return a model's answer, texts in dataclasses and sequences, with each text as ``clean_text`` repairs it."""
+    value: Any = made
+    if isinstance(value, str):
+        value = clean_text(value, "repair")[0]
+    elif isinstance(value, list | tuple):
+        value = type(value)(map(storable, value))
+    elif is_dataclass(value) and not isinstance(value, type):
+        pairs = [(one.name, getattr(value, one.name)) for one in fields(value) if one.init]
+        value = replace(value, **{name: storable(part) for name, part in pairs})
+    cleaned: Made = value
+    return cleaned
 
 
 def _is_storable(text: str) -> bool:

@@ -16,7 +16,11 @@ Kind = TypeVar("Kind", np.float16, np.float32)
 
 
 def to_record_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Pad a model's vector with zeros to ``RECORD_DIMENSIONS``, which changes no cosine."""
+    """Pad a model's vector with zeros to ``RECORD_DIMENSIONS``, which changes no cosine.
+
+    Raises:
+        ValueError: A number is not finite.
+    """
     return _padded(vector, RECORD_DIMENSIONS, np.float32)
 
 
@@ -27,6 +31,9 @@ def to_passage_vectors(vectors: NDArray[np.float32], prefix_trained: bool) -> ND
         vectors: The model's vectors.
         prefix_trained: Whether the model was trained for prefixes (Matryoshka). Wider vectors of other models are
             projected at random first, which loses more but roughly keeps their order.
+
+    Raises:
+        ValueError: A number is not finite.
     """
     width = vectors.shape[-1]
     if width <= PASSAGE_DIMENSIONS:
@@ -35,14 +42,20 @@ def to_passage_vectors(vectors: NDArray[np.float32], prefix_trained: bool) -> ND
         vectors = vectors @ _projection(width)
     cut = vectors[:, :PASSAGE_DIMENSIONS]
     norms = np.linalg.norm(cut, axis=1, keepdims=True)
-    return (cut / np.where(norms > 0, norms, 1)).astype(np.float16)
+    return _finite((cut / np.where(norms > 0, norms, 1)).astype(np.float16))
 
 
 def _padded(vectors: NDArray[np.float32], width: int, dtype: type[Kind]) -> NDArray[Kind]:
     # np.pad takes ten times as long, and every query would wait for it.
     padded = np.zeros((*vectors.shape[:-1], width), dtype)
     padded[..., : vectors.shape[-1]] = vectors
-    return padded
+    return _finite(padded)
+
+
+def _finite(vectors: NDArray[Kind]) -> NDArray[Kind]:
+    if not np.isfinite(vectors).all():
+        raise ValueError("a model gave a vector with a number that is not finite")
+    return vectors
 
 
 def _projection(width: int) -> NDArray[np.float32]:

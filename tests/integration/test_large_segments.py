@@ -1,12 +1,14 @@
-"""One segment never holds its neighbours: large ones run alone, and what takes too long fails alone."""
+"""One segment never holds its neighbours: large ones run alone, and what takes too long ends alone."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.provisioning import User
@@ -14,7 +16,9 @@ from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.failures import list_failures, replay
-from neurigraph_pipelines.model import Claims, Segment, Summary
+from neurigraph_pipelines.ingestion.resummarize import resummarize
+from neurigraph_pipelines.ingestion.unfinished import count_unfinished
+from neurigraph_pipelines.model import Claims, Segment
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.tokens.tokenizer import EstimatedCounter
@@ -45,15 +49,6 @@ def compute_for_ever() -> None:
     while time.thread_time() < until:
         sum(range(1_000))
     raise AssertionError("nothing ended it")
-
-
-class EndlessModel(PlainModel):
-    """Never ends with the summary of a segment that says so."""
-
-    def summarize(self, segment: Segment, words: int) -> Summary:
-        if "ENDLESS" in segment.messages[0].content:
-            compute_for_ever()
-        return super().summarize(segment, words)
 
 
 class EndlessEmbedder(WordEmbedder):
@@ -125,18 +120,33 @@ def test_large_segment_runs_where_one_batch_may(here: Installation, context: Con
     triggers.release(here.database, batch.batch_id)
 
 
-def test_endless_step_fails_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+@pytest.mark.parametrize(
+    ("step", "missing"),
+    [("summarize", "summarize"), ("extract_keywords", "extract_keywords"), ("place", "filing")],
+)
+def test_endless_step_is_left_out(
+    here: Installation, context: Context, bob: tuple[User, Claims], step: str, missing: str
+) -> None:
     user, claims = bob
     for hours, text in enumerate(["before", "ENDLESS", "after"], start=1):
         converse(here, claims, text, external_id=text, hours=hours)
-    ingest(limited(context.using(language_model=EndlessModel()), step_seconds=0.3), user)
-    assert states(here, user) == {"before": "stored", "ENDLESS": "failed", "after": "stored"}
-    with here.database.pipeline() as tx:
-        (failure,) = list_failures(tx, user.user_id)
-    assert (failure.step, failure.attempts) == ("summarize", 1)
-    assert failure.error.startswith("summarize took more than 0 s of processor time for ")
-    replay(here.database, [failure.failure_id])
-    assert [record.already_stored for record in stored(ingest(context, user))] == [False], "the cause is mended"
+    model = PlainModel()
+    usual = getattr(model, step)
+
+    def endless(segment: Segment, *others: object) -> object:
+        if "ENDLESS" in segment.messages[0].content:
+            compute_for_ever()
+        return usual(segment, *others)
+
+    setattr(model, step, endless)
+    found = stored(ingest(limited(context.using(language_model=model), step_seconds=0.3), user))
+    assert {record.title: record.left_out for record in found} == {
+        "before": (),
+        "ENDLESS": (f"{missing} (StepTimeoutError)",),
+        "after": (),
+    }
+    assert resummarize(context, None, datetime.now(UTC) + timedelta(days=1), user.user_id).failed == []
+    assert count_unfinished(here.database, user.user_id) == 0, "the cause is mended"
 
 
 def test_endless_commit_fails_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from psycopg import sql
 
 from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.graph import voices
 from neurigraph_pipelines.inbox.vaults import import_vault
-from neurigraph_pipelines.ingestion import assign, detection, graph_updates, note_records, passage_words, record_rows
+from neurigraph_pipelines.ingestion import (
+    assign,
+    batch,
+    commit,
+    detection,
+    graph_updates,
+    note_records,
+    passage_words,
+    record_rows,
+)
 from neurigraph_pipelines.ingestion import keywords as describing
 from neurigraph_pipelines.ingestion import summarize as summarizing
 from neurigraph_pipelines.ingestion.failures import replay
@@ -20,15 +33,30 @@ from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.resummarize import resummarize
 from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unfinished
 from neurigraph_pipelines.knowledge import reading
-from neurigraph_pipelines.model import NodeType
+from neurigraph_pipelines.model import (
+    ConceptKind,
+    Evidence,
+    Keywords,
+    NodeProposal,
+    NodeType,
+    Outline,
+    Placement,
+    Segment,
+    Statement,
+    Summary,
+)
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.ports import KeptFacts
+from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.failures import ReplayOutcome
+from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.failed_segments import fail
-from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, new_user, rows, stored
+from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, new_user, plain_context, rows, stored
 
 FOREVER = datetime.now(UTC) + timedelta(days=1)
 SAID = ["#Family/Ana Ana planted the quince.", "She watered the quince on Sunday.", "@Dave:sister"]
@@ -68,6 +96,10 @@ PARTS: dict[str, tuple[ModuleType, str, str]] = {
     "segments": (detection, "split_tail", ""),
     "titles of sources": (summarizing, "_title", "summarize"),
     "tags": (describing, "_with_tags", "extract_keywords"),
+    "outline": (batch, "outline", "filing"),
+    "names of the owner": (voices, "_owners_names", ""),
+    "totals": (commit, "count_stored", ""),
+    "times": (commit, "count_times", ""),
 }
 
 
@@ -138,6 +170,63 @@ def test_defect_in_vectors_and_facts_is_mended_later(here: Installation, context
             tx.execute(query.format(sql.Identifier("neurigraph", table)), [user.user_id])
     assert heal_pending(context, user_id=user.user_id).records == 1
     assert reading.read_waiting(context, user_id=user.user_id).facts > 0
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError(), UnicodeDecodeError("utf-8", b"", 0, 1, "no")])
+def test_errors_that_are_defects(here: Installation, error: Exception) -> None:
+    user, claims = new_user(here)
+    converse(here, claims, *SAID)
+
+    class Failing(PlainModel):
+        def summarize(self, segment: Segment, words: int) -> Summary:
+            raise error
+
+    (record,) = stored(ingest(here.context.using(language_model=Failing()), user))
+    assert record.left_out == (f"summarize ({type(error).__name__})",)
+
+
+class Careless(PlainModel):
+    """A model whose texts have characters that Postgres cannot store."""
+
+    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
+        step = NodeProposal("Quince", ConceptKind.TOPIC, 0.9, "About\0 trees.", ("tree\ud83d",))
+        return [Placement((step,), 1, 3)]
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        return Summary("The\0 quince\ud83d", "Ana planted\0 the quince\ud83d.")
+
+    def extract_keywords(self, segment: Segment) -> Keywords:
+        return Keywords(entities=("Ana\0",), topics=("quince\ud83d",))
+
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+        return [Fact("Ana\0 planted the quince", 1, 1, "Ana\ud83d", FactKind.OTHER, StatedAs.STATEMENT)]
+
+    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
+        return [Statement("Ana planted\0 it\ud83d", (1,))]
+
+
+def test_words_of_models_are_repaired(here: Installation) -> None:
+    user, claims = new_user(here)
+    converse(here, claims, *SAID)
+    careless = here.context.using(language_model=Careless(), embedder=WordEmbedder())
+    (record,) = stored(ingest(careless, user))
+    assert (record.title, record.left_out) == ("The\ufffd quince\ufffd", ())
+    assert reading.read_waiting(careless, user_id=user.user_id).failed == []
+    reply = ask(careless.acting_for(claims), Question("Who planted the quince?"))
+    assert reply.answer == "Ana planted\ufffd it\ufffd [1]"
+
+
+def test_vectors_that_are_no_numbers_are_made_later(here: Installation) -> None:
+    class Overflowing(WordEmbedder):
+        def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+            return super().embed(texts, kind) * np.float32(np.nan)
+
+    user, claims = new_user(here)
+    converse(here, claims, *SAID)
+    (record,) = stored(ingest(plain_context(here).using(embedder=Overflowing()), user))
+    assert record.pending_embedding
+    found = search(plain_context(here).using(embedder=Overflowing()).acting_for(claims), Question("quince"))
+    assert [hit["record_id"] for hit in found.hits] == [str(record.record_id)]
 
 
 def test_segment_that_failed_before_is_replayed_and_stored(here: Installation) -> None:

@@ -7,6 +7,7 @@ the same input takes in the same process: the machine is shared, and may be slow
 from __future__ import annotations
 
 import io
+import re
 import time
 from collections.abc import Callable
 from uuid import uuid4
@@ -15,6 +16,8 @@ import pytest
 
 from benchmarks.growth import segment_of
 from benchmarks.hostile_inputs import lives
+from neurigraph_pipelines.faces.api.keys_in_addresses import has_key
+from neurigraph_pipelines.inbox.imports import chatgpt, deepseek
 from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Outline
@@ -138,3 +141,14 @@ def test_facts_of_a_quarter_of_a_million_tokens(
     assert processor_seconds(lambda: [fact for fact in found if said.grounds(fact)]) < reading / 4
     told = [StatedFact(uuid4(), fact.statement, fact.first_message, fact.last_message) for fact in found]
     assert processor_seconds(lambda: find_links(told, segment.messages)) < reading / 4
+
+
+@pytest.mark.parametrize("part", [" ", "\t", " \ue200", "【"])
+@pytest.mark.parametrize("pattern", [chatgpt._MARK, chatgpt._CITED, deepseek._CITED], ids=lambda one: one.pattern[:9])
+def test_marks_of_citations(pattern: re.Pattern[str], part: str) -> None:
+    assert is_linear(lambda size: pattern.sub("", part * size), 100_000)
+
+
+@pytest.mark.parametrize("part", ["eyJ", "eyJ9", "eyJa.", "ng_"])
+def test_keys_in_addresses(part: str) -> None:
+    assert is_linear(lambda size: has_key((f"q={part * size}").encode()), 100_000)

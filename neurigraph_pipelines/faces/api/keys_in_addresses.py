@@ -13,7 +13,7 @@ _NAMES = frozenset(
     "access_token admin_key api_key apikey auth authorization bearer credential id_token jwt key password secret "
     "token".split()
 )
-_KEY = re.compile(r"ng_[A-Za-z0-9_-]{16,}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
+_KEY = re.compile(r"ng_[A-Za-z0-9_-]{16,}|eyJ(?:(?!eyJ)[A-Za-z0-9_-])+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
 _HIDDEN = "…"
 
 

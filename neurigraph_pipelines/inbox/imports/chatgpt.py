@@ -16,8 +16,8 @@ from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_
 from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
 
 _DROPPED_CONTENT = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
-_MARK = re.compile("(?P<space>[ \\t]*)\ue200(?P<inner>[^\ue200\ue201\\n]*)(?:\ue201|(?=\\n|$))")
-_CITED = re.compile(r"[ \t]*【(?:\d+(?::\d+)?†[^】\n]{0,200}|turn\d+[a-z]+\d+[^】\n]{0,200})】")
+_MARK = re.compile("(?P<space>(?<![ \\t])[ \\t]*)\ue200(?P<inner>[^\ue200\ue201\\n]*)(?:\ue201|(?=\\n|$))")
+_CITED = re.compile(r"(?<![ \t])[ \t]*【(?:\d+(?::\d+)?†[^】\n]{0,200}|turn\d+[a-z]+\d+[^】\n]{0,200})】")
 """Citations of earlier versions, such as ``【turn0search3】`` and ``【4:0†plan.pdf】``."""
 
 _STRAY = re.compile("[\ue200-\ue206]")

@@ -23,7 +23,7 @@ from neurigraph_pipelines.inbox.imports.chatgpt import branch_of
 from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 
-_CITED = re.compile(r"[ \t]*\[citation:\d+\]")
+_CITED = re.compile(r"(?<![ \t])[ \t]*\[citation:\d+\]")
 _UNSEEN = {"THINK", "SEARCH", "READ_LINK"}
 """Fragments that are the model's thinking and its searches."""
 

@@ -16,6 +16,7 @@ from neurigraph_pipelines.model.measuring import report
 from neurigraph_pipelines.model.ports import Expander
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.text.hygiene import storable
 
 OTHERS = 0.5
 """What the place in the search of another wording counts, beside 1 in that of the question itself."""
@@ -31,9 +32,9 @@ def wordings(expander: Expander | None, question: str, most: int) -> tuple[list[
     if expander is None or not most:
         return [], []
     try:
-        found = expander.wordings(question, most)[:most]
+        found = storable(expander.wordings(question, most)[:most])
     except Exception as error:  # a defect of an expander, too
-        if not isinstance(error, NeurigraphError):
+        if not isinstance(error, NeurigraphError | OSError):
             leave_out("other wordings", error)
         report("expand_failed")
         return [], [f"{expander.name} could not word the question in other ways: it was searched as it is."]

@@ -24,7 +24,7 @@ def rerank(reranker: Reranker | None, question: str, texts: Sequence[str]) -> tu
         scores = reranker.scores(question, texts)
         order.sort(key=lambda index: -scores[index])
     except Exception as error:  # a defect of a reranker, too
-        if not isinstance(error, NeurigraphError):
+        if not isinstance(error, NeurigraphError | OSError):
             leave_out("reranking", error)
         report("rerank_failed")
         return list(range(len(texts))), [f"{reranker.name} could not rerank: the order is that of the search."]
