@@ -18,7 +18,8 @@ from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
 from resources.offline.asked_days import of_asked_days
-from resources.offline.candidates import Candidate, add_meaning, add_relation, judged
+from resources.offline.candidate import Candidate
+from resources.offline.candidates import add_meaning, add_relation, judged
 from resources.offline.choosing import (
     is_never_mentioned,
     of_thing,
@@ -32,8 +33,8 @@ from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
 from resources.offline.oneself import is_about_asker, is_of_speaker
 from resources.offline.prose import sentences
-from resources.offline.questions import Asked, Trust
-from resources.offline.versions import TELLS_CHANGE, are_versions
+from resources.offline.questions import Asked, Kind, Trust
+from resources.offline.versions import TELLS_CHANGE, are_states, are_versions
 
 MAX_STATEMENTS = 4
 
@@ -184,17 +185,22 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
     earlier, later = sorted((evidence[one.evidence], evidence[other.evidence]), key=lambda said: said.occurred_at)
     texts = (_shown(evidence[one.evidence], one.text), _shown(evidence[other.evidence], other.text))
     found = [values(asked, text) for text in texts]
+    if are_states(asked, *texts):
+        return earlier.occurred_at.date() != later.occurred_at.date() and not asked.is_past
+    is_place = Kind.WHERE in asked.kinds  # lacks a form of its own, and the sentences differ
     is_possible = (
         earlier.occurred_at.date() != later.occurred_at.date()
-        and all(found)
+        and (all(found) or is_place)
         and not asked.is_past
         and min(one.fit, other.fit) > 0
         and not (one.is_question or other.is_question)
     )
     if not is_possible or are_versions(asked, one.text, other.text):
         return is_possible
+    # "3 June 2025" and "10 June 2025" have the year in common.
+    are_others = bool(found[0] - found[1] and found[1] - found[0])
     return (
-        bool(found[0] - found[1] and found[1] - found[0])  # "3 June 2025" and "10 June 2025" have the year in common
+        (are_others or is_place)
         and bool(TELLS_CHANGE.search(later.text))
         and len(words & others) >= SAME * max(1, len(words | others))
     )

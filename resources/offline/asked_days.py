@@ -12,32 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from neurigraph_pipelines.model import Evidence
-from resources.offline.candidates import Candidate
-from resources.offline.questions import Asked
+from resources.offline.candidate import Candidate
+from resources.offline.questions import LISTS, Asked
 
-_WEEKDAYS = (
-    "monday montag lunes lundi lunedì maandag segunda-feira 月曜 星期一 周一 월요일",
-    "tuesday dienstag martes mardi martedì dinsdag terça-feira 火曜 星期二 周二 화요일",
-    "wednesday mittwoch miércoles mercredi mercoledì woensdag quarta-feira 水曜 星期三 周三 수요일",
-    "thursday donnerstag jueves jeudi giovedì donderdag quinta-feira 木曜 星期四 周四 목요일",
-    "friday freitag viernes vendredi venerdì vrijdag sexta-feira 金曜 星期五 周五 금요일",
-    "saturday samstag sonnabend sábado samedi sabato zaterdag 土曜 星期六 周六 토요일",
-    "sunday sonntag domingo dimanche domenica zondag 日曜 星期日 星期天 周日 일요일",
-)
-_MONTHS = (
-    "january jan januar jänner enero janvier gennaio januari janeiro",
-    "february feb februar febrero février febbraio februari fevereiro",
-    "march märz marzo mars maart março",
-    "april abril avril aprile",
-    "may mai mayo maggio mei maio",
-    "june jun juni junio juin giugno junho",
-    "july jul juli julio juillet luglio julho",
-    "august aug agosto août augustus",
-    "september sep sept septiembre septembre settembre setembro",
-    "october oct oktober octubre octobre ottobre outubro",
-    "november nov noviembre novembre novembro",
-    "december dec dezember diciembre décembre dicembre dezembro",
-)
+_WEEKDAYS, _MONTHS = (LISTS["dates"][name].splitlines() for name in ("weekdays", "months"))
 _VERBS = ("may", "march")
 """Months only with a capital."""
 

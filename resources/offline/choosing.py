@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from itertools import combinations, pairwise
 
 from neurigraph_pipelines.model import Evidence
-from resources.offline.candidates import Candidate
+from resources.offline.candidate import Candidate
 from resources.offline.fitting import is_date_or_number
 from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_all, asks_for_several
 from resources.offline.versions import TELLS_CHANGE

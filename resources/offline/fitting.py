@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import re
 
-from neurigraph_pipelines.text.calendar_words import MONTHS, MONTHS_SHORT, SEASONS, WEEKDAYS
-from resources.offline.questions import LISTS, UNCHECKED, WORD, Asked, Kind, Trust, Words, any_of
+from neurigraph_pipelines.text.calendar_words import MONTHS_SHORT, SEASONS
+from resources.offline.questions import (
+    LISTS,
+    UNCHECKED,
+    WORD,
+    Asked,
+    Kind,
+    Trust,
+    Words,
+    any_of,
+    asks_for_several,
+)
 from resources.offline.sentence_language import language_of_short
 
 BESIDE = 3
@@ -25,15 +35,16 @@ LIKELY = 0.7
 _AMBIGUOUS = ("may", "mar", "dec", "fall")
 
 _CAPITAL = re.compile(r"(?<![\w'’-])[^\W\d_a-zß-öø-ÿ][\w'’-]*")
-_CALENDAR = (word for words in (WEEKDAYS, MONTHS, MONTHS_SHORT, SEASONS) for word in words if word not in _AMBIGUOUS)
-_DATE_WORDS = "|".join((*_CALENDAR, any_of(LISTS["dates"]["words"])))
+_NAMED_DAYS = f"{LISTS['dates']['weekdays']} {LISTS['dates']['months']}".split()
+_CALENDAR = (word for words in (_NAMED_DAYS, MONTHS_SHORT, SEASONS) for word in words if word not in _AMBIGUOUS)
+_DATE_WORDS = "|".join((*sorted(_CALENDAR, key=len, reverse=True), any_of(LISTS["dates"]["words"])))
 _DATE = re.compile(
     r"\b(?:"
     rf"(?:\d{{1,2}}\.? (?:of |de |to |bis |a |al )?){{0,3}}(?:{_DATE_WORDS})s?"
     r"(?:,? (?:den |the )?\d{1,2}\b(?![.,:]\d))?"
     r"|May|\d{1,2}(?:st|nd|rd|th)|(?:1[5-9]|20)\d\d(?!\d)|(?:am|dem|den|vom|zum|der) \d{1,2}\.?"
-    r"|(?:at|um|a las|alle|às) \d{1,2}(?![\w%]|[.,:]\d|\s?[€$£])"
-    r"|\d{1,2}:\d\d|\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|uhr|h)"
+    r"|(?:at|um|a las?|alle|all'|às|om|à) \d{1,2}(?![\w%]|[.,:]\d|\s?[€$£])"
+    r"|\d{1,2}:\d\d|\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|uhr|uur|h)"
     r"|(?:last|next|this|past|nächste\w?|letzte\w?|seit|vor|since|el próximo|la próxima|hace|desde) (?:\w+ ){0,2}"
     r"(?:week|month|year|night|day|woche|monat|jahr|tag|semana|mes|año|día)\w{0,2}"
     r"|(?:\d+|a|an|two|three|four|five|six|few|couple of) (?:day|week|month|year)s? (?:ago|later|back)"
@@ -51,6 +62,7 @@ _MONEY = re.compile(
     r"(?:a|per|pro|por|al|im) \w+)(?!\w)",
     re.I,
 )
+_CHOICE = re.compile(r"(?<!\w)(?:\d+(?:[.,:/]\d+)*|(?<=[^.!?] )(?!I\b)[^\W\d_a-zß-öø-ÿ][\w-]*)(?!\w)")
 _UNITS = {
     name: re.compile(rf"(?<!\w){_NUMERAL}\s?-?(?:{any_of(units)})(?!\w)", re.I)
     for name, units in LISTS["units"].items()
@@ -62,13 +74,13 @@ _OFTEN = re.compile(r"\b(?:every|once|twice|times|daily|weekly|monthly|each|jede
 _PLACE = re.compile(
     r"\b(?:(?i:in|at|near|behind|under|inside|outside|beside|above|below)|(?:is|are|was|were|stay\w*) (?:still )?with|"
     r"(?:está|están) con|neben|unter|hinter|sous|sur|dans|derrière|to|from|on|into|by|around|im|am|beim|bei|aus|nach|"
-    r"zum|zur|auf|en|a|al|de|del|cerca|à|chez)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|"
-    r"mi|le)\s+)?(?P<first>\w)"
+    r"zum|zur|auf|bei|en|a|al|de|del|cerca|à|chez|ad|alla|dal|nel|nella|sul|sulla|op|bij|te|em|no|na|"
+    r"ao)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|mi|le|il|lo|het|een)\s+)?(?P<first>\w)"
     r"|\b(?:über|vor|zwischen|devant|entre|sobre|bajo|sotto|sopra|onder|achter|naast|debajo|encima|detrás)\s+(?:(?:de|du)\s+)?"
     r"(?:der|die|das|dem|den|einem|einer|dies\w+|el|la|los|las|les?|il|lo|het|de)\s+(?P<beside>\w)"
 )
-_NO_PLACE_IN_ENGLISH = ("a", "am")
-"""Words that stand before places in other languages: "Voy a Bilbao", "am Bahnhof"."""
+_NO_PLACES = {"en": frozenset("a am ad te em no na".split()), "es": frozenset(("no", "te")), "fr": frozenset(("te",))}
+"""Words that stand before places in other languages only: "Voy a Bilbao", "am Bahnhof", "no Porto"."""
 
 _KIN = re.compile(rf"\b(?:{any_of(LISTS['people']['whose'])}) (?:\w+ )?(?:{any_of(LISTS['people']['kin'])})\b", re.I)
 _FORBIDS = re.compile(
@@ -110,6 +122,8 @@ def values(asked: Asked, text: str) -> frozenset[str]:
         plain, pattern = _VAGUE.sub(" ", text), _DATE
     elif asked.trust is Trust.STRICT and Kind.NAME not in asked.kinds:
         plain, pattern = _DATE.sub(" ", text), _NUMBER
+    elif asked.kinds == (Kind.OTHER,) and not asks_for_several(asked.text):  # of a choice: "PostgreSQL 16", "Teams"
+        plain, pattern = _DATE.sub(" ", text), _CHOICE
     else:
         return frozenset()
     return frozenset(
@@ -179,9 +193,9 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
 
 def _placed(text: str, words: Words) -> float:
     found = list(_PLACE.finditer(text))
-    plain = [match for match in found if match.group().split()[0].lower() not in _NO_PLACE_IN_ENGLISH]
-    if len(plain) < len(found) and language_of_short(text, words.language) == "en":
-        found = plain
+    if any(match.group().split()[0].lower() in _NO_PLACES["en"] for match in found):
+        others = _NO_PLACES.get(language_of_short(text, words.language), frozenset())
+        found = [match for match in found if match.group().split()[0].lower() not in others]
     starts = (match.start(match.lastgroup or 0) for match in found)
     places = [text[start].isupper() for start in starts if not _DATE.match(text, start)]
     return (1.0 if any(places) else BARE) if places else 0.0

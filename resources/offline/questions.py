@@ -74,7 +74,7 @@ ASKS = ("?", "？")
 """How a question ends."""
 
 _ALL = re.compile(
-    r"\b(?:everything|anything|summar\w+|overview|tell me (?:more )?about|"
+    r"\b(?:everything|anything (?:about|else|on)|summar\w+|overview|tell me (?:more )?about|"
     r"what do (?:you|we|i) know about|"
     r"alles|zusammenfass\w*|erzähl\w*|resum\w+|résum\w+|tutto|riassum\w+|tudo)\b|总结|要約|요약",
     re.I,
@@ -103,7 +103,10 @@ def asks_for_several(question: str) -> bool:
     return _SEVERAL.search(question) is not None
 
 
-_HOMOGRAPHS = frozenset({"was", "dove"})
+_ASKS_FOR_DEVICE = re.compile(
+    r"(?:which|welches|qué|quel|quale|welke|qual) (?:phone|telefon|teléfono|téléphone|telefono|telefoon)\b"
+)
+_HOMOGRAPHS = frozenset({"was", "dove", "come", "como"})
 """Words that ask in one language and are others in another one."""
 
 LEAST_STEM = 6
@@ -219,12 +222,22 @@ def read(question: str, words: Words) -> Asked:
         anchors or frozenset(words.lexemes(question)),
         names,
         anchors - names - general,
-        frozenset().union(*(lexemes for before, lexemes in capitalised if before in doing)),
+        _subjects(written, doing, words),
         next(filter(None, focus), frozenset()),
         tuple(unit for one in found for unit in one.dimensions),
         not _GRAMMAR["past"].isdisjoint(lower),
         any(before in doing and word == "i" for before, word in pairwise(lower)),
     )
+
+
+def _subjects(written: list[str], doing: frozenset[str], words: Words) -> frozenset[str]:
+    """Return the lexemes of the names after an auxiliary verb: of all people in "do Dr. Okafor and Dave"."""
+    found: set[str] = set()
+    for place, (before, word) in enumerate(pairwise(written), 1):
+        if before.lower() in doing and word[0].isupper():
+            run = takewhile(lambda one: one[0].isupper() or one in _GRAMMAR["adding"], written[place:])
+            found.update(lexeme for one in run if one[0].isupper() for lexeme in words.lexemes(one))
+    return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +264,7 @@ def _kinds(words: list[str], language: str) -> Iterator[_Found]:
             yield _Found(_what(words[place + 1 :], text) if asks is Kind.OTHER else asks, place + 1)
         elif word in _HOMOGRAPHS:
             continue
-        elif word in _ASKING["many"]:
+        elif word in _ASKING["many"] or (word in _ASKING["number"] and _counts(following)):
             yield _Found(Kind.COUNT, place + 1)
         elif word in _ASKING["much"]:
             yield _Found(Kind.MONEY if _MONEY.search(text) else Kind.MEASURE, place + 1, _AMOUNT)
@@ -274,7 +287,17 @@ def _asks_in(word: str, place: int, words: list[str], language: str) -> Kind | N
         return Kind.WHO
     if word == "dove":  # English: a bird
         return Kind.WHERE if language == "it" or not place else None
+    if word in ("come", "como"):  # English: a verb; Spanish: "eats"
+        return Kind.OTHER if not place and language in ("it", "pt") else None
+    if word == "waar" and words[-1] in _GRAMMAR["dutch_particles"]:  # "Waar ben ik allergisch voor?"
+        return Kind.OTHER
     return None
+
+
+def _counts(following: list[str]) -> bool:
+    """Return whether a noun follows a word that asks for a number or an amount: "combien de chiens"."""
+    first = following[0] if following else ""
+    return first in ("de", "d") or not (first in _GRAMMAR["copulas"] or first == "zijn" or _MONEY.search(first))
 
 
 def _what(rest: list[str], text: str) -> Kind:
@@ -282,6 +305,8 @@ def _what(rest: list[str], text: str) -> Kind:
     following = rest[:6]
     if following[:1] == ["time"]:
         return Kind.WHEN
+    if _ASKS_FOR_DEVICE.match(text):
+        return Kind.OTHER
     clause = frozenset(takewhile(lambda word: word not in _GRAMMAR["joining"], rest))
     if clause & _GRAMMAR["forbidding"] or (clause & _GRAMMAR["allowing"] and clause & _GRAMMAR["denying"]):
         return Kind.LIMIT

@@ -7,22 +7,45 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from itertools import takewhile
 
 from resources.offline.fitting import is_date_or_number
 from resources.offline.questions import WORD, Asked, Kind
 
 _NEWS = frozenset(
-    "new now neu neue neuer neues jetzt nun nueva nuevo ahora nouveau nouvelle maintenant nuovo nuova ora".split()
+    "new now neu neue neuer neues jetzt nun nueva nuevo ahora nouveau nouvelle maintenant nuovo nuova ora adesso nu "
+    "nieuw nieuwe agora novo nova".split()
 )
 TELLS_CHANGE = re.compile(
-    r"\b(?:instead|now|moved|changed|no longer|not any ?more|after all|postponed|cancel\w*|correction|"
-    r"jetzt|verschoben|stattdessen|nicht mehr|ahora|al final|retras\w+|ya no|finalement|désormais|reporté\w*)\b",
+    r"\b(?:instead|now|moved|changed|no longer|not any ?more|after all|postponed|cancel\w*|correction|upgraded|"
+    r"switched|replaced|migrated|rescheduled|renamed|raised|lowered|from now on|"
+    r"jetzt|nun|verschoben|stattdessen|nicht mehr|geändert|verlegt|umgestellt|gewechselt|abgesagt|"
+    r"ahora|al final|retras\w+|ya no|aplaz\w+|cambi(?:ó|ado|amos|é)|mov(?:í|imos|ido)|"
+    r"maintenant|finalement|désormais|reporté\w*|déplacé\w*|changé\w*|"
+    r"ora|adesso|ormai|spostat[oaie]|rimandat[oaie]|cambiat[oaie]|non più|invece|nu|voortaan|verplaatst|verzet|"
+    r"verschoven|gewijzigd|niet meer|agora|adiad[oa]|mudou|mudámos|mudei|mudad[oa]|já não)\b"
+    r"|现在|改成|改到|改为|搬到|換成|今は|変更|になりました|移し|이제|변경|바뀌|바뀐|옮겼",
     re.I,
 )
 _STATES = re.compile(
-    r"\b(?:is|are|will be|takes place|ist|sind|findet|es|son|será|est|sont|sera|è|sono|sarà|zijn|são)\b", re.I
+    r"\b(?:is|are|will be|takes place|ist|sind|findet|liegt|es|son|está|están|será|est|sont|sera|è|sono|sarà|zijn|ligt|"
+    r"é|são|fica)\b",
+    re.I,
 )
 _OPENS = re.compile(r"\b(?:open|closed|geöffnet|offen|geschlossen|abierto|cerrado|ouvert|fermé|aperto|chiuso)\w*", re.I)
+
+
+MOST_OF_STATE = 6
+"""Words after "is" up to which a sentence says no more than a state."""
+
+
+def are_states(asked: Asked, one: str, other: str) -> bool:
+    """Return whether two sentences say two states of one thing: "The key is in the drawer", "The key is with Ana"."""
+    first, second = _words(one), _words(other)
+    common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))]
+    left = [len(words) - len(common) for words in (first, second)]
+    is_copula = bool(common) and _STATES.fullmatch(common[-1]) is not None
+    return is_copula and min(left) > 0 and max(left) <= MOST_OF_STATE and Kind.WHERE in asked.kinds
 
 
 def are_versions(asked: Asked, one: str, other: str) -> bool:

@@ -19,11 +19,14 @@ _OWNED = re.compile(
     r"(?:il )?mio|(?:la )?mia|mijn|onze|meu|minha|o meu|a minha))\s+(?P<kin>[\w'’-]+(?: [\w-]+)?)"
 )
 _NAMED = re.compile(r"^[\s\"'“„«(]*(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*)(?P<of>['’]s)?")
+_ARTICLE = re.compile(r"\s*(?:[OA]s?|Il|La) (?=[^\W\d_a-zß-öø-ÿ])")
 _SPEAKING = re.compile(r"^\W*(?:(?:i|ich|je|yo|io|ik|eu)\b|j['’])", re.I)
 _POSSESSED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*)['’]s\b")
 _OWN = re.compile(r"\b(?:my|mein\w?|mi|mon|ma|mio|mia|mijn|meu|minha)\b")
 _ASKS_OF_ASKER = re.compile(
-    r"\b(?:my|mein\w*|mis?|mon|ma|mes|mio|mia|mijn|meu|minha|ich|je|yo|io|ik|eu|soy|tengo|estoy|sou|tenho)\b|\bj['’]|"
+    r"\b(?:my|mein\w*|mis?|mon|ma|mes|mio|mia|mijn|meu|minha|ich|je|yo|io|ik|eu|soy|tengo|estoy|vivo|trabajo|gano|peso|"
+    r"sou|tenho|estou|moro|trabalho|ganho|abito|lavoro|guadagno|ho|sono (?=\w+[oa]\b)|me llamo|mi chiamo|me chamo)\b|"
+    r"\bj['’]|"
     r"(?<!how )(?<!why )\b(?:am|was|do|did|have|had) i\b",
     re.I,
 )
@@ -58,6 +61,13 @@ _HAS_THING_IN_GERMAN = re.compile(rf"\b{_NAME}s (?P<thing>[^\W\d_a-zß-öø-ÿ][
 _THING_OF_ASKER = re.compile(
     r"\b(?:my|our|mein\w*|unser\w*|mis?|nuestr[oa]s?|mon|ma|mes|notre|nos|mi[oa]|nostr[oa]|mijn|onze?|meu|minha|"
     r"noss[oa]) (?P<thing>[\w-]+)",
+    re.I,
+)
+_RELATIVE = re.compile(
+    r"(?:\b(?P<thing>[\w-]+) (?:of|for|from|von|für|de|di|del|van|da|do|voor|para|per|pour) )?"
+    r"(?:\b(?:the|de|la|der) [\w-]+ (?:of|von|de|di|van) )?"
+    r"\b(?:my|our|meine[mnrs]?|mein|unsere[mnrs]?|mi|nuestr[oa]|mon|ma|notre|mi[oa]|mijn|onze|meu|minha) "
+    r"(?P<kin>[^\W\d_]+)(?:['’]s (?P<its>[\w-]+(?: [\w-]+)?))?",
     re.I,
 )
 _AND_NAME = re.compile(rf"(?: (?:and|und|y|et|e|en) {_NAME}\b)+".replace("?P<name>", "?:"))
@@ -146,14 +156,20 @@ class Others:
         is_of_asker = _OF_ASKER.search(text, owned.end() if owned else 0) is not None
         if self._is_thing_of_named(text, are_sure=is_of_asker) and not self._is_own_thing(text):
             return True
+        if self._is_thing_of_relative(text):
+            return True
         if is_of_asker:
             return False
         if owned:
             is_owner = "'s" in owned["kin"].replace("’", "'")  # "my neighbour's dog", unlike "my client meeting"
-            return _begins_with_relation(owned["kin"]) and (is_owner or not self._is_asked(owned["kin"]))
+            does = _OF_PERSON.match(text, owned.start("kin") + len(owned["kin"].split()[0])) is not None
+            is_relation = _begins_with_relation(owned["kin"]) or bool(kin_of(owned["kin"].split()[0]))
+            return is_relation and (is_owner or does or not self._is_asked(owned["kin"]))
         if any(self._is_asked(match["thing"]) for match in _THING.finditer(text)):
             return False
-        named = _NAMED.match(text)
+        article = _ARTICLE.match(text) if self._words.language in ("it", "pt") else None  # "O Nuno tem"
+        named = _NAMED.match(text[article.end() :] if article else text)
+        text = named.string if named else text
         if named is None:
             return False
         together = _AND_NAME.match(text, named.end())
@@ -170,6 +186,14 @@ class Others:
             and not (are_sure and self._words.first_names.isdisjoint(self._words.lexemes(match["name"])))
             for match in found
         )
+
+    def _is_thing_of_relative(self, text: str) -> bool:
+        """Return whether a relative of the asker has what is asked about: "the rent for my sister's flat"."""
+        for match in _RELATIVE.finditer(text):
+            rest = f"{text[: match.start()]} {text[match.end() :]}"
+            if kin_of(match["kin"]) and self._is_asked(f"{match['thing'] or ''} {match['its'] or ''}"):
+                return _OF_ASKER.search(rest) is None
+        return False
 
     def _is_own_thing(self, text: str) -> bool:
         """Return whether the asker has what is asked about, too: "Paul's and my wedding"."""
